@@ -1,0 +1,42 @@
+# The commands of a working copy. Everything runs in .venv; nothing outside this folder is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export CRMRAG_DATA ?= data
+
+.PHONY: help demo test check ui bench clean
+
+help:
+	@echo "make demo   install, build the sample data set, ask three questions"
+	@echo "make test   install, run the whole test suite"
+	@echo "make ui     the Dagster UI on workspace.yaml"
+	@echo "make check  lint and strict types"
+	@echo "make clean  remove what builds wrote (data/) but not the sample; make clean-env removes .venv"
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || { echo "Creating the environment in $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing (about 2 GB, a few minutes the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build,llm,dev]'
+	@touch $@
+
+demo: $(STAMP)
+	@$(BIN)/crmrag demo
+
+test: $(STAMP) check
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+ui: $(STAMP)
+	@$(BIN)/crmrag ui
+
+.PHONY: clean-env
+clean:
+	@rm -rf data/work data/cache data/encoders data/releases data/dagster
+
+clean-env:
+	@rm -rf $(VENV)
