@@ -1,0 +1,139 @@
+"""Constants of the build: what is harvested, named, written and chained (facts: method, Build)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from crmrag_query.config.reading import Record
+from crmrag_query.config.types import CategoryName, Codes, Count, Pattern, Positive, Properties, Share
+
+
+class Discovery(Record):
+    """What is not an entity: ontology terms by type, and IRIs in an ontology's namespace."""
+
+    excluded_types: tuple[str, ...]
+    excluded_namespaces: tuple[str, ...]
+
+
+class Chunks(Record):
+    """Entities per chunk until there are 2**max_bits chunks."""
+
+    entities: Count
+    max_bits: int
+
+
+class Harvest(Record):
+    """Sizes of requests and files; how many broken lines are shown."""
+
+    request_entities: Count
+    retry_entities: Count
+    edge_rows: Count
+    broken_lines_shown: Count
+
+
+class Names(Record):
+    """Where names stand, in order of preference."""
+
+    label_properties: Properties
+    alternative_properties: Properties
+    name_properties: Properties
+    title_properties: Properties
+    value_properties: Properties
+    identifier_classes: Codes
+    role_properties: Properties
+
+
+class Dates(Record):
+    """Properties that state dates: the outer and inner bounds of a time-span, and the whole of it."""
+
+    time_span_properties: Properties
+    outer_begin: Properties
+    outer_end: Properties
+    inner_begin: Properties
+    inner_end: Properties
+    outer_whole: Properties
+    inner_whole: Properties
+    qualifiers: Properties
+
+
+class Links(Record):
+    """Properties that lead to the same or a like thing elsewhere; authorities told by their IRIs."""
+
+    properties: Properties
+    authorities: dict[str, Pattern]
+
+
+class Images(Record):
+    """Properties that lead to images, and what an image's address looks like."""
+
+    properties: Properties
+    address_properties: Properties
+    pattern: Pattern
+    iiif_pattern: Pattern
+
+
+class Suspects(Record):
+    """When an IRI is suspected to stand for many things merged by mistake.
+
+    An IRI of `empty_id` form with at least `empty_id_triples` outgoing triples, or any IRI with more than
+    `single_values` distinct values of a property that takes one.
+    """
+
+    empty_id: Pattern
+    empty_id_triples: Count
+    single_valued: Properties
+    single_values: Count
+
+
+class DocumentText(Record):
+    """How much of an entity its document's text shows; the document's data holds everything."""
+
+    literal_values: Count
+    literal_characters: Count
+    relationship_lines: Count
+    lines: Count
+    targets: Count
+    attributes: Count
+    attribute_properties: Properties
+    type_properties: Properties
+
+
+class Chaining(Record):
+    """Thin documents join a neighbour's: its richest, or all whose text stays under the limit."""
+
+    thin_characters: Count
+    limit_characters: Count
+    strategy: Literal["richest", "all"]
+    exempt_categories: tuple[CategoryName, ...]
+
+
+class PageRank(Record):
+    """PageRank on the graph of Fundamental Relationships (Page et al. 1999)."""
+
+    damping: Share
+    tolerance: Positive
+    iterations: Count
+    top: Count
+
+
+class Aggregation(Record):
+    """How works lead to their makers: property paths from a work's event or the work itself."""
+
+    work_properties: Properties
+    actor_properties: Properties
+
+
+class Windows(Record):
+    """Long documents are embedded as windows with the header repeated; sizes in the model's tokens."""
+
+    tokens: Count
+    overlap: int
+    batch: Count
+
+
+class Sparse(Record):
+    """Okapi BM25 with a floor of `epsilon` times the mean idf (Robertson & Zaragoza 2009; rank-bm25)."""
+
+    k1: Positive
+    b: Share
+    epsilon: float

@@ -1,0 +1,79 @@
+"""Load the method from a configuration folder, and hash its parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from crmrag_query.config.folders import config_folder, default_folder, part_file
+from crmrag_query.config.models import (
+    CategoriesPart,
+    Constants,
+    Method,
+    PromptsPart,
+    QuestionLexicon,
+    RelationshipSet,
+    SatellitesPart,
+    WeightsPart,
+)
+from crmrag_query.config.parts import EventsPart
+from crmrag_query.config.reading import read_part
+from crmrag_query.errors import ConfigError
+
+
+def load_method(folder: Path | str | None = None) -> Method:
+    """The whole method; a file that the folder lacks comes from the configuration that ships.
+
+    Raises ConfigError with every mistake of the first file that has any.
+    """
+    constants = read_part(Constants, part_file("method.yaml", folder))
+    sets = load_relationships(folder)
+    if constants.relationships not in sets:
+        raise ConfigError.single(
+            part_file("method.yaml", folder), "relationships", "no such set of relationships",
+            value=repr(constants.relationships), remedy=f"There are: {', '.join(sets)}.",
+        )  # fmt: skip
+    return Method(
+        **{name: getattr(constants, name) for name in Constants.model_fields},
+        categories=read_part(CategoriesPart, part_file("categories.yaml", folder)),
+        events=read_part(EventsPart, part_file("event_classes.yaml", folder)),
+        weights=read_part(WeightsPart, part_file("weights.yaml", folder)),
+        satellites=read_part(SatellitesPart, part_file("satellites.yaml", folder)),
+        prompts=read_part(PromptsPart, part_file("prompts.yaml", folder)),
+        questions=read_part(QuestionLexicon, part_file("questions.yaml", folder)),
+        relationship_sets=sets,
+    )
+
+
+def load_relationships(folder: Path | str | None = None) -> dict[str, RelationshipSet]:
+    """Sets of Fundamental Relationships by the name of their file; a project's own join those that ship."""
+    places = (default_folder(), config_folder(folder))
+    files = {path.stem: path for place in places for path in sorted((place / "relationships").glob("*.yaml"))}
+    return {name: read_part(RelationshipSet, files[name]) for name in sorted(files)}
+
+
+def config_hash(part: BaseModel | Mapping[str, Any]) -> str:
+    """SHA-256 of the values, independent of comments and of the order of keys in the file, as hex digits.
+
+    The order inside lists counts, and so does that of relationships and their paths (a match names its path).
+    """
+    values = part.model_dump(mode="json") if isinstance(part, BaseModel) else dict(part)
+    text = json.dumps(_ordered(values), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _ordered(value: Any) -> Any:
+    """Relationships and paths as lists of pairs, so that sorting keys keeps their order."""
+    if isinstance(value, dict):
+        return {
+            key: [[name, _ordered(inner)] for name, inner in item.items()]
+            if key in ("relationships", "paths") and isinstance(item, dict)
+            else _ordered(item)
+            for key, item in value.items()
+        }
+    return [_ordered(item) for item in value] if isinstance(value, list | tuple) else value

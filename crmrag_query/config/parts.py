@@ -1,0 +1,132 @@
+"""The parts of the method that have a file of their own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints, field_validator
+
+from crmrag_query.config.reading import Record
+from crmrag_query.config.types import CategoryName, Codes, Count, Share
+
+Steps = Annotated[str, StringConstraints(pattern=r"^[^\s|*]+\*?( \| [^\s|*]+\*?)*$")]
+"""Steps of a path: names of properties between ` | `, `*` after one that is followed zero or more times."""
+
+
+class CategoriesPart(Record):
+    """`categories.yaml`: classes of the Fundamental Categories, and which one counts of several."""
+
+    priority: tuple[CategoryName, ...]
+    classes: dict[CategoryName, Codes]
+    also: dict[CategoryName, Codes] = Field(default_factory=dict)
+
+    @field_validator("classes")
+    @classmethod
+    def _once(cls, classes: dict[CategoryName, Codes]) -> dict[CategoryName, Codes]:
+        seen: dict[str, str] = {}
+        for category, codes in classes.items():
+            for code in codes:
+                if code in seen:
+                    raise ValueError(
+                        f"{code} stands under {seen[code]} and {category}; further categories go under 'also'"
+                    )
+                seen[code] = category
+        return classes
+
+
+class EventsPart(Record):
+    """`event_classes.yaml`: classes whose entities are events by themselves."""
+
+    classes: Codes
+
+
+class WeightsPart(Record):
+    """`weights.yaml`: how strongly a property binds two entities."""
+
+    default: Share
+    properties: dict[str, Share]
+
+    def of(self, code: str) -> float:
+        """The weight of a property's code."""
+        return self.properties.get(code, self.default)
+
+
+class SatelliteLimits(Record):
+    """How much of its satellites a document's text shows."""
+
+    names: Count
+    dimensions: Count
+    times: Count
+    types: Count
+
+
+class SatellitesPart(Record):
+    """`satellites.yaml`: classes whose entities are told in the documents of those that point at them.
+
+    A class counts with its sub-classes. A satellite with more than `max_parents` parents, or with none,
+    keeps a document of its own.
+    """
+
+    kinds: dict[str, Codes]
+    limits: SatelliteLimits
+    max_parents: Count
+
+
+class PromptsPart(Record):
+    """`prompts.yaml`: instructions for a language model; data never stands among them."""
+
+    answer: str
+    specific: str = ""
+    enumeration: str = ""
+    aggregation: str = ""
+
+
+class LanguageLexicon(Record):
+    """Words by which a question's form is read in one language, and the words of an answer in it."""
+
+    aggregation: tuple[str, ...]
+    enumeration: tuple[str, ...]
+    count: tuple[str, ...]
+    stop: tuple[str, ...]
+    counted: str
+    listed: str
+    more: str
+    partial: str
+    none: str
+
+
+class ExtractiveConfig(Record):
+    """How the lines of an answer without a language model are chosen."""
+
+    ranked_lines: Count
+    encoded_lines: Count
+    rrf_k: Count
+    document_weight: float
+    mention_bonus: float
+    keep_ratio: Share
+    specific_lines: Count
+    listed_items: Count
+
+
+class QuestionLexicon(Record):
+    """`questions.yaml`: reading questions and writing answers without a language model."""
+
+    languages: dict[str, LanguageLexicon]
+    extractive: ExtractiveConfig
+
+
+class RelationshipEntry(Record):
+    """One Fundamental Relationship as it stands in its file; path id to steps."""
+
+    label: str
+    domain: CategoryName
+    range: CategoryName
+    specialises: str = ""
+    paths: dict[str, Steps] = Field(min_length=1)
+
+
+class RelationshipSet(Record):
+    """`relationships/NAME.yaml`: Fundamental Relationships by id, in the order of the file."""
+
+    title: str
+    relationships: dict[str, RelationshipEntry] = Field(min_length=1)

@@ -1,0 +1,96 @@
+"""Append a data set to datasets.yaml without touching what stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from crmrag_query.config.datasets import DatasetConfig, load_datasets, parse_dataset
+from crmrag_query.config.folders import ENVIRONMENT
+from crmrag_query.errors import ConfigError
+
+Value = str | bool | Sequence[str] | Mapping[str, str]
+
+COMMENTS = {
+    "rdf": "files or globs, from the folder that config/ stands in",
+    "languages": "labels are taken in this order",
+    "image_pattern": "more addresses that are images",
+    "wikidata": "texts from Wikidata at question time",
+}
+_PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./ *()+-]*[A-Za-z0-9_./*()+-]|[A-Za-z]")
+_WORDS = re.compile(r"(?i)(true|false|yes|no|on|off|null|y|n|~|[\d._+-]+([eE][\d+-]+)?)")
+_HEAD = "# Data sets; `crmrag datasets check` validates them.\n\ndatasets:\n"
+
+
+def own_datasets_file() -> Path:
+    """Where a project keeps its data sets: CRMRAG_CONFIG's datasets.yaml, else ./config/datasets.yaml."""
+    return Path(os.environ.get(ENVIRONMENT) or "config") / "datasets.yaml"
+
+
+def add_dataset(file: Path, name: str, values: Mapping[str, Value]) -> DatasetConfig:
+    """Validate the entry, append it to the file (created where there is none), and return it as loaded.
+
+    Raises ConfigError, the file untouched, where the entry has a mistake, the name is taken, a file is
+    missing, or the file's form does not let text be appended.
+    """
+    present = load_datasets(file) if file.exists() else {}
+    if name in present:
+        raise ConfigError.single(
+            file, f"datasets.{name}", "a data set of this name exists", remedy="Choose another."
+        )
+    parse_dataset(name, dict(values), file).files()
+    old = file.read_text(encoding="utf-8") if file.exists() else _HEAD
+    text = _without_empty(old).rstrip("\n") + "\n\n" + entry_text(name, values, _indent(old))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.new")
+    draft.write_text(text, encoding="utf-8", newline="\n")
+    try:
+        loaded = load_datasets(draft)
+        if loaded.get(name) is None or {key: loaded.get(key) for key in present} != present:
+            raise ConfigError.single(
+                file, "datasets", "text cannot be appended to it", remedy=f"Add by hand:\n{text}"
+            )
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
+    return loaded[name]
+
+
+def entry_text(name: str, values: Mapping[str, Value], indent: str = "  ") -> str:
+    """The entry as YAML, with comments."""
+    lines = [f"{indent}{name}:"]
+    for key, value in values.items():
+        comment = f"    # {COMMENTS[key]}" if key in COMMENTS else ""
+        if isinstance(value, Mapping):
+            lines.append(f"{indent * 2}{key}:{comment}")
+            lines.extend(f"{indent * 3}{inner}: {_scalar(text)}" for inner, text in value.items())
+        else:
+            lines.append(f"{indent * 2}{key}: {_value(value)}{comment}")
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: str | bool | Sequence[str]) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _scalar(value)
+    return f"[{', '.join(_scalar(item, in_list=True) for item in value)}]"
+
+
+def _scalar(text: str, in_list: bool = False) -> str:
+    """The text plain where YAML reads it as itself, else in double quotes (JSON strings are YAML)."""
+    plain = _PLAIN.fullmatch(text) and not _WORDS.fullmatch(text)
+    return text if plain and not (in_list and "," in text) else json.dumps(text, ensure_ascii=False)
+
+
+def _indent(text: str) -> str:
+    found = re.search(r"^datasets:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*( +)\S", text, re.MULTILINE)
+    return found[1] if found else "  "
+
+
+def _without_empty(text: str) -> str:
+    """The text with `datasets: {}` opened for entries."""
+    return re.sub(r"^datasets:[ \t]*(\{\}|null|~)[ \t]*$", "datasets:", text, flags=re.MULTILINE)

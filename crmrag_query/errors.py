@@ -1,0 +1,97 @@
+"""The one tree of exceptions; each message names the thing and the remedy.
+
+CrmRagError
+ ├── ConfigError        a mistake in a file of config/
+ ├── SourceError        RDF that cannot be read, or holds no CIDOC-CRM
+ ├── OntologyError      an ontology file or table that cannot be used
+ ├── BuildError         a build that cannot start or go on
+ ├── ReleaseError       a release that is missing, incomplete or altered
+ │    └── ReleaseNotFound
+ ├── QuestionError      a question or request that cannot be answered as put
+ ├── ModelError         an encoder or language model that failed
+ └── MissingExtraError  a dependency of an extra that is not installed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class CrmRagError(Exception):
+    """Base of every error a person is meant to read; `what` happened and the `remedy`."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"{what} {remedy}".strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake in a configuration file: where it is, what stands there, what to do."""
+
+    key: str
+    value: str
+    reason: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        shown = f" (found {self.value})" if self.value else ""
+        return f"{self.key or '(whole file)'}: {self.reason}{shown}. {self.remedy}".rstrip()
+
+
+class ConfigError(CrmRagError):
+    """A mistake in configuration: the file and every mistake found in it."""
+
+    def __init__(self, file: Path | str, mistakes: tuple[Mistake, ...]) -> None:
+        self.file = str(file)
+        self.mistakes = mistakes
+        lines = "\n".join(f"  {mistake}" for mistake in mistakes)
+        super().__init__(f"Mistake in configuration file {self.file}:\n{lines}")
+
+    @classmethod
+    def single(
+        cls, file: Path | str, key: str, reason: str, *, value: str = "", remedy: str = ""
+    ) -> ConfigError:
+        """An error with one mistake."""
+        return cls(file, (Mistake(key, value, reason, remedy),))
+
+
+class SourceError(CrmRagError):
+    """RDF that cannot be read, or that holds no CIDOC-CRM."""
+
+
+class OntologyError(CrmRagError):
+    """An ontology file or an ontology table that cannot be used."""
+
+
+class BuildError(CrmRagError):
+    """A build that cannot start or cannot go on."""
+
+
+class ReleaseError(CrmRagError):
+    """A release that is incomplete, altered or of another version."""
+
+
+class ReleaseNotFound(ReleaseError):
+    """No release where one was looked for."""
+
+
+class QuestionError(CrmRagError):
+    """A question or request that cannot be answered as put."""
+
+
+class ModelError(CrmRagError):
+    """An encoder or a language model that failed."""
+
+
+class MissingExtraError(CrmRagError):
+    """A dependency of an extra is not installed; the message says how to install it."""
+
+    def __init__(self, what: str, extra: str, package: str = "") -> None:
+        self.extra = extra
+        missing = f" (package {package} is missing)" if package else ""
+        super().__init__(
+            f"{what} needs the extra '{extra}'{missing}.", f"Install it: pip install 'crmrag[{extra}]'"
+        )

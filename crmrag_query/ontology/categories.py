@@ -1,0 +1,97 @@
+"""The six Fundamental Categories, and which of them a class belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntFlag
+from functools import lru_cache
+from pathlib import Path
+
+from crmrag_query.config.folders import part_file
+from crmrag_query.config.models import CategoriesPart
+from crmrag_query.config.reading import read_part
+from crmrag_query.ontology.load import load_ontology
+from crmrag_query.ontology.tables import Ontology
+
+
+class Category(IntFlag):
+    """The Fundamental Categories of TR-429 (Tzompanaki & Doerr 2012), and Time; a bit each."""
+
+    Thing = 1
+    Actor = 2
+    Place = 4
+    Event = 8
+    Concept = 16
+    Time = 32
+
+
+class CategoryMap:
+    """Categories of classes: as listed, else those of the nearest listed superclass."""
+
+    def __init__(self, part: CategoriesPart, ontology: Ontology) -> None:
+        self._priority = tuple(Category[name] for name in part.priority)
+        self._listed = {code: Category[name] for name, codes in part.classes.items() for code in codes}
+        self._also = {code: Category[name] for name, codes in part.also.items() for code in codes}
+        self._ontology = ontology
+        self._main: dict[str, Category | None] = {}
+        self._all: dict[str, Category] = {}
+
+    def of(self, class_codes: Iterable[str]) -> Category | None:
+        """The one category of an entity of these classes, by priority; None where no class has one."""
+        found = {self._class(code) for code in class_codes}
+        return next((category for category in self._priority if category in found), None)
+
+    def all_of(self, class_codes: Iterable[str]) -> Category:
+        """Every category that an entity of these classes may be asked for, as one bit mask (0 for none).
+
+        A class in `also` has further categories: VIR's characters are Things, yet a question for saints
+        means them, and a path that leads to Actors may end in one (facts: method, mistake 7).
+        """
+        mask = Category(0)
+        for code in class_codes:
+            mask |= self._every(code)
+        return mask
+
+    def _class(self, code: str) -> Category | None:
+        if code not in self._main:
+            self._main[code] = self._nearest(code, self._listed)
+        return self._main[code]
+
+    def _every(self, code: str) -> Category:
+        if code not in self._all:
+            lineage = (code, *(self._ontology.superclasses(code) if code in self._ontology.classes else ()))
+            mask = self._class(code) or Category(0)
+            for ancestor in lineage:
+                mask |= self._also.get(ancestor, Category(0))
+            self._all[code] = mask
+        return self._all[code]
+
+    def _nearest(self, code: str, listed: Mapping[str, Category]) -> Category | None:
+        """Breadth first up the hierarchy; the priority decides between superclasses equally near."""
+        level, seen = [code], {code}
+        while level:
+            found = {listed[at] for at in level if at in listed}
+            if found:
+                return next(category for category in self._priority if category in found)
+            parents = (
+                up for at in level if at in self._ontology.classes for up in self._ontology.class_(at).parents
+            )
+            level = sorted(set(parents) - seen)
+            seen.update(level)
+        return None
+
+
+@lru_cache(maxsize=4)
+def load_categories(folder: Path | None = None) -> CategoryMap:
+    """The category map of a configuration folder."""
+    return CategoryMap(read_part(CategoriesPart, part_file("categories.yaml", folder)), load_ontology(folder))
+
+
+def category_of(class_codes: Iterable[str]) -> Category | None:
+    """The category of an entity of these classes: Actor > Event > Place > Concept > Time > Thing."""
+    return load_categories().of(class_codes)
+
+
+def categories_of(class_codes: Iterable[str]) -> Category:
+    """Every category that an entity of these classes may be asked for, as a bit mask."""
+    return load_categories().all_of(class_codes)

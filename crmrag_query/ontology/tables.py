@@ -1,0 +1,172 @@
+"""The ontology as one frozen object: classes and properties by code, hierarchies, labels and inverses."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from crmrag_query.errors import OntologyError
+from crmrag_query.ontology.rows import Kind
+from crmrag_query.ontology.spelling import as_words
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A class or property; every code in it is known to the same ontology (or is a literal type, `xsd:…`)."""
+
+    kind: Kind
+    code: str
+    name: str
+    iri: str
+    parents: tuple[str, ...]
+    inverse: str
+    symmetric: bool
+    transitive: bool
+    domain: str
+    range: str
+    labels: Mapping[str, str]
+    table: str
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """Classes and properties by code.
+
+    A code that several ontologies use for different things belongs to the first; the others are
+    qualified by their table (`frbroo:R30`). Classes and properties are looked up apart, since CRMdig's
+    property F1 is not LRMoo's class F1. All tuples are sorted and never contain the code asked about.
+    """
+
+    classes: Mapping[str, Term]
+    properties: Mapping[str, Term]
+    names: Mapping[Kind, Mapping[str, str]]
+    iris: Mapping[Kind, Mapping[str, str]]
+    _closures: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def class_(self, code: str) -> Term:
+        """The class with this code; raises OntologyError with the nearest codes."""
+        return _found(self.classes, code, "class")
+
+    def property_(self, code: str) -> Term:
+        """The property with this code; raises OntologyError with the nearest codes."""
+        return _found(self.properties, code, "property")
+
+    def label(self, code: str, lang: str | Sequence[str] = "en", kind: Kind | None = None) -> str:
+        """Label in the first language that has one, then English, then any; an unknown code itself.
+
+        Without `kind` a class is preferred to a property of the same code.
+        """
+        term = self._term(code, kind)
+        if term is None:
+            return code
+        wanted = (lang,) if isinstance(lang, str) else tuple(lang)
+        for language in (*wanted, "en", "", *sorted(term.labels)):
+            if language in term.labels:
+                return term.labels[language]
+        return as_words(term.name)
+
+    def superclasses(self, code: str) -> tuple[str, ...]:
+        """Codes of all classes above this one."""
+        return self._closure("superclasses", code, self._superclasses)
+
+    def subclasses(self, code: str) -> tuple[str, ...]:
+        """Codes of all classes below this one."""
+        return self._closure("subclasses", code, self._subclasses)
+
+    def superproperties(self, code: str) -> tuple[str, ...]:
+        """Codes of all properties above this one, as its own ontology states them."""
+        return self._closure("superproperties", code, self._superproperties)
+
+    def subproperties(self, code: str) -> tuple[str, ...]:
+        """Codes of all properties below this one; a sub-property stated only for the inverses counts too."""
+        direct = self._closure("subproperties", code, self._subproperties)
+        inverse = self.inverse(code)
+        if inverse is None or inverse == code:
+            return direct
+        mirrored = {
+            self.inverse(below) for below in self._closure("subproperties", inverse, self._subproperties)
+        }
+        return tuple(sorted({*direct, *(below for below in mirrored if below)} - {code}))
+
+    def inverse(self, code: str) -> str | None:
+        """The property that reads the same triples from the other end: P108i for P108, P121 for P121.
+
+        None for properties whose values are literals, which have no inverse, and for unknown codes.
+        """
+        term = self.properties.get(code)
+        if term is None:
+            return None
+        return term.inverse or (code if term.symmetric else None)
+
+    def domain(self, code: str) -> str:
+        """Code of the property's domain, "" where its ontology states none."""
+        return self.property_(code).domain
+
+    def range(self, code: str) -> str:
+        """Code of the property's range or a literal type such as `xsd:dateTime`, "" where none is stated."""
+        return self.property_(code).range
+
+    def is_a(self, code: str, ancestor: str) -> bool:
+        """Whether a class is the other, or below it."""
+        return code == ancestor or ancestor in self.superclasses(code)
+
+    @cached_property
+    def _superclasses(self) -> Mapping[str, tuple[str, ...]]:
+        return _parents(self.classes)
+
+    @cached_property
+    def _superproperties(self) -> Mapping[str, tuple[str, ...]]:
+        return _parents(self.properties)
+
+    @cached_property
+    def _subclasses(self) -> Mapping[str, tuple[str, ...]]:
+        return _children(self.classes)
+
+    @cached_property
+    def _subproperties(self) -> Mapping[str, tuple[str, ...]]:
+        return _children(self.properties)
+
+    def _term(self, code: str, kind: Kind | None) -> Term | None:
+        first = None if kind == "property" else self.classes.get(code)
+        return first or (None if kind == "class" else self.properties.get(code))
+
+    def _closure(self, which: str, code: str, step: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        key = (which, code)
+        if key not in self._closures:
+            self._closures[key] = tuple(sorted(_reach(code, step) - {code}))
+        return self._closures[key]
+
+
+def _found(terms: Mapping[str, Term], code: str, kind: Kind) -> Term:
+    if code in terms:
+        return terms[code]
+    near = difflib.get_close_matches(code, terms, n=3)
+    raise OntologyError(
+        f"No {kind} has the code {code!r}.",
+        f"Did you mean {' or '.join(near)}?" if near else "Add its ontology with `crmrag ontology extract`.",
+    )
+
+
+def _parents(terms: Mapping[str, Term]) -> dict[str, tuple[str, ...]]:
+    return {code: term.parents for code, term in terms.items()}
+
+
+def _children(terms: Mapping[str, Term]) -> dict[str, tuple[str, ...]]:
+    below: dict[str, list[str]] = {}
+    for term in terms.values():
+        for parent in term.parents:
+            below.setdefault(parent, []).append(term.code)
+    return {code: tuple(sorted(codes)) for code, codes in below.items()}
+
+
+def _reach(start: str, step: Mapping[str, tuple[str, ...]]) -> set[str]:
+    seen = {start}
+    waiting = [start]
+    while waiting:
+        for code in step.get(waiting.pop(), ()):
+            if code not in seen:
+                seen.add(code)
+                waiting.append(code)
+    return seen

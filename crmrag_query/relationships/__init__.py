@@ -1,0 +1,1 @@
+"""Fundamental Relationships: their paths, and walking them."""

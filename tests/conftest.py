@@ -1,0 +1,19 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets: ``data`` below ``CRMRAG_SHARED`` or ``../shared``; the test is skipped without."""
+    folder = Path(os.environ.get("CRMRAG_SHARED", str(ROOT.parent / "shared"))) / "data"
+    if not folder.is_dir():
+        pytest.skip("real data sets are not at hand (set CRMRAG_SHARED)")
+    return folder

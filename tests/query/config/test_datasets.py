@@ -1,0 +1,228 @@
+"""Data sets are declared in YAML, and every mistake is told with its place and remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crmrag_query.config import DatasetConfig, load_datasets
+from crmrag_query.config.reading import key_path, parse_part
+from crmrag_query.config.writing import add_dataset, entry_text
+from crmrag_query.errors import ConfigError, CrmRagError
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "data" / "deep" / "er").mkdir(parents=True)
+    for name in ("data/a.ttl", "data/b.nt.gz", "data/deep/er/c.ttl"):
+        (tmp_path / name).write_text("")
+    return tmp_path
+
+
+def declare(project: Path, text: str) -> Path:
+    path = project / "config" / "datasets.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def one(project: Path, text: str) -> DatasetConfig:
+    return load_datasets(declare(project, f"datasets:\n  museum:\n{text}"))["museum"]
+
+
+def test_only_rdf_is_required(project: Path) -> None:
+    museum = one(project, "    rdf: data/a.ttl\n")
+    assert (museum.name, museum.title, museum.rdf) == ("museum", "museum", ("data/a.ttl",))
+    assert museum.languages == ("en",)
+    assert museum.embedding.model == "all-MiniLM-L6-v2"
+    assert (museum.wikidata, museum.write_markdown, museum.write_triples_pickle) == (False, True, False)
+
+
+def test_files_and_globs_are_taken_from_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    museum = one(project, "    rdf: [data/**/*.ttl, data/b.nt.gz, data/a.ttl]\n")
+    assert [str(path.relative_to(project)) for path in museum.files()] == [
+        "data/a.ttl",
+        "data/b.nt.gz",
+        "data/deep/er/c.ttl",
+    ]
+
+
+def test_absolute_paths_are_taken_as_they_are(project: Path) -> None:
+    museum = one(project, f"    rdf: ['{project}/data/*.ttl']\n")
+    assert museum.files() == (project / "data" / "a.ttl",)
+
+
+def test_a_file_that_is_missing_is_named(project: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"datasets\.museum\.rdf\[1\]: no such file \(found 'data/x\*\.ttl'\)"
+    ):
+        one(project, "    rdf: [data/a.ttl, data/x*.ttl]\n").files()
+
+
+def test_where_a_project_stands_is_no_part_of_its_values(project: Path) -> None:
+    assert str(project) not in one(project, "    rdf: data/a.ttl\n").model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("    rdf: []\n", "datasets.museum.rdf: tuple should have at least 1 item"),
+        ("    title: x\n", "datasets.museum.rdf: required, but missing"),
+        (
+            "    rdf: a\n    langauges: [en]\n",
+            "datasets.museum.langauges: unknown key (found ['en']). Did you mean languages?",
+        ),
+        (
+            "    rdf: a\n    languages: [en, no]\n",
+            "datasets.museum.languages[1]: input should be a valid string (found False). YAML reads yes, no",
+        ),
+        (
+            "    rdf: a\n    title: 12\n",
+            "datasets.museum.title: input should be a valid string (found 12). Put it in quotes.",
+        ),
+        (
+            "    rdf: a\n    languages: en\n",
+            "datasets.museum.languages: input should be a valid tuple (found 'en'). Write a list",
+        ),
+        (
+            "    rdf: a\n    embedding: {modle: x}\n",
+            "datasets.museum.embedding.modle: unknown key (found 'x'). Did you mean model?",
+        ),
+        (
+            "    rdf: a\n    embedding: {provider: openai}\n",
+            "datasets.museum.embedding.provider: input should be 'local' or 'litellm'",
+        ),
+        (
+            "    rdf: a\n    suspects: {empty: x}\n",
+            "datasets.museum.suspects.empty: unknown key (found 'x'). Did you mean empty_id?",
+        ),
+        ("    rdf: a\n    image_pattern: '('\n", "datasets.museum.image_pattern: no regular expression"),
+        ("    rdf: a\n    name: x\n", "datasets.museum.name: unknown key. The key above it is the name."),
+        (
+            "    rdf: a\n    rdf: b\n",
+            "line 3: not valid YAML: the key 'rdf' stands twice, the second time in line 4",
+        ),
+        ("    !!python/object/apply:os.system [ls]\n", "not valid YAML: could not determine a constructor"),
+    ],
+)
+def test_a_mistake_is_told_with_key_value_and_remedy(project: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        one(project, text)
+    assert str(project / "config" / "datasets.yaml") in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["My Museum", "../up", "-x", "ä"])
+def test_a_name_must_do_as_a_folder(project: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="not a name for a data set"):
+        load_datasets(declare(project, yaml.safe_dump({"datasets": {name: {"rdf": "a"}}})))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "data: {}", "datasets: [a]", "datasets:\n  a: 1", "\x00"])
+def test_a_file_of_another_form_is_refused(project: Path, text: str) -> None:
+    with pytest.raises(ConfigError):
+        load_datasets(declare(project, text))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="the file does not exist"):
+        load_datasets(tmp_path / "none.yaml")
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_give_data_sets_or_an_error_meant_for_people(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_bytes(b"datasets:\n  a:\n    rdf: x\n    title: " + data)
+    try:
+        load_datasets(path)
+    except CrmRagError as error:
+        assert str(path) in str(error)
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from([*DatasetConfig.model_fields, "embeding", "rfd"])
+
+
+@given(st.dictionaries(KEYS, PLAIN, max_size=5))
+def test_every_mistake_is_about_a_key_that_is_there_or_missing(values: dict[str, object]) -> None:
+    try:
+        parse_part(DatasetConfig, values, "any.yaml")
+    except ConfigError as error:
+        assert error.mistakes
+        for mistake in error.mistakes:
+            assert mistake.key.partition(".")[0].partition("[")[0] in {*values, *DatasetConfig.model_fields}
+
+
+def test_key_paths_read_as_they_are_written() -> None:
+    assert key_path(("a", "b", 0, "c"), "top") == "top.a.b[0].c"
+
+
+def test_adding_keeps_what_stands_there(project: Path) -> None:
+    old = "# our museums\ndatasets:\n  # the first\n  first:\n    rdf: data/a.ttl   # one file\n"
+    path = declare(project, old)
+    added = add_dataset(
+        path, "second", {"rdf": ["data/b.nt.gz"], "languages": ["no", "el"], "title": "Yes: a #1"}
+    )
+    assert path.read_text(encoding="utf-8").startswith(old)
+    assert list(load_datasets(path)) == ["first", "second"]
+    assert (added.languages, added.title) == (("no", "el"), "Yes: a #1")
+
+
+@pytest.mark.parametrize("old", [None, "datasets: {}\n", "datasets:\n", "# nothing yet\ndatasets: null"])
+def test_the_first_data_set_needs_no_file(project: Path, old: str | None) -> None:
+    path = project / "config" / "datasets.yaml"
+    if old is not None:
+        path.write_text(old)
+    assert add_dataset(path, "first", {"rdf": ["data/a.ttl"]}).rdf == ("data/a.ttl",)
+    assert list(load_datasets(path)) == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("first", {"rdf": ["data/a.ttl"]}, "a data set of this name exists"),
+        ("new", {"rdf": ["data/none.ttl"]}, "no such file"),
+        ("new", {"rdf": ["data/a.ttl"], "titel": "x"}, "Did you mean title?"),
+        ("New", {"rdf": ["data/a.ttl"]}, "not a name for a data set"),
+    ],
+)
+def test_a_mistake_leaves_the_file_as_it_was(
+    project: Path, name: str, values: dict[str, object], message: str
+) -> None:
+    old = "datasets:\n  first: {rdf: data/a.ttl}\n"
+    path = declare(project, old)
+    with pytest.raises(ConfigError, match=message.replace("?", r"\?")):
+        add_dataset(path, name, values)  # type: ignore[arg-type]
+    assert path.read_text(encoding="utf-8") == old
+    assert [file.name for file in path.parent.iterdir()] == ["datasets.yaml"]
+
+
+def test_a_file_that_cannot_be_appended_to_is_left_alone(project: Path) -> None:
+    old = "datasets: {first: {rdf: data/a.ttl}}\n"
+    path = declare(project, old)
+    with pytest.raises(ConfigError):
+        add_dataset(path, "second", {"rdf": ["data/a.ttl"]})
+    assert path.read_text(encoding="utf-8") == old
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12),
+    st.lists(
+        st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_categories=["Cc"]), max_size=6),
+        max_size=3,
+    ),
+)
+def test_an_entry_reads_back_as_it_was_given(title: str, examples: list[str]) -> None:
+    read = yaml.safe_load(entry_text("museum", {"title": title, "examples": examples, "wikidata": True}))
+    assert read == {"museum": {"title": title, "examples": examples, "wikidata": True}}
