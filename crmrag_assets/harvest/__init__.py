@@ -1,0 +1,1 @@
+"""From RDF terms to chunks of sorted, distinct triples."""

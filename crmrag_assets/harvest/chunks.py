@@ -1,0 +1,49 @@
+"""Chunks of entities: the leading bits of SHA-256 of the IRI (facts: design, Partitions)."""
+
+from __future__ import annotations
+
+import hashlib
+
+from crmrag_query.errors import BuildError
+
+BUCKETS = 256
+MOST_BITS = 8
+
+
+def bucket_of(iri: str) -> int:
+    """First byte of SHA-256 of the IRI in UTF-8: 0..255."""
+    return hashlib.sha256(iri.encode()).digest()[0]
+
+
+def chunk_bits(entities: int, chunk_size: int, most: int = MOST_BITS) -> int:
+    """Fewest leading bits, 0 to ``most``, that leave at most ``chunk_size`` entities in an average chunk."""
+    if chunk_size < 1:
+        raise BuildError(f"The chunk size is {chunk_size}.", "Set it to 1 or more.")
+    return min(_checked(most), max(0, -(-entities // chunk_size) - 1).bit_length())
+
+
+def chunk_keys(bits: int) -> list[str]:
+    """Keys of all 2^bits chunks, ascending: two hexadecimal digits, the lower 8 - bits bits zero."""
+    return [f"{first:02x}" for first in range(0, BUCKETS, BUCKETS >> _checked(bits))]
+
+
+def chunk_of(iri: str, bits: int) -> str:
+    """Key of the chunk that an entity belongs to."""
+    width = BUCKETS >> _checked(bits)
+    return f"{bucket_of(iri) // width * width:02x}"
+
+
+def buckets_of(chunk: str, bits: int) -> range:
+    """The buckets that make up a chunk; raises BuildError for a key that does not exist at these bits."""
+    if chunk not in chunk_keys(bits):
+        raise BuildError(
+            f"There is no chunk {chunk!r} among {1 << bits}.", "Keys are 00, … in steps of 256 / chunks."
+        )
+    first = int(chunk, 16)
+    return range(first, first + (BUCKETS >> bits))
+
+
+def _checked(bits: int) -> int:
+    if not 0 <= bits <= MOST_BITS:
+        raise BuildError(f"Chunks cannot have {bits} bits.", f"Use 0 to {MOST_BITS}.")
+    return bits

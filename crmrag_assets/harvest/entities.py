@@ -1,0 +1,39 @@
+"""Which subjects are entities (facts: method, Build: Discovery)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_query.config.build import Discovery as Exclusions
+
+
+@dataclass(frozen=True)
+class Entities:
+    """The triples of entities, and what was left out because its subject is a term of a schema."""
+
+    frame: pl.DataFrame
+    entities: int
+    excluded_subjects: int
+    excluded_triples: int
+
+
+def without_schema(frame: pl.DataFrame, exclusions: Exclusions) -> Entities:
+    """Leave out all triples of subjects of an excluded type or in an excluded namespace.
+
+    ``frame`` holds all triples of its subjects, with columns of schema TRIPLES.
+    """
+    typed = (pl.col("p") == RDF_TYPE) & pl.col("o").is_in(list(exclusions.excluded_types))
+    subjects = frame.group_by("s").agg(excluded=typed.any())
+    excluded = subjects.filter(pl.col("excluded") | _in_namespace(exclusions.excluded_namespaces)).get_column(
+        "s"
+    )
+    kept = frame.filter(~pl.col("s").is_in(excluded.implode())) if len(excluded) else frame
+    return Entities(kept, len(subjects) - len(excluded), len(excluded), len(frame) - len(kept))
+
+
+def _in_namespace(namespaces: Sequence[str]) -> pl.Expr:
+    return pl.any_horizontal(pl.lit(False), *(pl.col("s").str.starts_with(start) for start in namespaces))

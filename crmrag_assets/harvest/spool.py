@@ -1,0 +1,167 @@
+"""Triples on disk between reading and chunking: batches sorted by bucket, so that a chunk is a slice of each.
+
+`spool.arrow` (Arrow IPC file, uncompressed, memory-mapped): subject, object, kind, and numbers into vocabularies for
+property, datatype, language and graph. `offsets.npy` int64 [batches, 257]: where each bucket begins in a batch.
+`vocabulary.json`: column -> values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyoxigraph as ox
+
+from crmrag_assets.harvest.chunks import BUCKETS
+from crmrag_assets.harvest.report import Tally
+from crmrag_assets.harvest.triples import IRI, LITERAL, XSD_STRING
+from crmrag_query.artifacts.files import canonical_json, write_text
+from crmrag_query.errors import BuildError
+
+ROWS = 100_000  # rows of a batch, about
+CODED = ("p", "datatype", "lang", "g")
+SPOOL = pa.schema(
+    [("s", pa.large_utf8()), ("o", pa.large_utf8()), ("kind", pa.uint8())]
+    + [(name, pa.int32()) for name in CODED]
+)
+NAMES = ("spool.arrow", "offsets.npy", "vocabulary.json")
+
+
+class Codes(dict[str, int]):
+    """Numbers for values in order of appearance; "" is 0."""
+
+    def __init__(self) -> None:
+        super().__init__({"": 0})
+
+    def __missing__(self, value: str) -> int:
+        number = self[value] = len(self)
+        return number
+
+
+class SpoolWriter:
+    """Takes quads and writes them batch by batch; memory is bounded by one batch."""
+
+    def __init__(self, folder: Path, tally: Tally) -> None:
+        self.rows = 0
+        self._folder = folder
+        self._tally = tally
+        self._codes = {name: Codes() for name in CODED}
+        self._offsets: list[npt.NDArray[np.int64]] = []
+        self._waiting: list[tuple[str, str, int, int, int, int, int, int]] = []
+        self._writer = pa.ipc.new_file(str(folder / NAMES[0]), SPOOL)
+
+    def add(self, quads: Iterable[ox.Quad]) -> list[ox.Quad]:
+        """Take the quads, but hand back those with blank nodes; the few that cannot be held are counted."""
+        named, literal, default = (
+            ox.NamedNode,
+            ox.Literal,
+            ox.DefaultGraph,
+        )  # locals: this loop is all the time there is
+        properties, datatypes, langs, _ = (self._codes[name] for name in CODED)
+        put, apart = self._waiting.append, []
+        subject, bucket = "", 0
+        for quad in quads:
+            s, p, o, g = quad
+            kind = type(o)
+            if type(s) is not named or (kind is not named and kind is not literal):
+                apart.append(quad)
+                continue
+            value = s.value
+            if value != subject:
+                subject, bucket = value, hashlib.sha256(value.encode()).digest()[0]
+            graph = 0 if type(g) is default else self._graph(g)
+            if kind is named:
+                put((subject, o.value, IRI, properties[p.value], 0, 0, graph, bucket))
+            elif lang := o.language:
+                put((subject, o.value, LITERAL, properties[p.value], 0, langs[lang], graph, bucket))
+            else:
+                put(
+                    (
+                        subject,
+                        o.value,
+                        LITERAL,
+                        properties[p.value],
+                        datatypes[o.datatype.value],
+                        0,
+                        graph,
+                        bucket,
+                    )
+                )
+        if len(self._waiting) >= ROWS:
+            self._flush()
+        return [blank for quad in apart if (blank := self._blank(quad))]
+
+    def close(self) -> None:
+        """Write what is left, and the vocabularies."""
+        self._flush()
+        self._writer.close()
+        offsets = np.array(self._offsets, np.int64).reshape(-1, BUCKETS + 1)
+        np.save(self._folder / NAMES[1], offsets)
+        vocabulary = {
+            name: ["" if value == XSD_STRING else value for value in self._codes[name]] for name in CODED
+        }
+        write_text(self._folder / NAMES[2], canonical_json(vocabulary))
+
+    @property
+    def graphs(self) -> int:
+        """Distinct named graphs so far."""
+        return len(self._codes["g"]) - 1
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        *columns, buckets = zip(*self._waiting, strict=True)
+        self.rows += len(buckets)
+        self._waiting.clear()
+        order = np.argsort(np.array(buckets, np.uint8), kind="stable")
+        counts = np.bincount(np.array(buckets, np.uint8), minlength=BUCKETS)
+        self._offsets.append(np.concatenate([[0], np.cumsum(counts)]))
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, SPOOL, strict=True)]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=SPOOL).take(pa.array(order)))
+
+    def _graph(self, graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph) -> int:
+        """A graph named by a blank node cannot be named outside its file: its triples join the default graph."""
+        if isinstance(graph, ox.NamedNode):
+            return self._codes["g"][graph.value]
+        self._tally.anonymous += isinstance(graph, ox.BlankNode)
+        return 0
+
+    def _blank(self, quad: ox.Quad) -> ox.Quad | None:
+        if isinstance(quad.subject, ox.Triple) or isinstance(quad.object, ox.Triple):
+            self._tally.skipped["triple about a triple (RDF 1.2)"] += 1
+            return None
+        if isinstance(quad.graph_name, ox.BlankNode):
+            self._tally.anonymous += 1
+            return ox.Quad(quad.subject, quad.predicate, quad.object)
+        return quad
+
+
+def read_buckets(folder: Path, buckets: range) -> pl.DataFrame:
+    """The triples of consecutive buckets with columns of schema TRIPLES as strings; unsorted, with repetitions.
+
+    Raises BuildError when the folder holds no finished spool.
+    """
+    try:
+        vocabulary = json.loads((folder / NAMES[2]).read_text(encoding="utf-8"))
+        offsets = np.load(folder / NAMES[1])
+    except (OSError, ValueError) as error:
+        raise BuildError(
+            f"{folder} holds no finished discovery ({error}).", "Run the build again."
+        ) from error
+    with pa.memory_map(str(folder / NAMES[0])) as mapped:
+        reader = pa.ipc.open_file(mapped)
+        slices = [
+            reader.get_batch(number).slice(start, stop - start)
+            for number, (start, stop) in enumerate(offsets[:, [buckets.start, buckets.stop]].tolist())
+            if stop > start
+        ]
+        # copied out of the mapping first: polars would look at whole buffers, not at slices of them
+        frame = pl.DataFrame(pa.Table.from_batches(slices, schema=SPOOL).combine_chunks())
+    words = {name: pl.Series(name, vocabulary[name], pl.String) for name in CODED}
+    return frame.with_columns(words[name].gather(frame.get_column(name)) for name in CODED)
