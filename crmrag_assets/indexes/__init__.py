@@ -1,0 +1,1 @@
+"""From final documents to indexes: embeddings, dense, sparse, aggregation."""

@@ -1,0 +1,106 @@
+"""Embeddings from any API that litellm knows; keys come from the environment."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.retrieval.hashing import unit
+
+PASSING = (
+    "RateLimitError",
+    "Timeout",
+    "APIConnectionError",
+    "InternalServerError",
+    "ServiceUnavailableError",
+)
+
+
+@dataclass(frozen=True)
+class EmbeddingApi:
+    """One embedding model behind an API; ``wait`` seconds before the second attempt, doubled each time.
+
+    Some providers' clients repeat a request by themselves; an attempt is one failure of theirs.
+    """
+
+    model: str
+    api_base: str = ""
+    dimensions: int = 0  # asked of models that can shorten their vectors; 0: the model's own
+    batch: int = 64
+    attempts: int = 5
+    wait: float = 1.0
+    timeout: float = 60.0
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Unit vectors float32 [n, d]; raises ModelError when the API fails for good or answers wrongly."""
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        rows = [
+            row
+            for start in range(0, len(texts), self.batch)
+            for row in self._batch(texts[start:][: self.batch])
+        ]
+        try:
+            vectors = np.array(rows, np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._failed(f"vectors of unequal length or kind ({error})") from error
+        if vectors.ndim != 2 or not np.isfinite(vectors).all():
+            raise self._failed("something else than vectors of numbers")
+        return unit(vectors)
+
+    def _batch(self, texts: Sequence[str]) -> list[list[float]]:
+        litellm = load_litellm()
+        passing = tuple(getattr(litellm.exceptions, name) for name in PASSING)
+        for attempt in range(1, self.attempts + 1):
+            try:
+                answer = litellm.embedding(
+                    model=self.model,
+                    input=list(texts),
+                    timeout=self.timeout,
+                    **self._options(),
+                )
+                found = sorted(answer.data, key=lambda item: int(item["index"]))
+                break
+            except passing as error:
+                if attempt == self.attempts:
+                    raise self._failed(f"{type(error).__name__} {attempt} times: {error}") from error
+                time.sleep(self.wait * 2 ** (attempt - 1))
+            except Exception as error:  # litellm passes on whatever its providers raise
+                raise self._failed(f"{type(error).__name__}: {error}") from error
+        if len(found) != len(texts):
+            raise self._failed(f"{len(found)} vectors for {len(texts)} texts")
+        return [item["embedding"] for item in found]
+
+    def _options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"encoding_format": "float"}
+        if self.api_base:
+            options["api_base"] = self.api_base
+        if self.dimensions:
+            options["dimensions"] = self.dimensions
+        return options
+
+    def _failed(self, how: str) -> ModelError:
+        return ModelError(
+            f"The embedding model {self.model} answered with {how}.",
+            "Check the model's name, its API key in the environment and the network; a new start resumes.",
+        )
+
+
+def load_litellm() -> ModuleType:
+    """litellm, imported when first needed (it takes seconds) and kept off the network until it is called."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        litellm = importlib.import_module("litellm")
+    except ImportError as error:
+        raise MissingExtraError("An embedding API", "llm", "litellm") from error
+    vars(litellm)["suppress_debug_info"] = True  # else it prints advice to standard output
+    return litellm

@@ -1,0 +1,105 @@
+"""Sparse retrieval: Okapi BM25 over memory-mapped postings, scored by bm25s."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crmrag_query.errors import ReleaseError
+from crmrag_query.retrieval.fusion import best
+from crmrag_query.retrieval.tokenizer import tokenize
+
+SCHEMA_VERSION = 1
+META = "sparse.json"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Terms sorted by their UTF-8 bytes, mapped: ``text`` uint8, ``ptr`` int64 [terms+1]."""
+
+    text: npt.NDArray[np.uint8]
+    ptr: npt.NDArray[np.int64]
+
+    def number(self, term: str) -> int | None:
+        """The number of a term, or None when no document has it; binary search."""
+        wanted = term.encode()
+        low, high = 0, len(self.ptr) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self._bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self.ptr) - 1 and self._bytes(low) == wanted else None
+
+    def _bytes(self, number: int) -> bytes:
+        return self.text[self.ptr[number] : self.ptr[number + 1]].tobytes()
+
+
+@dataclass(frozen=True)
+class SparseIndex:
+    """BM25 scores of every (term, document) in compressed columns, one a term."""
+
+    documents: int
+    vocabulary: Vocabulary
+    retriever: Any  # bm25s.BM25, None for an index without terms
+
+    @classmethod
+    def open(cls, folder: Path) -> SparseIndex:
+        """Memory-map the index in ``folder``; raises ReleaseError when missing or of another version."""
+        import bm25s
+
+        try:
+            meta = json.loads((folder / META).read_text(encoding="utf-8"))
+            if meta["schema"] != SCHEMA_VERSION:
+                raise ReleaseError(
+                    f"The sparse index in {folder} has version {meta['schema']}.", "Build it again."
+                )
+            text, ptr = (
+                np.load(folder / f"vocabulary_{part}.npy", mmap_mode="r") for part in ("text", "ptr")
+            )
+            loaded = bm25s.BM25.load(folder, mmap=True, load_vocab=False) if meta["terms"] else None
+        except (OSError, ValueError, KeyError) as error:
+            raise ReleaseError(
+                f"No sparse index in {folder}: {error}.", "Build the data set again."
+            ) from error
+        return cls(meta["documents"], Vocabulary(text, ptr), loaded)
+
+    def terms(self, question: str) -> list[int]:
+        """Numbers of the question's terms that some document has; one repeated counts again."""
+        found = (self.vocabulary.number(token) for token in tokenize(question))
+        return [number for number in found if number is not None]
+
+    def scores(self, question: str) -> npt.NDArray[np.float64]:
+        """Score of every document, float64 [documents]; equal to rank-bm25's BM25Okapi."""
+        return self._scores(self.terms(question))
+
+    def search(
+        self, question: str, k: int, mask: npt.NDArray[np.bool_] | None = None
+    ) -> list[tuple[int, float]]:
+        """The ``k`` best (document, score) of those that hold a term of the question and are in ``mask``.
+
+        ``mask``: bool [documents]. Best first, ties by document number.
+        """
+        terms = self.terms(question)
+        if not terms:
+            return []
+        indices, indptr = (self.retriever.scores[part] for part in ("indices", "indptr"))
+        holding = np.zeros(self.documents, bool)
+        for term in terms:
+            holding[indices[indptr[term] : indptr[term + 1]]] = True
+        if mask is not None:
+            holding &= mask
+        documents = np.flatnonzero(holding)
+        return best(documents, self._scores(terms)[documents], k)
+
+    def _scores(self, terms: list[int]) -> npt.NDArray[np.float64]:
+        if not terms:
+            return np.zeros(self.documents)
+        scores: npt.NDArray[np.float64] = self.retriever.get_scores_from_ids(terms)
+        return scores

@@ -1,0 +1,48 @@
+"""Words of a text for sparse retrieval; the one tokenizer of build and query."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST_IDENTIFIER = 64  # characters; a longer compound (an address, a path) is kept in parts only
+
+# Accents, Greek tonos and breathings, Hebrew points, Arabic vowel signs. Vowel signs of Indic scripts are
+# letters to a reader and stay.
+_MARKS = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+# Letters that Unicode does not decompose, dashes and apostrophes of one kind, "_" as any other joint of an
+# identifier.
+_PLAIN = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
+    | dict.fromkeys("_‐‑‒–—―−", "-")
+    | dict.fromkeys("’‘ʼ", "'")
+)
+_UNIT = "[\\w\u0900-\u0963\u0966-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17dd]+"
+_WORD = re.compile(f"{_UNIT}(?:[-./:']{_UNIT})*")
+_JOINT = re.compile("[-./:']")
+
+
+def fold(text: str) -> str:
+    """``text`` without case, accents, compatibility forms (Unicode TR-15, NFKD); a final sigma is a sigma."""
+    if not text.isascii():
+        bare = _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold()
+        return unicodedata.normalize("NFC", bare).translate(_PLAIN)
+    return text.casefold().replace("_", "-")
+
+
+def tokenize(text: str) -> list[str]:
+    """Folded words in order of the text; a joined one gives its parts, and itself too when it holds a digit.
+
+    ``1986.12.3`` gives ``1986.12.3 1986 12 3``; ``Man-Made`` gives ``man made``.
+    """
+    tokens: list[str] = []
+    for match in _WORD.finditer(fold(text)):
+        word = match.group()
+        parts = _JOINT.split(word)
+        if len(parts) > 1 and len(word) <= LONGEST_IDENTIFIER and any(map(str.isdigit, word)):
+            tokens.append(word)
+        tokens += parts
+    return tokens

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+
+from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggregation
+from crmrag_assets.indexes.relationships import MatchArrays, read_matches
+from crmrag_query.artifacts.files import entries
+from crmrag_query.config.build import Aggregation as Works
+from crmrag_query.config.build import PageRank
+from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.graph.graph import Graph
+from crmrag_query.retrieval.aggregation import Aggregation
+from tests.support.graphs import graph_from_turtle
+
+TURTLE = """
+:icon a crm:E22_Human-Made_Object ; crm:P108i_was_produced_by :painting ; rdfs:label "Icon" .
+:mural a crm:E22_Human-Made_Object ; rdfs:label "Mural" .
+:panel a crm:E22_Human-Made_Object ; crm:P108i_was_produced_by :painting, :repair .
+:painting a crm:E12_Production ; crm:P108_has_produced :mural ; crm:P14_carried_out_by :theodore, :helper .
+:repair a crm:E12_Production ; crm:P14_carried_out_by :theodore .
+:theodore a crm:E21_Person ; rdfs:label "Theodore" .
+:helper a crm:E21_Person ; crm:P14i_performed :repair .
+:idle a crm:E21_Person .
+"""
+RELATIONSHIPS = (
+    ("thing_by_actor", "was made by"),
+    ("thing_from_event", "comes from"),
+    ("unused", "is never used"),
+)
+PAGERANK = PageRank(damping=0.85, tolerance=1e-10, iterations=200, top=2)
+WORKS = Works(work_properties=("P108i",), actor_properties=("P14",))
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    return graph_from_turtle(TURTLE, tmp_path_factory.mktemp("graph"))
+
+
+def node(graph: Graph, name: str) -> int:
+    found = graph.node(f"http://example.org/{name}")
+    assert found is not None
+    return found
+
+
+def matches_of(graph: Graph) -> list[MatchArrays]:
+    """Two chunks of matches, no source in both."""
+    found = [
+        [("icon", 0, "theodore"), ("icon", 1, "painting"), ("icon", 0, "helper"), ("icon", 1, "theodore")],
+        [("mural", 0, "theodore")],
+    ]
+    numbers = [[(node(graph, s), r, node(graph, t)) for s, r, t in chunk] for chunk in found]
+    kinds = (np.int32, np.int16, np.int32)
+    return [
+        MatchArrays(*(np.array(c, k) for c, k in zip(zip(*n, strict=True), kinds, strict=True)))
+        for n in numbers
+    ]
+
+
+def settings_for(graph: Graph) -> AggregationSettings:
+    thing, actor = graph.category(node(graph, "icon")), graph.category(node(graph, "theodore"))
+    return AggregationSettings((("Thing", thing), ("Actor", actor)), RELATIONSHIPS, PAGERANK, WORKS)
+
+
+@pytest.fixture(scope="module")
+def folder(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("aggregation")
+    write_aggregation(graph, matches_of(graph), settings_for(graph), out)
+    return out
+
+
+def test_entities_are_counted_by_class_and_category(folder: Path) -> None:
+    index = Aggregation.open(folder)
+    assert index.entities == 8
+    assert [(row.code, row.entities) for row in index.classes] == [("E21", 3), ("E22", 3), ("E12", 2)]
+    assert [(row.category, row.primary) for row in index.categories] == [("Thing", 3), ("Actor", 3)]
+
+
+def test_relationships_count_pairs_sources_and_targets_over_chunks(folder: Path) -> None:
+    rows = Aggregation.open(folder).relationships
+    assert [(row.key, row.pairs, row.sources, row.targets) for row in rows] == [
+        ("thing_by_actor", 3, 2, 2),
+        ("thing_from_event", 2, 1, 2),
+        ("unused", 0, 0, 0),
+    ]
+
+
+def test_pagerank_equals_networkx_on_the_graph_of_relationships(graph: Graph, folder: Path) -> None:
+    expected = nx.DiGraph()
+    expected.add_nodes_from(np.flatnonzero(graph.flags & FLAG_ENTITY).tolist())
+    for chunk in matches_of(graph):
+        for source, target in zip(chunk.source.tolist(), chunk.target.tolist(), strict=True):
+            weight = expected.get_edge_data(source, target, {"weight": 0})["weight"]
+            expected.add_edge(source, target, weight=weight + 1)
+    assert expected.edges[node(graph, "icon"), node(graph, "theodore")]["weight"] == 2
+    found = Aggregation.open(folder).pagerank
+    for number, rank in nx.pagerank(expected, alpha=0.85, tol=1e-12, max_iter=1000).items():
+        assert abs(found[number] - rank) < 1e-6
+
+
+def test_the_most_central_of_each_category_are_kept_with_their_labels(graph: Graph, folder: Path) -> None:
+    index = Aggregation.open(folder)
+    top = index.top("Actor", 10)
+    assert len(top) == PAGERANK.top
+    assert (top[0].iri, top[0].label) == ("http://example.org/theodore", "Theodore")
+    assert top[0].score == pytest.approx(float(index.pagerank[node(graph, "theodore")]), rel=1e-6)
+    assert index.top("Nonsense", 10) == []
+
+
+def test_works_are_counted_once_an_actor_through_events_both_ways(folder: Path) -> None:
+    index = Aggregation.open(folder)
+    # theodore and helper each painted icon, mural and panel; both repaired the panel, which counts once.
+    assert [(row.iri.rsplit("/", 1)[1], row.score) for row in index.actors(5)] == [
+        ("helper", 3),
+        ("theodore", 3),
+    ]
+    assert index.content["actors"]["total"] == 2
+
+
+def test_the_same_input_gives_the_same_bytes(graph: Graph, folder: Path, tmp_path: Path) -> None:
+    write_aggregation(graph, reversed(matches_of(graph)), settings_for(graph), tmp_path)
+    assert entries(tmp_path) == entries(folder)
+
+
+def test_a_graph_without_matches_is_counted_all_the_same(graph: Graph, tmp_path: Path) -> None:
+    write_aggregation(graph, [], settings_for(graph), tmp_path)
+    assert [row.pairs for row in Aggregation.open(tmp_path).relationships] == [0, 0, 0]
+
+
+def test_matches_are_read_from_their_files(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [("entity", pa.int32()), ("relationship", pa.int16()), ("target", pa.int32()), ("path", pa.int16())]
+    )
+    table = pa.table([[1, 1], [0, 2], [5, 6], [0, 1]], schema=schema)
+    with pa.OSFile(str(tmp_path / "matches.arrow"), "wb") as sink, ipc.new_file(sink, schema) as writer:
+        writer.write_table(table)
+    (chunk,) = read_matches([tmp_path / "matches.arrow"])
+    assert [column.tolist() for column in chunk] == [[1, 1], [0, 2], [5, 6]]
+
+
+def test_a_missing_or_older_index_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="No aggregation index"):
+        Aggregation.open(tmp_path)
+    (tmp_path / "aggregation_index.json").write_text('{"schema": 0}')
+    with pytest.raises(ReleaseError, match="another version"):
+        Aggregation.open(tmp_path)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crmrag_assets.indexes.cache import VectorCache, record_type
+from crmrag_assets.indexes.embed import BATCH, embed_chunk, open_embedded, write_embedded
+from crmrag_assets.indexes.encoder import HashEncoder, encoder_for
+from crmrag_query.artifacts.files import entries
+from crmrag_query.config.build import Windows
+from crmrag_query.config.datasets import EmbeddingConfig
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Counting(HashEncoder):
+    """The stand-in encoder that notes what it encodes and stops after some texts."""
+
+    seen: list[str] = field(default_factory=list)
+    last: int = 1_000_000
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        if len(self.seen) >= self.last:
+            raise KeyboardInterrupt
+        self.seen.extend(texts)
+        return super().encode(texts)
+
+
+def documents(count: int) -> list[tuple[int, str]]:
+    return [(n * 3, f"[Thing] Icon {n}\nmade in {1000 + n}") for n in range(count)]
+
+
+def test_a_stopped_build_repeats_no_finished_embedding(tmp_path: Path) -> None:
+    first, second = Counting(last=2 * BATCH), Counting()
+    with pytest.raises(KeyboardInterrupt):
+        embed_chunk(documents(5 * BATCH), first, tmp_path / "00.bin")
+    resumed = embed_chunk(documents(5 * BATCH), second, tmp_path / "00.bin")
+    assert len(first.seen) == 2 * BATCH
+    assert not set(first.seen) & set(second.seen)
+    assert resumed.encoded == 3 * BATCH
+    whole = embed_chunk(documents(5 * BATCH), HashEncoder(), tmp_path / "other.bin")
+    np.testing.assert_array_equal(resumed.vectors, whole.vectors)
+    assert resumed.windows == whole.windows
+
+
+def test_changed_text_is_encoded_again_and_the_rest_is_not(tmp_path: Path) -> None:
+    embed_chunk(documents(10), HashEncoder(), tmp_path / "00.bin")
+    changed = documents(10)
+    changed[4] = (changed[4][0], "[Thing] Another")
+    again = Counting()
+    found = embed_chunk(changed, again, tmp_path / "00.bin")
+    assert again.seen == ["[Thing] Another"]
+    np.testing.assert_array_equal(found.vectors[4], HashEncoder().encode(["[Thing] Another"])[0])
+
+
+def test_equal_texts_are_encoded_once(tmp_path: Path) -> None:
+    encoder = Counting()
+    found = embed_chunk([(1, "same"), (2, "same")], encoder, tmp_path / "00.bin")
+    assert encoder.seen == ["same"]
+    np.testing.assert_array_equal(found.vectors[0], found.vectors[1])
+
+
+@given(st.integers(0, 3 * record_type(4).itemsize))
+def test_a_torn_end_costs_only_the_torn_record(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    path = tmp_path_factory.mktemp("cache") / "00.bin"
+    vectors = {hashlib.sha256(bytes([n])).digest(): np.full(4, n, np.float32) for n in range(4)}
+    VectorCache.open(path, 4).append(dict(list(vectors.items())[:3]))
+    with path.open("r+b") as stream:
+        stream.truncate(cut)
+    whole = cut // record_type(4).itemsize
+    cache = VectorCache.open(path, 4)
+    assert list(cache.vectors) == list(vectors)[:whole]
+    cache.append(dict(list(vectors.items())[3:]))
+    again = VectorCache.open(path, 4).vectors
+    assert list(again) == [*list(vectors)[:whole], list(vectors)[3]]
+    np.testing.assert_array_equal(again[list(vectors)[3]], np.full(4, 3, np.float32))
+
+
+def test_a_record_with_a_flipped_bit_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "00.bin"
+    embed_chunk(documents(3), HashEncoder(), path)
+    raw = bytearray(path.read_bytes())
+    raw[record_type(HashEncoder().dimension).itemsize + 40] ^= 1
+    path.write_bytes(raw)
+    again = Counting()
+    found = embed_chunk(documents(3), again, path)
+    assert again.seen == [documents(3)[1][1]]
+    np.testing.assert_array_equal(found.vectors, HashEncoder().encode([text for _, text in documents(3)]))
+
+
+def test_long_documents_have_several_rows_and_rows_say_whose_they_are(tmp_path: Path) -> None:
+    long = "\n".join(["[Thing] Long", *(f"line {n} of many words" for n in range(30))])
+    found = embed_chunk([(8, long), (9, "[Thing] Short")], HashEncoder(window=64), tmp_path / "00.bin")
+    assert found.windows.column("entity").to_pylist() == [8] * (found.windows.num_rows - 1) + [9]
+    assert found.windows.column("window").to_pylist() == [*range(found.windows.num_rows - 1), 0]
+    assert found.windows.num_rows > 2
+    np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, atol=1e-6)
+
+
+def test_files_are_equal_and_read_back(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+        write_embedded(folder, embed_chunk(documents(5), HashEncoder(), tmp_path / f"{folder.name}.bin"))
+    assert entries(folders[0]) == entries(folders[1])
+    read = open_embedded(folders[0])
+    assert read.windows.num_rows == len(read.vectors) == 5
+
+
+def test_a_chunk_without_documents_has_no_rows(tmp_path: Path) -> None:
+    found = embed_chunk([], HashEncoder(), tmp_path / "00.bin")
+    write_embedded(tmp_path, found)
+    assert open_embedded(tmp_path).vectors.shape == (0, HashEncoder().dimension)
+
+
+def test_keys_tell_models_and_settings_apart() -> None:
+    windows = Windows(tokens=256, overlap=0, batch=32)
+    configs = [
+        EmbeddingConfig(model="hash"),
+        EmbeddingConfig(model="hash", dimension=64),
+        EmbeddingConfig(model="openai/x", provider="litellm"),
+        EmbeddingConfig(model="openai/x", provider="litellm", dimension=64),
+        EmbeddingConfig(model="openai/x", provider="litellm", document_prefix="passage: "),
+    ]
+    assert len({encoder_for(config, windows).key for config in configs}) == len(configs)
+    assert all(encoder_for(config, windows).key.replace("-", "").isalnum() for config in configs)

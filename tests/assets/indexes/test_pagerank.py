@@ -1,0 +1,48 @@
+"""PageRank; its oracle is networkx."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from crmrag_assets.indexes.pagerank import pagerank
+from crmrag_query.config.build import PageRank
+from crmrag_query.errors import BuildError
+
+CONSTANTS = PageRank(damping=0.85, tolerance=1e-10, iterations=200, top=500)
+NODES = 12
+EDGES = st.dictionaries(
+    st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)), st.integers(1, 5), max_size=40
+)
+
+
+def matrix(edges: dict[tuple[int, int], int], nodes: int = NODES) -> sparse.csr_array:
+    rows, columns = ([pair[end] for pair in edges] for end in (0, 1))
+    return sparse.csr_array(sparse.coo_array((list(edges.values()), (rows, columns)), shape=(nodes, nodes)))
+
+
+@settings(max_examples=80, deadline=None)
+@given(EDGES, st.floats(0.1, 0.95))
+def test_pagerank_equals_networkx_with_dangling_nodes(
+    edges: dict[tuple[int, int], int], damping: float
+) -> None:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(NODES))
+    graph.add_weighted_edges_from((a, b, weight) for (a, b), weight in edges.items())
+    expected = nx.pagerank(graph, alpha=damping, tol=1e-12, max_iter=1000)
+    found = pagerank(matrix(edges), CONSTANTS.model_copy(update={"damping": damping, "iterations": 1000}))
+    assert np.abs(found - [expected[n] for n in range(NODES)]).max() < 1e-6
+    assert found.sum() == pytest.approx(1)
+
+
+def test_a_graph_without_nodes_has_no_ranks() -> None:
+    assert len(pagerank(matrix({}, 0), CONSTANTS)) == 0
+
+
+def test_too_few_iterations_are_an_error() -> None:
+    with pytest.raises(BuildError, match="did not converge in 2"):
+        pagerank(matrix({(0, 1): 1, (1, 2): 1}), CONSTANTS.model_copy(update={"iterations": 2}))
