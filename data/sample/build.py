@@ -14,6 +14,10 @@ from collections.abc import Callable
 
 from triples import HERE, Graph, Row, TableError, date, iri, many, rows, text
 
+DETAILED = (
+    "asinou"  # the church whose images are described one by one, with attributes and the texts behind them
+)
+
 # Tables with one entity a row, whose columns tables/mapping.csv maps: kind in the IRI, class ("" where the
 # table has a column "class").
 SIMPLE: dict[str, tuple[str, str]] = {
@@ -213,7 +217,7 @@ def map_heritage(graph: Graph) -> None:
 
 
 def map_murals(graph: Graph) -> None:
-    """Each mural is two things: the painted surface (IC1) in its church, and the image it shows (IC9)."""
+    """Each mural is a painted surface (IC1) in its church; in the church studied in detail also the image it shows (IC9)."""
     churches = {row["id"]: row for row in rows("churches")}
     subjects = {row["id"]: row for row in rows("subjects")}
     personified = {row["id"] for row in rows("characters") if row["class"] == "personification"}
@@ -225,6 +229,8 @@ def map_murals(graph: Graph) -> None:
         english, greek = mural_names(row, church, subject)
         add_surface(graph, mural, row, [text(english, "en"), text(greek, "el")])
         graph.add(mural, "crm:P62_depicts", *persons, *figures)
+        if row["church"] != DETAILED:
+            continue
         graph.add(mural, "vir:K1_denotes", image)
         labels = [text(english and f"Image: {english}", "en"), text(f"Παράσταση: {greek}", "el")]
         add_image(graph, image, row, subject, labels)
@@ -247,7 +253,7 @@ def add_surface(graph: Graph, mural: str, row: Row, labels: list[str]) -> None:
     church = row["church"]
     graph.entity(mural, "vir:IC1_Iconographic_Atom crm:E25_Human-Made_Feature")
     graph.add(mural, "rdfs:label", *labels)
-    graph.add(mural, "crm:P2_has_type", "<type/mural>")
+    graph.add(mural, "crm:P2_has_type", "<type/mural>", iri("subject", row["subject"]))
     graph.add(mural, "crm:P56i_is_found_on", iri("church", church))
     graph.add(mural, "crm:P46i_forms_part_of", iri("part", f"{church}-{row['on']}"))
     graph.add(mural, "crm:P108i_was_produced_by", iri("event", row["campaign"]))
