@@ -46,7 +46,8 @@ def hops_of(keys: Longs) -> Longs:
 
 def finished(keys: Longs, path: int) -> Longs:
     """Keys of a frontier at the end of ``path``: path above hops, which count to 255 at most."""
-    return (keys & ~_HOPS_MASK) | (path << PATH_SHIFT) | np.minimum(keys & _HOPS_MASK, _LOW_MASK)
+    hops: Longs = np.minimum(keys & _HOPS_MASK, _LOW_MASK)
+    return (keys & ~_HOPS_MASK) | (path << PATH_SHIFT) | hops
 
 
 def path_of(keys: Longs) -> Longs:

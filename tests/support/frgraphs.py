@@ -115,4 +115,4 @@ class _Maker:
             for _ in range(noise)
         ]
         loops = [(o, code, s) for s, code, o in self.random.sample(self.edges, k=len(self.edges) // 10)]
-        return Net(tuple([*self.edges, *extra, *loops]), tuple(self.masks))
+        return Net((*self.edges, *extra, *loops), tuple(self.masks))

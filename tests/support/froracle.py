@@ -62,7 +62,7 @@ def _step(step: Step, alphabet: Alphabet, present: Mapping[str, Iterable[str]]) 
 def sparql_pairs(store: ox.Store, path: str) -> set[tuple[str, str]]:
     """IRIs (start, end) of all matches from nodes marked as SOURCE, the start itself left out."""
     query = f"SELECT DISTINCT ?x ?y WHERE {{ ?x <{SOURCE.value}> true . ?x {path} ?y . FILTER(?x != ?y) }}"
-    return {(row["x"].value, row["y"].value) for row in store.query(query)}  # type: ignore[union-attr,index]
+    return {(row["x"].value, row["y"].value) for row in store.query(query)}  # type: ignore[union-attr]
 
 
 def store_of(net: Net, sources: Iterable[int]) -> ox.Store:

@@ -8,7 +8,7 @@ from pathlib import Path as File
 import numpy as np
 import pyoxigraph as ox
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.graph.arrays import Bytes
@@ -46,7 +46,7 @@ def test_every_path_equals_sparql_where_every_path_matches(
     )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None)
 @given(name=st.sampled_from(sorted(SETS)), seed=st.integers(0, 2**32), data=st.data())
 def test_any_few_paths_equal_sparql_both_ways(
     name: str, seed: int, data: st.DataObject, ontology: Ontology, alphabet: Alphabet
@@ -151,7 +151,11 @@ def _found(matches: Matches) -> Found:
 
 
 def _named(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> ox.NamedNode:
-    return ox.NamedNode(f"urn:skolem:{term.value}") if isinstance(term, ox.BlankNode) else term
+    """The term, a blank node by the name that `quad_rows` gives it."""
+    if isinstance(term, ox.BlankNode):
+        return ox.NamedNode(f"urn:skolem:{term.value}")
+    assert isinstance(term, ox.NamedNode)
+    return term
 
 
 def _numbers(graph: Graph, pairs: Iterable[tuple[str, str]]) -> list[tuple[int, int]]:

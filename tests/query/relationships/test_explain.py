@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,12 @@ def test_no_way_no_explanation(ontology: Ontology) -> None:
     assert explain(net.adjacency, ontology, relationship, 0, 0) == []
 
 
+def test_a_way_goes_round_a_suspect(ontology: Ontology) -> None:
+    net = Net(((0, "P46", 1), (0, "P46", 2), (1, "P46", 3), (2, "P46", 3)), (THING,) * 4, frozenset({1}))
+    relationship = catalogue_with(Category.Thing, Category.Thing, "P46*")[0]
+    assert explain(net.adjacency, ontology, relationship, 0, 3) == [Hop(0, 0, 2, True), Hop(2, 0, 3, True)]
+
+
 def test_counts_add_up(ontology: Ontology, alphabet: Alphabet) -> None:
     catalogue = catalogue_of("fr76")
     net = chained(catalogue, alphabet, seed=4)
@@ -81,5 +89,5 @@ def test_counts_add_up(ontology: Ontology, alphabet: Alphabet) -> None:
 def _ends(way: list[Hop]) -> tuple[int, int]:
     """First and last node of a chain whose hops meet."""
     ends = [(hop.subject, hop.object) if hop.forward else (hop.object, hop.subject) for hop in way]
-    assert all(before[1] == after[0] for before, after in zip(ends, ends[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in pairwise(ends))
     return ends[0][0], ends[-1][1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.errors import CrmRagError
@@ -80,7 +80,7 @@ def rows(matches: Matches) -> list[tuple[int, ...]]:
     return [tuple(int(getattr(matches, name)[n]) for name in Matches.__slots__) for n in range(len(matches))]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None)
 @given(net=nets, text=st.sampled_from(PATHS))
 def test_pairs_and_hops_equal_a_search_over_plain_sets(
     net: Net, text: str, ontology: Ontology, alphabet: Alphabet
@@ -184,6 +184,25 @@ def test_long_chains_and_cycles_end(ontology: Ontology) -> None:
     first = matches.of(0)
     assert first.target.tolist() == list(range(1, length))
     assert first.depth.tolist() == [min(n, 255) for n in range(1, length)]
+
+
+def test_shorter_ways_found_later_count(ontology: Ontology) -> None:
+    """Node 4 is four hops away by way of 3, found first, and two hops by way of 5; 6 lies behind it."""
+    edges = (
+        *((n, "P130", n + 1) for n in range(3)),
+        *((s, "P46", o) for s, o in ((3, 4), (0, 5), (5, 4), (4, 6))),
+    )
+    net = Net(edges, (THING,) * 7)
+    catalogue = catalogue_with(Category.Thing, Category.Thing, "P130* | P46*")
+    matches = walk(net.adjacency, ontology, catalogue, everyone(net)[:1])
+    assert dict(zip(matches.target.tolist(), matches.depth.tolist(), strict=True)) == {
+        1: 1,
+        2: 2,
+        3: 3,
+        4: 2,
+        5: 1,
+        6: 3,
+    }
 
 
 def test_absent_properties_stop_a_path_unless_recursive(ontology: Ontology) -> None:

@@ -1,0 +1,122 @@
+"""A small data set in a project of its own, and ways to build it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from crmrag_assets.build.context import open_context
+from crmrag_assets.build.layers import LAYERS, chunks_of
+from crmrag_assets.build.step import BuildContext, Outcome, run_step
+from crmrag_assets.build.steps import STEPS
+from crmrag_query.artifacts.files import entries
+from tests.conftest import ROOT
+
+CRM = "http://www.cidoc-crm.org/cidoc-crm/"
+BASE = "http://example.org/"
+
+
+def turtle(churches: int = 12) -> str:
+    """Churches with a mural and its painting each, one painter for every three, in one district."""
+    lines = [
+        f"@prefix crm: <{CRM}> . @prefix ex: <{BASE}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .",
+        'ex:district a crm:E53_Place ; rdfs:label "Marathasa"@en .',
+    ]
+    for n in range(churches):
+        lines += [
+            f'ex:church{n} a crm:E22_Human-Made_Object ; rdfs:label "Church {n}"@en, "Εκκλησία {n}"@el ;',
+            f"  crm:P55_has_current_location ex:district ; crm:P46_is_composed_of ex:mural{n} .",
+            f'ex:mural{n} a crm:E22_Human-Made_Object ; rdfs:label "Mural {n}" .',
+            f'ex:painting{n} a crm:E12_Production ; rdfs:label "Painting of mural {n}" ;',
+            f"  crm:P108_has_produced ex:mural{n} ; crm:P14_carried_out_by ex:painter{n // 3} ;",
+            f'  crm:P4_has_time-span [ a crm:E52_Time-Span ; rdfs:label "{1100 + n}" ] .',
+            f'ex:painter{n // 3} a crm:E21_Person ; rdfs:label "Painter {n // 3}" .',
+        ]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with config/ and data/; one data set, ``churches``, encoded by the stand-in."""
+
+    root: Path
+    dataset: str = "churches"
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config"
+
+    def context(self, chunk_size: int | None = None) -> BuildContext:
+        """The build context; ``chunk_size`` entities a chunk instead of the method's."""
+        context = open_context(self.dataset, self.data, self.config)
+        if chunk_size is None:
+            return context
+        chunks = context.method.chunks.model_copy(update={"entities": chunk_size})
+        return replace(context, method=context.method.model_copy(update={"chunks": chunks}))
+
+
+def make_project(root: Path, source: str | None = None, **dataset: object) -> Project:
+    """Write a project; ``dataset`` adds keys to its entry in datasets.yaml."""
+    (root / "config").mkdir(parents=True)
+    (root / "churches.ttl").write_text(source or turtle(), encoding="utf-8")
+    entry = {"rdf": ["churches.ttl"], "languages": ["en", "el"], "embedding": {"model": "hash"}} | dataset
+    text = yaml.safe_dump({"datasets": {"churches": entry}}, allow_unicode=True)
+    (root / "config" / "datasets.yaml").write_text(text, encoding="utf-8")
+    return Project(root)
+
+
+def build_all(context: BuildContext) -> list[Outcome]:
+    """Every step of every layer in order, without Dagster."""
+    outcomes = []
+    for layer in LAYERS:
+        for artifact in layer.assets:
+            step = STEPS[artifact]
+            for chunk in chunks_of(context) if step.chunked else [None]:
+                outcomes.append(run_step(step, context, chunk))
+    return outcomes
+
+
+def made(outcomes: list[Outcome]) -> list[str]:
+    """Names of what was not reused, `artifact` or `artifact/chunk`."""
+    return [f"{o.record.artifact}/{o.chunk}" if o.chunk else o.record.artifact for o in outcomes if not o.reused]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Checksum of every file below a folder by its path."""
+    return {entry.path: entry.sha256 for entry in entries(folder)}
+
+
+@contextmanager
+def failing_at(point: str) -> Iterator[None]:
+    """Within the block, reaching the fail-point stops the build."""
+    os.environ["CRMRAG_FAILPOINT"] = point
+    try:
+        yield
+    finally:
+        del os.environ["CRMRAG_FAILPOINT"]
+
+
+def run_build_command(project: Project, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`crmrag build` as a process of its own."""
+    code = "import sys; from crmrag_assets.cli.build import build; build(sys.argv[1:])"
+    folders = ("--data", str(project.data), "--config", str(project.config))
+    return subprocess.run(
+        [sys.executable, "-c", code, project.dataset, *folders, *options],
+        env=os.environ | environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
