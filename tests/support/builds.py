@@ -89,7 +89,9 @@ def build_all(context: BuildContext) -> list[Outcome]:
 
 def made(outcomes: list[Outcome]) -> list[str]:
     """Names of what was not reused, `artifact` or `artifact/chunk`."""
-    return [f"{o.record.artifact}/{o.chunk}" if o.chunk else o.record.artifact for o in outcomes if not o.reused]
+    return [
+        f"{o.record.artifact}/{o.chunk}" if o.chunk else o.record.artifact for o in outcomes if not o.reused
+    ]
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -107,7 +109,9 @@ def failing_at(point: str) -> Iterator[None]:
         del os.environ["CRMRAG_FAILPOINT"]
 
 
-def run_build_command(project: Project, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_build_command(
+    project: Project, *options: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """`crmrag build` as a process of its own."""
     code = "import sys; from crmrag_assets.cli.build import build; build(sys.argv[1:])"
     folders = ("--data", str(project.data), "--config", str(project.config))

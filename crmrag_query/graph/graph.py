@@ -1,0 +1,259 @@
+"""Reading the graph artifact: memory-mapped, each column opened when first asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.arrays import Adjacency, Bytes, Ints, Longs, load_rows
+from crmrag_query.graph.records import Label, Link, Literal, Timespan
+from crmrag_query.graph.schema import SCHEMA_VERSION, open_array, open_table
+
+
+def language_matches(lang: str, wanted: str) -> bool:
+    """True when the tag ``lang`` is ``wanted`` or a regional form of it (``en-GB`` for ``en``)."""
+    lang, wanted = lang.lower(), wanted.lower()
+    return lang == wanted or lang.startswith(wanted + "-")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One data set's graph; nodes, classes and properties are numbers, see ``schema``."""
+
+    folder: Path
+    meta: dict[str, Any]
+
+    @classmethod
+    def open(cls, folder: Path) -> Graph:
+        """Open the artifact in ``folder``; raises ReleaseError when it is missing or of another version."""
+        try:
+            meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ReleaseError(f"No graph in {folder}: {error}.", "Build the data set again.") from error
+        if meta.get("schema") != SCHEMA_VERSION:
+            found = meta.get("schema")
+            raise ReleaseError(
+                f"The graph in {folder} has version {found}, not {SCHEMA_VERSION}.", "Build it again."
+            )
+        return cls(folder, meta)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.meta["nodes"])
+
+    @property
+    def triples(self) -> int:
+        """Triples whose object is a node; literals and types are counted apart."""
+        return int(self.meta["triples"])
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        return Adjacency(
+            load_rows(self.folder, "forward"),
+            load_rows(self.folder, "backward"),
+            self.property_codes,
+            self.category_of_node,
+            cast(Bytes, open_array(self.folder, "categories")),
+            self.flags,
+        )
+
+    # nodes
+
+    @cached_property
+    def _nodes(self) -> pa.RecordBatch:
+        return open_table(self.folder, "nodes")
+
+    @property
+    def iris(self) -> pa.LargeStringArray:
+        """The IRIs of all nodes in order, mapped."""
+        return self._nodes.column("iri")
+
+    @property
+    def display_labels(self) -> pa.LargeStringArray:
+        """The display labels of all nodes in order, mapped."""
+        return self._nodes.column("label")
+
+    @cached_property
+    def _iri_bytes(self) -> tuple[Longs, memoryview]:
+        _, offsets, data = self.iris.buffers()
+        count = len(self.iris) + 1
+        return np.frombuffer(offsets, np.int64, count), memoryview(data if data is not None else b"")
+
+    def iri(self, node: int) -> str:
+        return str(self.iris[node].as_py())
+
+    def node(self, iri: str) -> int | None:
+        """The node of an IRI, or None; binary search over the mapped column."""
+        wanted = iri.encode()
+        offsets, data = self._iri_bytes
+        low, high = 0, self.nodes
+        while low < high:
+            middle = (low + high) // 2
+            if bytes(data[offsets[middle] : offsets[middle + 1]]) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self.nodes and bytes(data[offsets[low] : offsets[low + 1]]) == wanted else None
+
+    @cached_property
+    def flags(self) -> Bytes:
+        return cast(Bytes, open_array(self.folder, "flags"))
+
+    @cached_property
+    def category_of_node(self) -> Bytes:
+        """Primary category bit of each node, uint8 [n]."""
+        return cast(Bytes, open_array(self.folder, "category"))
+
+    def category(self, node: int) -> int:
+        """Bit of the node's primary Fundamental Category, 0 when unknown."""
+        return int(self.category_of_node[node])
+
+    # names
+
+    @cached_property
+    def _labels(self) -> tuple[pa.RecordBatch, Longs]:
+        return open_table(self.folder, "labels"), cast(Longs, open_array(self.folder, "label_ptr"))
+
+    def labels(self, node: int) -> list[Label]:
+        """Every known name of the node in every language, best first."""
+        table, ptr = self._labels
+        part = table.slice(int(ptr[node]), int(ptr[node + 1] - ptr[node]))
+        return [Label(row["text"], row["lang"], row["kind"]) for row in part.to_pylist()]
+
+    def label(self, node: int, languages: Sequence[str] = ()) -> str:
+        """The best name in the first of ``languages`` that has one, else the display label."""
+        if languages:
+            labels = self.labels(node)
+            for wanted in languages:
+                for label in labels:
+                    if language_matches(label.lang, wanted):
+                        return label.text
+        return str(self.display_labels[node].as_py())
+
+    def label_lang(self, node: int) -> str:
+        """Language tag of the display label, "" when untagged."""
+        return str(self._nodes.column("lang")[node].as_py())
+
+    # classes
+
+    @cached_property
+    def _types(self) -> tuple[Longs, Ints]:
+        return cast(Longs, open_array(self.folder, "type_ptr")), cast(
+            Ints, open_array(self.folder, "type_val")
+        )
+
+    @property
+    def type_rows(self) -> tuple[Longs, Ints]:
+        """``type_ptr`` int64 [n+1] and ``type_val`` int32: class numbers of each node, ascending."""
+        return self._types
+
+    def types(self, node: int) -> Ints:
+        ptr, val = self._types
+        return val[ptr[node] : ptr[node + 1]]
+
+    @cached_property
+    def _classes(self) -> dict[str, list[Any]]:
+        return cast(dict[str, list[Any]], open_table(self.folder, "classes").to_pydict())
+
+    @property
+    def class_codes(self) -> tuple[str, ...]:
+        return tuple(self._classes["code"])
+
+    def class_iri(self, number: int) -> str:
+        return str(self._classes["iri"][number])
+
+    def class_code(self, number: int) -> str:
+        """Code of a class (``E22``), "" outside the CRM family."""
+        return str(self._classes["code"][number])
+
+    def class_label(self, number: int, lang: str = "") -> str:
+        """Name of a class in ``lang``, else in the data set's first language."""
+        return str(dict(self._classes["labels"][number]).get(lang) or self._classes["label"][number])
+
+    # properties
+
+    @cached_property
+    def _properties(self) -> dict[str, list[Any]]:
+        return cast(dict[str, list[Any]], open_table(self.folder, "properties").to_pydict())
+
+    @cached_property
+    def property_codes(self) -> tuple[str, ...]:
+        return tuple(self._properties["code"])
+
+    def property_iri(self, number: int) -> str:
+        return str(self._properties["iri"][number])
+
+    def property_code(self, number: int) -> str:
+        """Code of a property (``P108i``), "" outside the CRM family."""
+        return str(self._properties["code"][number])
+
+    def property_label(self, number: int, inverse: bool = False, lang: str = "") -> str:
+        """Name of a property as read from its subject, or from its object when ``inverse``; see ``class_label``."""
+        side = "inverse_label" if inverse else "label"
+        named = dict(self._properties[side + "s"][number])
+        return str(named.get(lang) or self._properties[side][number])
+
+    # facts
+
+    @cached_property
+    def graph_sets(self) -> list[tuple[str, ...]]:
+        """Sets of named graphs by number; 0 is the default graph alone, "" in a set stands for the default graph."""
+        return [tuple(names) for names in open_table(self.folder, "graphs").column("graphs").to_pylist()]
+
+    @cached_property
+    def triple_graph(self) -> Ints:
+        """Number of the set of named graphs of each triple, int32 [T], in forward order."""
+        return cast(Ints, open_array(self.folder, "triple_graph"))
+
+    @cached_property
+    def literal_table(self) -> pa.RecordBatch:
+        return open_table(self.folder, "literals")
+
+    @cached_property
+    def literal_ptr(self) -> Longs:
+        return cast(Longs, open_array(self.folder, "literal_ptr"))
+
+    def literals(self, node: int) -> list[Literal]:
+        start, end = int(self.literal_ptr[node]), int(self.literal_ptr[node + 1])
+        rows = self.literal_table.slice(start, end - start).to_pylist()
+        sets = self.graph_sets
+        return [Literal(r["property"], r["value"], r["datatype"], r["lang"], sets[r["graph"]]) for r in rows]
+
+    # dates, links, images
+
+    @cached_property
+    def _by_node(self) -> dict[str, tuple[Ints, pa.RecordBatch]]:
+        tables = {name: open_table(self.folder, name) for name in ("timespans", "links", "images")}
+        return {name: (table.column("node").to_numpy(), table) for name, table in tables.items()}
+
+    def _rows_of(self, name: str, node: int) -> list[dict[str, Any]]:
+        nodes, table = self._by_node[name]
+        low, high = np.searchsorted(nodes, [node, node + 1])
+        return cast(list[dict[str, Any]], table.slice(int(low), int(high - low)).to_pylist())
+
+    @property
+    def timespan_table(self) -> pa.RecordBatch:
+        """All dates, sorted by node; see ``records.Timespan``."""
+        return self._by_node["timespans"][1]
+
+    def timespan(self, node: int) -> Timespan | None:
+        """Dates stated on the node itself (an event's are on its E52 Time-Span), or None."""
+        for row in self._rows_of("timespans", node):
+            return Timespan(
+                row["outer_begin"], row["inner_begin"], row["inner_end"], row["outer_end"], row["text"]
+            )
+        return None
+
+    def links(self, node: int) -> list[Link]:
+        return [Link(row["iri"], row["kind"]) for row in self._rows_of("links", node)]
+
+    def images(self, node: int) -> list[str]:
+        return [row["url"] for row in self._rows_of("images", node)]
