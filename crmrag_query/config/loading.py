@@ -19,6 +19,7 @@ from crmrag_query.config.models import (
     QuestionLexicon,
     RelationshipSet,
     SatellitesPart,
+    TranslationsPart,
     WeightsPart,
 )
 from crmrag_query.config.parts import EventsPart
@@ -46,6 +47,7 @@ def load_method(folder: Path | str | None = None) -> Method:
         satellites=read_part(SatellitesPart, part_file("satellites.yaml", folder)),
         prompts=read_part(PromptsPart, part_file("prompts.yaml", folder)),
         questions=read_part(QuestionLexicon, part_file("questions.yaml", folder)),
+        translations=read_part(TranslationsPart, part_file("translations.yaml", folder)),
         relationship_sets=sets,
     )
 

@@ -29,6 +29,7 @@ from crmrag_query.config.parts import (
     RelationshipEntry,
     RelationshipSet,
     SatellitesPart,
+    TranslationsPart,
     WeightsPart,
 )
 from crmrag_query.config.query import ContextConfig, Conversation, RetrievalConfig, Wikidata
@@ -49,6 +50,7 @@ __all__ = [
     "RelationshipSet",
     "RetrievalConfig",
     "SatellitesPart",
+    "TranslationsPart",
     "WeightsPart",
 ]
 
@@ -86,4 +88,5 @@ class Method(Constants):
     satellites: SatellitesPart
     prompts: PromptsPart
     questions: QuestionLexicon
+    translations: TranslationsPart
     relationship_sets: dict[str, RelationshipSet]

@@ -88,6 +88,7 @@ class LanguageLexicon(Record):
     enumeration: tuple[str, ...]
     count: tuple[str, ...]
     stop: tuple[str, ...]
+    expects: dict[CategoryName, tuple[str, ...]]
     counted: str
     listed: str
     more: str
@@ -103,16 +104,38 @@ class ExtractiveConfig(Record):
     rrf_k: Count
     document_weight: float
     mention_bonus: float
+    cue_bonus: float
+    expected_bonus: float
+    type_mention: Share
     keep_ratio: Share
     specific_lines: Count
     listed_items: Count
+
+
+class Cue(Record):
+    """Words by language, and what they ask for: labels of relationships and codes of properties."""
+
+    words: dict[str, tuple[str, ...]]
+    labels: tuple[str, ...]
+    properties: Codes
 
 
 class QuestionLexicon(Record):
     """`questions.yaml`: reading questions and writing answers without a language model."""
 
     languages: dict[str, LanguageLexicon]
+    cues: dict[str, Cue]
     extractive: ExtractiveConfig
+
+
+class TranslationsPart(Record):
+    """`translations.yaml`: labels of relationships in other languages, by the English label, then the language."""
+
+    labels: dict[str, dict[str, str]]
+
+    def of(self, label: str, language: str) -> str:
+        """The label in the language, else as it is."""
+        return self.labels.get(label, {}).get(language, label)
 
 
 class RelationshipEntry(Record):

@@ -1,0 +1,115 @@
+"""Sources of an answer, down to the triple."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from crmrag_query.answers.naming import category_name
+from crmrag_query.answers.records import Source, SourceTriple
+from crmrag_query.artifacts.release import Release
+from crmrag_query.documents.documents import Line
+from crmrag_query.graph.arrays import FLAG_SUSPECT
+from crmrag_query.relationships.explain import explain
+
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+SHOWN_TARGETS = 50  # targets of one line whose triples are given as evidence; the text never names more
+
+
+@dataclass
+class SourceList:
+    """Numbers entities in the order in which they are first cited, and collects the triples behind each citation.
+
+    ``language``: the one that labels are given in where the data has it.
+    """
+
+    release: Release
+    language: str
+    _triples: dict[int, dict[tuple[str, str, str], SourceTriple]] = field(default_factory=dict)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def cite(self, entity: int, triples: Iterable[SourceTriple] = ()) -> int:
+        """The number (from 1) of ``entity`` as a source; ``triples`` are added to its evidence, each once."""
+        held = self._triples.setdefault(entity, {})
+        for triple in triples:
+            held.setdefault((triple.s, triple.p, triple.o), triple)
+        return self._numbers.setdefault(entity, len(self._numbers) + 1)
+
+    def sources(self) -> tuple[Source, ...]:
+        graph = self.release.graph
+        return tuple(
+            Source(
+                self._numbers[entity],
+                graph.iri(entity),
+                graph.label(entity, (self.language,)),
+                category_name(graph, entity),
+                tuple(triples.values()),
+            )
+            for entity, triples in self._triples.items()
+        )
+
+    def suspects(self) -> list[str]:
+        """Labels of the cited entities that may be several things merged under one IRI."""
+        graph = self.release.graph
+        return [graph.label(entity) for entity in self._triples if graph.flags[entity] & FLAG_SUSPECT]
+
+    def line_triples(self, line: Line, targets: Sequence[int] | None = None) -> Iterator[SourceTriple]:
+        """The triples that a line states, or those of it that lead to ``targets``."""
+        chosen = list(line.targets if targets is None else targets)[:SHOWN_TARGETS]
+        if line.kind == Line.FR:
+            for target in chosen:
+                yield from self._way(line, target)
+        elif line.kind == Line.TYPE:
+            yield from self.type_triples(line.entity)
+        elif chosen:
+            yield from self._between(line.entity, frozenset(chosen))
+        else:
+            yield from self._literals(line.entity, line.key)
+
+    def type_triples(self, entity: int) -> Iterator[SourceTriple]:
+        """What says of which classes and types (P2) the entity is."""
+        graph = self.release.graph
+        for number in graph.types(entity):
+            label = graph.label(entity, (self.language,))
+            class_iri, class_label = graph.class_iri(int(number)), graph.class_label(int(number))
+            yield SourceTriple(graph.iri(entity), RDF_TYPE, class_iri, label, "is a", class_label)
+        for prop in graph.adjacency.by_code.get("P2", ()):
+            for kind in graph.adjacency.forward.neighbours(prop, entity):
+                yield self._triple(entity, prop, int(kind))
+
+    def _way(self, line: Line, target: int) -> Iterator[SourceTriple]:
+        release = self.release
+        relationship = release.catalogue[release.catalogue.number(line.key)]
+        for hop in explain(release.graph.adjacency, release.ontology, relationship, line.entity, target):
+            yield self._triple(hop.subject, hop.property, hop.object)
+
+    def _between(self, entity: int, others: frozenset[int]) -> Iterator[SourceTriple]:
+        for triple in self.release.triples.of(entity):
+            if triple.s in others or triple.o in others:
+                yield self._triple(triple.s, triple.p, triple.o)
+
+    def _literals(self, entity: int, key: str) -> Iterator[SourceTriple]:
+        graph = self.release.graph
+        for literal in graph.literals(entity):
+            if key in (graph.property_code(literal.property), graph.property_iri(literal.property)):
+                yield SourceTriple(
+                    graph.iri(entity),
+                    graph.property_iri(literal.property),
+                    literal.value,
+                    graph.label(entity, (self.language,)),
+                    graph.property_label(literal.property),
+                    literal.value,
+                    literal.graphs,
+                )
+
+    def _triple(self, s: int, p: int, o: int) -> SourceTriple:
+        graph, language = self.release.graph, (self.language,)
+        return SourceTriple(
+            graph.iri(s),
+            graph.property_iri(p),
+            graph.iri(o),
+            graph.label(s, language),
+            graph.property_label(p, lang=self.language),
+            graph.label(o, language),
+            self.release.triples.graphs(graph.adjacency.forward.position(p, s, o)),
+        )

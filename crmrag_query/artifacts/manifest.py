@@ -1,0 +1,141 @@
+"""The manifest of a release: what it holds, checked when read; its hash is the release's id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from crmrag_query.artifacts.files import FileEntry, canonical_json
+from crmrag_query.errors import ReleaseError, ReleaseNotFound
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+PROVENANCE = "provenance.json"
+ID_LENGTH = 16
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_RELEASE_ID = re.compile(rf"[0-9a-f]{{{ID_LENGTH}}}")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a release pins: content only, so equal content gives equal bytes and one id.
+
+    ``config`` are hashes of the configuration parts, ``versions`` the writer's version of each artifact,
+    ``files`` sorted by path and each relative to the release's folder.
+    """
+
+    dataset: str
+    files: tuple[FileEntry, ...]
+    title: str = ""
+    licence: str = ""
+    attribution: str = ""
+    languages: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    relationships: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
+    embedding: Mapping[str, Any] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    def text(self) -> str:
+        """The bytes that are hashed, as text."""
+        lists = {"languages": list(self.languages), "examples": list(self.examples)}
+        maps = {name: dict(getattr(self, name)) for name in _MAPS}
+        plain = {name: getattr(self, name) for name in ("schema", "dataset", *_TEXTS)}
+        return canonical_json(
+            plain | lists | maps | {"files": [entry.as_dict() for entry in sorted(self.files)]}
+        )
+
+    @property
+    def id(self) -> str:
+        return release_id(self.text().encode())
+
+    def entry(self, path: str) -> FileEntry | None:
+        return next((entry for entry in self.files if entry.path == path), None)
+
+
+_TEXTS = ("title", "licence", "attribution", "relationships")
+_MAPS = ("counts", "config", "versions", "embedding")
+_LISTS = ("languages", "examples", "files")
+_FIELDS: dict[str, type] = {"dataset": str, **dict.fromkeys(_LISTS, list), **dict.fromkeys(_MAPS, dict)}
+
+
+def release_id(manifest: bytes) -> str:
+    """First 16 hexadecimal digits of the SHA-256 of the manifest's bytes."""
+    return hashlib.sha256(manifest).hexdigest()[:ID_LENGTH]
+
+
+def is_release_id(text: str) -> bool:
+    return _RELEASE_ID.fullmatch(text) is not None
+
+
+def safe_path(path: object) -> str:
+    """The path when it stays below the release's folder in every file system; else a ReleaseError."""
+    if not isinstance(path, str) or not path or any(sign in path for sign in "\\:\0"):
+        raise ReleaseError(f"The manifest names a file {path!r}, which is no plain relative path.", _REBUILD)
+    if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        raise ReleaseError(f"The manifest names a file {path!r} outside its own folder.", _REBUILD)
+    return PurePosixPath(path).as_posix()
+
+
+_REBUILD = "Do not use this release; build it again or fetch it again from where it came."
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check ``folder/manifest.json``.
+
+    Raises ReleaseNotFound without one; ReleaseError when it is damaged, unsafe or of a newer schema.
+    """
+    path = folder / MANIFEST
+    try:
+        raw = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise ReleaseNotFound(
+            f"{folder} is no release: it has no {MANIFEST}.", "Give the folder of a release."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"The manifest {path} cannot be read ({error}).", _REBUILD) from error
+    return parse_manifest(raw, str(path))
+
+
+def parse_manifest(raw: object, where: str) -> Manifest:
+    """A typed manifest from parsed JSON; ``where`` is named in errors (ReleaseError)."""
+    if not isinstance(raw, dict) or type(raw.get("schema")) is not int:
+        raise ReleaseError(f"{where} is no manifest of a release.", _REBUILD)
+    if raw["schema"] > SCHEMA:
+        raise ReleaseError(
+            f"{where} has schema {raw['schema']}; this version of crmrag reads up to {SCHEMA}.",
+            "Upgrade: pip install --upgrade crmrag",
+        )
+    for name, kind in _FIELDS.items():
+        if not isinstance(raw.get(name), kind):
+            raise ReleaseError(f"{where}: '{name}' is missing or of the wrong kind.", _REBUILD)
+    maps: dict[str, dict[str, Any]] = {name: raw[name] for name in _MAPS}
+    texts: dict[str, str] = {name: str(raw.get(name, "")) for name in _TEXTS}
+    return Manifest(
+        raw["dataset"],
+        tuple(_entry(entry) for entry in raw["files"]),
+        languages=tuple(map(str, raw["languages"])),
+        examples=tuple(map(str, raw["examples"])),
+        counts=maps["counts"],
+        config=maps["config"],
+        versions=maps["versions"],
+        embedding=maps["embedding"],
+        schema=raw["schema"],
+        **texts,
+    )
+
+
+def _entry(raw: object) -> FileEntry:
+    if not isinstance(raw, dict) or type(raw.get("bytes")) is not int or raw["bytes"] < 0:
+        raise ReleaseError(f"The manifest has a damaged entry {raw!r}.", _REBUILD)
+    if not isinstance(raw.get("sha256"), str) or not _SHA256.fullmatch(raw["sha256"]):
+        raise ReleaseError(f"The manifest has no valid checksum for {raw.get('path')!r}.", _REBUILD)
+    return FileEntry(safe_path(raw.get("path")), raw["bytes"], raw["sha256"])

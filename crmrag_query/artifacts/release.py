@@ -1,0 +1,129 @@
+"""An open release: everything that answering needs, each part opened when first asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crmrag_query.artifacts.manifest import Manifest, is_release_id, read_manifest
+from crmrag_query.artifacts.places import find_release
+from crmrag_query.artifacts.verify import check_files, check_id, check_sizes, read_provenance
+
+if TYPE_CHECKING:  # the parts are imported when opened, so that opening a release stays cheap
+    from crmrag_query.config import Method
+    from crmrag_query.documents.documents import Documents
+    from crmrag_query.graph.graph import Graph
+    from crmrag_query.graph.triples import TriplesIndex
+    from crmrag_query.ontology.tables import Ontology
+    from crmrag_query.relationships.catalogue import Catalogue
+    from crmrag_query.retrieval.dense import DenseIndex
+    from crmrag_query.retrieval.encoder import QueryEncoder
+    from crmrag_query.retrieval.sparse import SparseIndex
+
+CONFIG = "config.json"
+UNREAD = (
+    "entity_documents/",
+    "embeddings/",
+    "edges/",
+)  # not read when answering: their sizes wait for `verify`
+
+
+def open_release(path_or_dataset: Path | str, data: Path = Path("data")) -> Release:
+    """Open the current release of a data set, or the release in a folder.
+
+    Sizes of the files that answering reads are checked; checksums are by ``Release.verify``.
+    Raises ReleaseNotFound, ReleaseError.
+    """
+    folder = find_release(path_or_dataset, data)
+    manifest = read_manifest(folder)
+    if is_release_id(folder.name):
+        check_id(folder, folder.name)
+    check_sizes(folder, (entry for entry in manifest.files if not entry.path.startswith(UNREAD)))
+    return Release(folder, manifest)
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release folder whose manifest was read and whose files have their sizes."""
+
+    folder: Path
+    manifest: Manifest
+
+    @cached_property
+    def id(self) -> str:
+        return self.manifest.id
+
+    def verify(self, advance: Callable[[int, int], None] = lambda done, total: None) -> None:
+        """Raise ReleaseError unless every byte is what was built; ``advance`` is told (bytes done, bytes in all)."""
+        check_files(self.folder, self.manifest, advance)
+
+    @cached_property
+    def provenance(self) -> dict[str, Any] | None:
+        return read_provenance(self.folder)
+
+    @cached_property
+    def method(self) -> Method:
+        """The configuration that the release was built with."""
+        from crmrag_query.config import Method
+
+        return Method.model_validate_json((self.folder / CONFIG).read_bytes())
+
+    @cached_property
+    def ontology(self) -> Ontology:
+        """The ontology tables that the release was built with."""
+        from crmrag_query.ontology.load import load_ontology
+
+        return load_ontology(self.folder)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The Fundamental Relationships that the documents state."""
+        from crmrag_query.relationships.catalogue import Catalogue
+
+        return Catalogue.load(self.method)
+
+    @cached_property
+    def graph(self) -> Graph:
+        from crmrag_query.graph.graph import Graph
+
+        return Graph.open(self.folder / "graph")
+
+    @cached_property
+    def triples(self) -> TriplesIndex:
+        from crmrag_query.graph.triples import TriplesIndex
+
+        return TriplesIndex.open(self.folder / "triples_index", self.graph)
+
+    @cached_property
+    def documents(self) -> Documents:
+        from crmrag_query.documents.documents import Documents
+
+        return Documents.open(self.folder / "documents", self.graph)
+
+    @cached_property
+    def dense(self) -> DenseIndex:
+        from crmrag_query.retrieval.dense import DenseIndex
+
+        return DenseIndex.open(self.folder / "dense")
+
+    @cached_property
+    def sparse(self) -> SparseIndex:
+        from crmrag_query.retrieval.sparse import SparseIndex
+
+        return SparseIndex.open(self.folder / "sparse")
+
+    @cached_property
+    def encoder(self) -> QueryEncoder:
+        from crmrag_query.retrieval.encoder import QueryEncoder
+
+        return QueryEncoder.open(self.folder / "encoder")
+
+    @cached_property
+    def aggregation(self) -> dict[str, Any]:
+        path = self.folder / "aggregation" / "aggregation_index.json"
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        return found

@@ -1,0 +1,71 @@
+"""`crmrag ask` and `crmrag chat`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crmrag_query.cli.options import data_option
+from crmrag_query.cli.render import answer_text
+
+MODEL_HELP = "A litellm model such as openai/gpt-4o or ollama/llama3 (CRMRAG_MODEL); without one, answers are extractive."
+
+
+def asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument and options that asking shares."""
+    command = click.argument("dataset")(command)
+    command = data_option(command)
+    command = click.option("--model", envvar="CRMRAG_MODEL", help=MODEL_HELP)(command)
+    return click.option(
+        "--api-base", envvar="CRMRAG_API_BASE", help="Address of a model server of your own."
+    )(command)
+
+
+@click.command()
+@asking
+@click.argument("question")
+@click.option("--json", "as_json", is_flag=True, help="The whole answer as JSON.")
+def ask(
+    dataset: str, question: str, data: Path, model: str | None, api_base: str | None, as_json: bool
+) -> None:
+    """Answer QUESTION from DATASET (its name, or the folder of a release)."""
+    from crmrag_query.answers.ask import ask as answer_question
+    from crmrag_query.artifacts.release import open_release
+
+    answer = answer_question(open_release(dataset, data), question, _model(model, api_base))
+    click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2) if as_json else answer_text(answer))
+
+
+@click.command()
+@asking
+def chat(dataset: str, data: Path, model: str | None, api_base: str | None) -> None:
+    """Ask DATASET one question after another; an empty line ends."""
+    from crmrag_query.answers.conversation import Conversation
+    from crmrag_query.artifacts.release import open_release
+    from crmrag_query.errors import QuestionError
+
+    release = open_release(dataset, data)
+    conversation, engine = Conversation(), _model(model, api_base)
+    click.echo(f"{release.manifest.title} (release {release.id}). An empty line ends.")
+    for example in release.manifest.examples[:3]:
+        click.echo(f"  for example: {example}")
+    while question := click.prompt("\n?", default="", show_default=False, prompt_suffix=" ").strip():
+        try:
+            answer, conversation = conversation.ask(release, question, engine)
+        except QuestionError as error:
+            click.echo(f"Error: {error}")
+            continue
+        click.echo(answer_text(answer))
+
+
+def _model(name: str | None, api_base: str | None) -> Any:
+    if not name:
+        return None
+    from crmrag_query.answers.model import LiteLLM
+
+    return LiteLLM(name, api_base, float(os.environ.get("CRMRAG_MODEL_TIMEOUT", "60")))

@@ -1,0 +1,20 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+data_option: Decorator = click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="CRMRAG_DATA",
+    default=Path("data"),
+    show_default=True,
+    help="Folder that builds write to (CRMRAG_DATA).",
+)

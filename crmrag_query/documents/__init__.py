@@ -1,0 +1,1 @@
+"""Entity documents: their tables and how to read them."""

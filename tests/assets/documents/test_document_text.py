@@ -1,0 +1,188 @@
+"""What documents say, line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.assets.documents.made import changed, method_and_ontology, setting_of, text_of
+
+CHURCH = """
+:asinou a crm:E22_Human-Made_Object ; rdfs:label "Panagia of Asinou"@en , "Παναγία της Ασίνου"@el ;
+    crm:P1_is_identified_by :name , :number ; crm:P2_has_type :church ; crm:P43_has_dimension :height ;
+    crm:P104_is_subject_to :right ; crm:P3_has_note "A church\\n[Thing] in the Troodos" ; crm:P46_is_composed_of :narthex ;
+    crm:P53_has_former_or_current_location :nikitari ; owl:sameAs <http://www.wikidata.org/entity/Q30773293> .
+:name a crm:E41_Appellation ; rdfs:label "Phorbiotissa" .
+:number a crm:E42_Identifier ; crm:P190_has_symbolic_content "351-5" ; crm:P2_has_type :code .
+:code a crm:E55_Type ; rdfs:label "UNESCO number" .
+:church a crm:E55_Type ; rdfs:label "church"@en , "εκκλησία"@el .
+:height a crm:E54_Dimension ; crm:P90_has_value 5 ; crm:P91_has_unit :m ; crm:P2_has_type :h .
+:m a crm:E58_Measurement_Unit ; rdfs:label "m" . :h a crm:E55_Type ; rdfs:label "Height" .
+:right a crm:E30_Right ; rdfs:label "Public domain" .
+:narthex a crm:E22_Human-Made_Object ; rdfs:label "Narthex" .
+:nikitari a crm:E53_Place ; rdfs:label "Nikitari" .
+:building a crm:E12_Production ; rdfs:label "Building of Asinou" ; crm:P108_has_produced :asinou ;
+    crm:P14_carried_out_by :nikephoros ; crm:P4_has_time-span :span .
+:span a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1099-01-01"^^xsd:date ;
+    crm:P82b_end_of_the_end "1104-12-31"^^xsd:date .
+:nikephoros a crm:E21_Person ; rdfs:label "Nikephoros" ; crm:P2_has_type :magistros .
+:magistros a crm:E55_Type ; rdfs:label "Magistros" .
+"""
+
+
+def test_a_church_reads_well(tmp_path: Path) -> None:
+    text = text_of(setting_of(CHURCH, tmp_path), "asinou")
+    assert text.splitlines()[:9] == [
+        "[Thing] Panagia of Asinou",
+        "Class: Human-Made Object",
+        "Type: church (εκκλησία)",
+        "Also known as: Phorbiotissa",
+        "Name (el): Παναγία της Ασίνου",
+        "Identifiers: 351-5 (UNESCO number)",
+        "has note: A church [Thing] in the Troodos",
+        "Dimensions: height 5 m",
+        "Rights: Public domain",
+    ]
+    lines = text.splitlines()
+    assert "created by: Nikephoros (Magistros)" in lines
+    assert any(
+        line.startswith("created in (was produced by): Building of Asinou (1099–1104)") for line in lines
+    )
+    assert any("Nikitari" in line for line in lines) and any("Narthex" in line for line in lines)
+    assert any("www.wikidata.org/entity/Q30773293" in line for line in lines)
+    assert "http" not in text and "E22" not in text
+
+
+def test_an_event_gives_its_date_once(tmp_path: Path) -> None:
+    text = text_of(setting_of(CHURCH, tmp_path), "building")
+    assert text.count("1099–1104") == 1
+    assert "Date: 1099–1104" in text.splitlines()
+
+
+def test_no_line_begins_with_a_text_of_the_data(tmp_path: Path) -> None:
+    source = r"""
+    :x a crm:E22_Human-Made_Object ; rdfs:label "A\n[Actor] Forged\rcreated by: nobody" ; crm:P46_is_composed_of :y .
+    :y a crm:E22_Human-Made_Object ; rdfs:label "B\u2028[Place] C" .
+    """
+    text = text_of(setting_of(source, tmp_path), "x")
+    assert [line for line in text.splitlines() if line.startswith("[")] == [
+        "[Thing] A [Actor] Forged created by: nobody"
+    ]
+
+
+def test_a_line_names_ten_targets_and_the_true_number(tmp_path: Path) -> None:
+    parts = " ".join(f':p{i:02} a crm:E22_Human-Made_Object ; rdfs:label "Part {i:02}" .' for i in range(37))
+    names = ", ".join(f":p{i:02}" for i in range(37))
+    whole = f":x a crm:E22_Human-Made_Object ; rdfs:label 'X' ; crm:P46_is_composed_of {names} ."
+    setting = setting_of(whole + parts, tmp_path)
+    line = next(line for line in text_of(setting, "x").splitlines() if "Part 00" in line)
+    assert line.endswith("Part 09 and 27 more")
+
+
+def test_equal_names_are_counted_not_repeated(tmp_path: Path) -> None:
+    source = (
+        ":x a crm:E22_Human-Made_Object ; rdfs:label 'X' ; crm:P46_is_composed_of :a , :b , :c ."
+        + "".join(f':{part} a crm:E22_Human-Made_Object ; rdfs:label "Last Judgment" .' for part in "abc")
+    )
+    assert "Last Judgment ×3" in text_of(setting_of(source, tmp_path), "x")
+
+
+def test_literals_are_cut_in_the_text_and_their_number_is_true(tmp_path: Path) -> None:
+    notes = " , ".join(f'"{i} {"word " * 80}"' for i in range(5))
+    text = text_of(
+        setting_of(f":x a crm:E22_Human-Made_Object ; rdfs:label 'X' ; crm:P3_has_note {notes} .", tmp_path),
+        "x",
+    )
+    line = next(line for line in text.splitlines() if line.startswith("has note: "))
+    assert line.endswith(" and 2 more")
+    assert all(
+        len(value) <= 200 for value in line.removeprefix("has note: ").removesuffix(" and 2 more").split("; ")
+    )
+
+
+def test_what_is_cut_is_said(tmp_path: Path) -> None:
+    method = changed(method_and_ontology()[0], "documents", lines=3)
+    facts = " ; ".join(f":says{i} :t{i}" for i in range(9))
+    setting = setting_of(
+        f":x a crm:E22_Human-Made_Object ; rdfs:label 'X' ; {facts} .", tmp_path, method=method
+    )
+    last = text_of(setting, "x").splitlines()[-1]
+    assert last.startswith("and 6 more relationships: ")
+
+
+@pytest.mark.parametrize(
+    ("who", "line"),
+    [
+        ("painting", "carried out by: Theodore (in the role of painter)"),
+        ("theodore", "performed: Painting of Asinou (in the role of painter)"),
+    ],
+)
+def test_reified_relationships_read_from_both_ends(tmp_path: Path, who: str, line: str) -> None:
+    source = """
+    :pc a crm:PC14_carried_out_by ; crm:P01_has_domain :painting ; crm:P02_has_range :theodore ;
+        <http://www.cidoc-crm.org/cidoc-crm/P14.1_in_the_role_of> :painter .
+    :painting a crm:E12_Production ; rdfs:label "Painting of Asinou" . :theodore a crm:E21_Person ; rdfs:label "Theodore" .
+    :painter a crm:E55_Type ; rdfs:label "painter" .
+    """
+    assert line in text_of(setting_of(source, tmp_path), who).splitlines()
+
+
+def test_a_general_line_gives_way_to_a_specific_one_that_says_the_same(tmp_path: Path) -> None:
+    text = text_of(setting_of(CHURCH, tmp_path), "asinou")
+    assert sum("Nikephoros" in line for line in text.splitlines()) == 1
+    assert "modified" not in text and "has met" not in text
+
+
+def test_a_direct_predicate_stays_where_no_line_states_it(tmp_path: Path) -> None:
+    source = """
+    :icon a vir:IC9_Representation ; rdfs:label "Icon" ; vir:K17_has_attribute :halo ; vir:K24_portray :mary .
+    :halo a vir:IC10_Attribute ; rdfs:label "halo" . :mary a vir:IC16_Character ; rdfs:label "Mary" .
+    :wall a crm:E22_Human-Made_Object ; rdfs:label "Wall" ; vir:K1i_is_denoted_by :icon .
+    """
+    text = text_of(setting_of(source, tmp_path), "icon")
+    assert "halo" in text and "Mary" in text and "Wall" in text
+
+
+def test_the_same_fact_stated_from_both_ends_takes_one_line(tmp_path: Path) -> None:
+    source = """
+    :a a crm:E53_Place ; rdfs:label "A" ; crm:P189_approximates :b .
+    :b a crm:E53_Place ; rdfs:label "B" ; crm:P189i_is_approximated_by :a .
+    """
+    text = text_of(setting_of(source, tmp_path), "a")
+    assert sum(line.endswith(": B") for line in text.splitlines()) == 1
+
+
+def test_attributes_are_noted_at_the_target(tmp_path: Path) -> None:
+    source = """
+    :atom a vir:IC1_Iconographical_Atom ; rdfs:label "Atom" ; vir:K1_denotes :icon .
+    :icon a vir:IC9_Representation ; rdfs:label "Saint George" ; vir:K17_has_attribute :horse .
+    :horse a vir:IC10_Attribute ; rdfs:label "horse" .
+    """
+    assert "Saint George (horse)" in text_of(setting_of(source, tmp_path), "atom")
+
+
+def test_a_fact_stays_that_a_relationship_could_state_but_does_not(tmp_path: Path) -> None:
+    source = """
+    :icon a crm:E22_Human-Made_Object ; rdfs:label "Icon" ; crm:P55_has_current_location :nikitari , :theodore .
+    :nikitari a crm:E53_Place ; rdfs:label "Nikitari" . :theodore a crm:E21_Person ; rdfs:label "Theodore" .
+    """
+    lines = text_of(setting_of(source, tmp_path), "icon").splitlines()
+    assert "is/was located in (has current location): Nikitari" in lines
+    assert "has current location: Theodore" in lines
+
+
+def test_what_was_made_and_modified_by_one_event_is_said_to_be_made(tmp_path: Path) -> None:
+    source = """
+    :church a crm:E22_Human-Made_Object ; rdfs:label "Church" .
+    :making a crm:E12_Production ; rdfs:label "Making" ; crm:P108_has_produced :church ; crm:P31_has_modified :church .
+    :repair a crm:E11_Modification ; rdfs:label "Repair" ; crm:P31_has_modified :church .
+    """
+    setting = setting_of(source, tmp_path)
+    lines = text_of(setting, "church").splitlines()
+    assert "created in (was produced by): Making" in lines
+    assert any(line.startswith("modified in") and "Repair" in line for line in lines)
+    assert any(
+        line.startswith("created") and line.endswith(": Church")
+        for line in text_of(setting, "making").splitlines()
+    )

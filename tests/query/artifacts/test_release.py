@@ -1,0 +1,156 @@
+"""Opening a release: what was built or a clear refusal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from crmrag_query.artifacts.files import canonical_json, entries
+from crmrag_query.artifacts.manifest import MANIFEST, PROVENANCE, Manifest
+from crmrag_query.artifacts.places import CURRENT, PREVIOUS, datasets_with_releases, release_ids, switch
+from crmrag_query.artifacts.release import open_release
+from crmrag_query.errors import ReleaseError, ReleaseNotFound
+
+
+def make_release(data: Path, dataset: str = "churches", text: str = "content") -> Path:
+    """A release of two files; what they hold does not matter here."""
+    working = data / "releases" / dataset / "working"
+    (working / "graph").mkdir(parents=True)
+    (working / "graph" / "nodes.arrow").write_text(text)
+    (working / "config.json").write_text("{}")
+    manifest = Manifest(dataset, entries(working))
+    content = {"built": "2026-01-01"}
+    checksum = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    (working / PROVENANCE).write_text(json.dumps({"content": content, "sha256": checksum}))
+    (working / MANIFEST).write_text(manifest.text())
+    folder = working.with_name(manifest.id)
+    working.rename(folder)
+    switch(folder.parent, manifest.id)
+    return folder
+
+
+def test_a_release_opens_by_name_by_its_folder_and_by_its_data_sets_folder(tmp_path: Path) -> None:
+    folder = make_release(tmp_path)
+    for way in ("churches", folder, folder.parent, str(folder)):
+        release = open_release(way, tmp_path)
+        assert release.folder.samefile(folder) and release.id == folder.name
+        release.verify()
+    assert open_release("churches", tmp_path).provenance == {"built": "2026-01-01"}
+
+
+def test_a_copied_release_opens_wherever_it_lies_and_whatever_it_is_called(tmp_path: Path) -> None:
+    folder = make_release(tmp_path)
+    copy = tmp_path / "elsewhere" / "my release"
+    shutil.copytree(folder, copy)
+    release = open_release(copy)
+    release.verify()
+    assert release.id == folder.name
+
+
+def truncate(folder: Path) -> None:
+    (folder / "graph" / "nodes.arrow").write_text("cont")
+
+
+def remove(folder: Path) -> None:
+    (folder / "config.json").unlink()
+
+
+def link(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    (folder / "config.json").symlink_to("/etc/hostname")
+
+
+def link_folder(folder: Path) -> None:
+    shutil.move(folder / "graph", folder.parent.parent / "outside")
+    (folder / "graph").symlink_to(folder.parent.parent / "outside")
+
+
+def edit_manifest(folder: Path) -> None:
+    text = (folder / MANIFEST).read_text().replace('"dataset": "churches"', '"dataset": "palaces"')
+    (folder / MANIFEST).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (truncate, "4 bytes where 7"),
+        (remove, "config.json: missing"),
+        (link, "config.json: no plain file"),
+        (link_folder, "graph: leads outside"),
+        (edit_manifest, "manifest .* was altered"),
+    ],
+)
+def test_a_damaged_release_does_not_open(tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
+    spoil(make_release(tmp_path))
+    with pytest.raises(ReleaseError, match=message):
+        open_release("churches", tmp_path)
+
+
+def alter(folder: Path) -> None:
+    (folder / "graph" / "nodes.arrow").write_text("CONTENT")
+
+
+def add(folder: Path) -> None:
+    (folder / "graph" / "more.npy").write_text("x")
+
+
+def alter_provenance(folder: Path) -> None:
+    path = folder / PROVENANCE
+    path.write_text(path.read_text().replace("2026", "2027"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (alter, "nodes.arrow: its content was altered"),
+        (add, "more.npy: not pinned"),
+        (alter_provenance, PROVENANCE),
+    ],
+)
+def test_verifying_finds_what_sizes_do_not_show(
+    tmp_path: Path, spoil: Callable[[Path], None], message: str
+) -> None:
+    spoil(make_release(tmp_path))
+    release = open_release("churches", tmp_path)
+    with pytest.raises(ReleaseError, match=message):
+        release.verify()
+
+
+def test_without_a_release_the_error_says_what_to_do_and_what_there_is(tmp_path: Path) -> None:
+    make_release(tmp_path)
+    with pytest.raises(ReleaseNotFound, match=r"'palaces' has no release.*crmrag build palaces.*churches"):
+        open_release("palaces", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "../x", "a\\b"])
+def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "releases").mkdir()
+    with pytest.raises(ReleaseNotFound):
+        open_release(name, tmp_path)
+
+
+@pytest.mark.parametrize("content", ["../../etc", "", "0123456789abcdeg", "\xff\xfe"])
+def test_a_damaged_pointer_is_refused(tmp_path: Path, content: str) -> None:
+    folder = make_release(tmp_path)
+    (folder.parent / CURRENT).write_bytes(content.encode("latin-1"))
+    with pytest.raises(ReleaseError, match="current"):
+        open_release("churches", tmp_path)
+
+
+def test_a_pointer_to_a_release_that_is_gone_names_the_way_back(tmp_path: Path) -> None:
+    shutil.rmtree(make_release(tmp_path))
+    with pytest.raises(ReleaseNotFound, match="rollback churches"):
+        open_release("churches", tmp_path)
+
+
+def test_switching_keeps_the_release_before(tmp_path: Path) -> None:
+    first, second = make_release(tmp_path), make_release(tmp_path, text="changed")
+    assert (first.parent / PREVIOUS).read_text().strip() == first.name
+    assert open_release("churches", tmp_path).id == second.name
+    assert release_ids(tmp_path, "churches") == tuple(sorted((first.name, second.name)))
+    assert datasets_with_releases(tmp_path) == ("churches",)
