@@ -11,7 +11,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 NEVER = {"dagster", "crmrag_assets"}
-NOT_AT_IMPORT = NEVER | {"torch", "sentence_transformers", "transformers", "litellm", "polars", "scipy", "pyoxigraph"}
+NOT_AT_IMPORT = NEVER | {
+    "torch",
+    "sentence_transformers",
+    "transformers",
+    "litellm",
+    "polars",
+    "scipy",
+    "pyoxigraph",
+}
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "crmrag_query").rglob("*.py")
 )
@@ -41,12 +49,22 @@ def test_importing_the_whole_query_package_loads_nothing_that_only_building_need
         f"for name in {names!r}: importlib.import_module(name)\n"
         f"print(sorted({NOT_AT_IMPORT!r} & {{name.split('.')[0] for name in sys.modules}}))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout.strip() == "[]"
 
 
 def test_only_asset_and_launch_modules_import_dagster() -> None:
     """Everything that builds runs without Dagster; its modules are at the top of the package and in assets/."""
-    pure = [path for path in (ROOT / "crmrag_assets").rglob("*.py") if path.parent.name not in ("crmrag_assets", "assets")]
-    found = [path.relative_to(ROOT).as_posix() for path in pure if "dagster" in imported(path.read_text(encoding="utf-8"))]
+    pure = [
+        path
+        for path in (ROOT / "crmrag_assets").rglob("*.py")
+        if path.parent.name not in ("crmrag_assets", "assets")
+    ]
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in pure
+        if "dagster" in imported(path.read_text(encoding="utf-8"))
+    ]
     assert found == []

@@ -105,7 +105,12 @@ def own_names(names: Names, entity: int) -> list[Label]:
         prop = graph.property_code(literal.property) or graph.property_iri(literal.property)
         (named if prop in naming else noted).add(same(literal.value))
     labels = [label for label in graph.labels(entity) if label.kind not in UNNAMING]
-    return [label for label in labels if same(label.text) not in noted - named]
+    return [label for label in labels if not _is_note(same(label.text), noted - named)]
+
+
+def _is_note(text: str, noted: set[str]) -> bool:
+    """Whether a name is a note or the beginning of one: names made from notes are cut, with an ellipsis."""
+    return text in noted or (text.endswith("…") and any(note.startswith(text[:-1]) for note in noted))
 
 
 def _name_line(key: str, label: str, texts: list[str], names: Names, nodes: list[int]) -> list[Draft]:

@@ -143,10 +143,11 @@ class Names:
         ]
 
     def annotated(self, node: int) -> str:
-        """``Nikephoros (Magistros)``: the name, with notes where there are any."""
+        """``Nikephoros (Magistros)``: the name, with those notes that it does not say itself."""
         if node not in self._noted:
-            notes = self.notes(node)
-            self._noted[node] = f"{self.shown(node)} ({', '.join(notes)})" if notes else self.shown(node)
+            name = self.shown(node)
+            notes = [note for note in self.notes(node) if same(note) not in same(name)]
+            self._noted[node] = f"{name} ({', '.join(notes)})" if notes else name
         return self._noted[node]
 
     def sorted(self, nodes: Iterable[int]) -> list[int]:

@@ -105,7 +105,9 @@ def _relationship_line(names: Names, facts: Facts, one: Reached) -> Draft:
         words = {_property_label(setting, key) for key in np.unique(facts.key[direct]).tolist()}
         plainer = words.pop() if len(words) == 1 else ""
         label += f" ({plainer})" if plainer and plainer not in label else ""
-    return _line(names, FR, relationship.id, label, as_tuple(one.target))
+    limits = setting.method.documents
+    shown = limits.vague_targets if relationship.label in setting.vague else limits.targets
+    return _line(names, FR, relationship.id, label, as_tuple(one.target), shown)
 
 
 def _property_label(setting: Setting, key: int) -> str:
@@ -114,10 +116,10 @@ def _property_label(setting: Setting, key: int) -> str:
     return clean(setting.graph.property_label(prop, bool(inverse))) or clean(setting.graph.property_iri(prop))
 
 
-def _line(names: Names, kind: int, key: str, label: str, targets: tuple[int, ...]) -> Draft:
+def _line(names: Names, kind: int, key: str, label: str, targets: tuple[int, ...], limit: int) -> Draft:
     order = names.sorted(targets[:LOOKED_AT])
     shown = (names.annotated(node) for node in islice(order, LOOKED_AT))
-    body = enumerate_names(shown, len(targets), names.setting.method.documents.targets)
+    body = enumerate_names(shown, len(targets), limit)
     return Draft(kind, key, label, body, targets, len(targets))
 
 
@@ -147,8 +149,9 @@ def direct_lines(names: Names, facts: Facts, open_: Bools) -> list[Draft]:
     order = sorted(
         groups.items(), key=lambda item: (item[1][1], -item[1][2], len(item[1][0]) > LOOKED_AT, item[0])
     )
+    limit = setting.method.documents.targets
     return [
-        _line(names, INCOMING if inverse else OUTGOING, key, label, tuple(sorted(set(targets))))
+        _line(names, INCOMING if inverse else OUTGOING, key, label, tuple(sorted(set(targets))), limit)
         for label, (targets, inverse, _, key) in order
     ]
 

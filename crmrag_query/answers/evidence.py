@@ -108,7 +108,7 @@ def _is_expected(graph: Graph, line: Line, text: str, reading: Reading) -> bool:
 def _mention(graph: Graph, entity: int, reading: Reading, config: ExtractiveConfig) -> float:
     """Share of the words of the entity's best matching name that the question contains; less for a type."""
     words = frozenset(reading.words)
-    names = (tokenize(label.text) for label in graph.labels(entity))
+    names = ([t for t in tokenize(label.text) if t not in reading.stop] for label in graph.labels(entity))
     share = max((sum(token in words for token in name) / len(name) for name in names if name), default=0.0)
     return share * (config.type_mention if graph.category(entity) == Category.Concept else 1.0)
 

@@ -93,6 +93,7 @@ class DocumentText(Record):
     relationship_lines: Count
     lines: Count
     targets: Count
+    vague_targets: Count
     attributes: Count
     attribute_properties: Properties
     type_properties: Properties

@@ -62,6 +62,7 @@ class RetrievalConfig(Record):
     k: ByForm
     pool_factor: Count
     rrf_k: Count
+    named_weight: Count
     similarity: Literal["squared", "plain"]
     coherence: Share
     question_characters: Count

@@ -25,7 +25,7 @@ class Reading:
 
     ``words``: its folded tokens in order; ``content``: those that are no stop words; ``counts``: a number is asked for;
     ``expects``: mask of the categories that question words such as "who" ask for, 0 when none does; ``cues``: labels of
-    relationships and codes of properties that its verbs and nouns ask for.
+    relationships and codes of properties that its verbs and nouns ask for; ``stop``: the stop words of its language.
     """
 
     question: str
@@ -36,6 +36,7 @@ class Reading:
     content: tuple[str, ...]
     expects: int = 0
     cues: frozenset[str] = frozenset()
+    stop: frozenset[str] = frozenset()
 
 
 def read_question(question: str, lexicon: QuestionLexicon, languages: Sequence[str] = ()) -> Reading:
@@ -53,7 +54,9 @@ def read_question(question: str, lexicon: QuestionLexicon, languages: Sequence[s
         form = Form.SPECIFIC
     content = tuple(word for word in words if word not in stop)
     expects = sum(Category[name] for name, asked in entry.expects.items() if _contains(words, asked))
-    return Reading(question, language, form, counts, words, content, expects, _cues(words, lexicon, language))
+    return Reading(
+        question, language, form, counts, words, content, expects, _cues(words, lexicon, language), stop
+    )
 
 
 def _cues(words: Sequence[str], lexicon: QuestionLexicon, language: str) -> frozenset[str]:

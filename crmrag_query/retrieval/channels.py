@@ -9,6 +9,7 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.retrieval.pipeline import Mask, Ranking
+from crmrag_query.retrieval.tokenizer import tokenize
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,17 @@ class ReleaseChannels:
 
     def sparse_search(self, question: str, k: int, mask: Mask | None = None) -> Ranking:
         return self.release.sparse.search(question, k, mask)
+
+    def named(self, question: str, documents: Sequence[int]) -> list[int]:
+        """Those of the documents whose entity's name stands whole in the question, the longest name first."""
+        words = frozenset(tokenize(question))
+        graph, store = self.release.graph, self.release.documents
+        longest: dict[int, int] = {}
+        for document in documents:
+            names = (frozenset(tokenize(label.text)) for label in graph.labels(store.entity(document)))
+            longest[document] = max((len(name) for name in names if name and name <= words), default=0)
+        found = [document for document in documents if longest[document]]
+        return sorted(found, key=lambda document: (-longest[document], document))
 
     def document_edges(self, documents: Sequence[int]) -> list[tuple[int, int, float]]:
         """Edges between the documents' own entities; the weight is the heaviest predicate's (facts: relationship weights)."""

@@ -37,6 +37,10 @@ class Channels(Protocol):
 
     def sparse_search(self, question: str, k: int, mask: Mask | None = None) -> Ranking: ...
 
+    def named(self, question: str, documents: Sequence[int]) -> list[int]:
+        """Those of the documents whose entity's name stands whole in the question, the longest name first."""
+        ...
+
     def document_edges(self, documents: Sequence[int]) -> list[tuple[int, int, float]]:
         """Edges of the graph between the given documents: (document, document, weight)."""
         ...
@@ -44,22 +48,25 @@ class Channels(Protocol):
 
 def retrieve(channels: Channels, question: str, k: int, config: RetrievalConfig) -> list[Candidate]:
     """The ``k`` best documents for ``question``; cost is bounded by the pool, not by the data."""
-    pool = fuse(
-        channels.dense_search(question, k * config.pool_factor),
-        channels.sparse_search(question, k * config.pool_factor),
-        config.rrf_k,
-    )[: k * config.pool_factor]
+    size = k * config.pool_factor
+    dense = [document for document, _ in channels.dense_search(question, size)]
+    sparse = [document for document, _ in channels.sparse_search(question, size)]
+    named = channels.named(question, sorted({*dense, *sparse}))
+    pool = fuse(dense, sparse, named, config)[:size]
     edges = channels.document_edges([candidate.document for candidate in pool])
     return cohere(pool, edges, config.coherence)[:k]
 
 
-def fuse(dense: Ranking, sparse: Ranking, rrf_k: int) -> list[Candidate]:
-    """One list of candidates from the two channels, best first (Cormack, Clarke & Büttcher 2009)."""
-    rank_dense = {document: rank for rank, (document, _) in enumerate(dense)}
-    rank_sparse = {document: rank for rank, (document, _) in enumerate(sparse)}
-    fused = reciprocal_rank_fusion(
-        [[document for document, _ in ranking] for ranking in (dense, sparse)], rrf_k
-    )
+def fuse(
+    dense: Sequence[int], sparse: Sequence[int], named: Sequence[int], config: RetrievalConfig
+) -> list[Candidate]:
+    """One list of candidates from the two channels and the named documents, best first.
+
+    Reciprocal rank fusion (Cormack, Clarke & Büttcher 2009); being named counts ``config.named_weight`` times.
+    """
+    rank_dense = {document: rank for rank, document in enumerate(dense)}
+    rank_sparse = {document: rank for rank, document in enumerate(sparse)}
+    fused = reciprocal_rank_fusion([dense, sparse, *[named] * config.named_weight], config.rrf_k)
     return [
         Candidate(document, score, rank_dense.get(document), rank_sparse.get(document))
         for document, score in fused

@@ -7,23 +7,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crmrag_query.config import load_method
 from crmrag_query.retrieval.pipeline import Candidate, cohere, fuse
 
-RANKINGS = st.lists(st.integers(0, 40), unique=True, max_size=20).map(lambda ids: [(i, 1.0) for i in ids])
+CONFIG = load_method().retrieval
+RANKINGS = st.lists(st.integers(0, 40), unique=True, max_size=20)
 
 
 def test_a_document_found_by_both_channels_comes_first() -> None:
-    fused = fuse([(1, 0.9), (2, 0.8)], [(2, 7.0), (3, 5.0)], rrf_k=60)
+    fused = fuse([1, 2], [2, 3], [], CONFIG)
     assert [candidate.document for candidate in fused] == [2, 1, 3]
     assert fused[0].score == pytest.approx(1 / 62 + 1 / 61)
     assert (fused[0].dense, fused[0].sparse) == (1, 0)
     assert (fused[2].dense, fused[2].sparse) == (None, 1)
 
 
+def test_a_named_document_passes_those_found_alike() -> None:
+    assert [candidate.document for candidate in fuse([1, 2, 3], [1, 2, 3], [3], CONFIG)] == [3, 1, 2]
+
+
 @given(RANKINGS, RANKINGS)
-def test_fusion_keeps_every_document_once_in_falling_order(dense: list, sparse: list) -> None:
-    fused = fuse(dense, sparse, 60)
-    assert {candidate.document for candidate in fused} == {i for i, _ in dense} | {i for i, _ in sparse}
+def test_fusion_keeps_every_document_once_in_falling_order(dense: list[int], sparse: list[int]) -> None:
+    fused = fuse(dense, sparse, [], CONFIG)
+    assert {candidate.document for candidate in fused} == {*dense, *sparse}
     assert len({candidate.document for candidate in fused}) == len(fused)
     assert all(a.score >= b.score for a, b in zip(fused, fused[1:], strict=False))
 

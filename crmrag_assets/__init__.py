@@ -1,0 +1,1 @@
+"""Builds releases: sources, pure build functions, and the Dagster layer over them."""

@@ -1,0 +1,43 @@
+"""What the declarations of assets share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dagster as dg
+
+from crmrag_assets.partitions import by_dataset, dataset_chunk_partitions, dataset_partitions
+from crmrag_assets.quiet import known_betas
+
+Body = Callable[..., Any]
+
+
+def dataset_asset(**spec: Any) -> Callable[[Body], dg.AssetsDefinition]:
+    """An asset of a whole data set."""
+    declare: Callable[[Body], dg.AssetsDefinition] = dg.asset(partitions_def=dataset_partitions, **spec)
+    return declare
+
+
+def chunk_asset(**spec: Any) -> Callable[[Body], dg.AssetsDefinition]:
+    """An asset of a data set's chunks: one run for a range of them.
+
+    Chunks are recorded as they end (see ``materialise.build_chunks``), so the asset itself has no output.
+    """
+
+    def declare(body: Body) -> dg.AssetsDefinition:
+        with known_betas():
+            asset: dg.AssetsDefinition = dg.asset(
+                partitions_def=dataset_chunk_partitions,
+                backfill_policy=dg.BackfillPolicy.single_run(),
+                output_required=False,
+                **spec,
+            )(body)
+        return asset
+
+    return declare
+
+
+def across(*assets: str) -> list[dg.AssetDep]:
+    """Dependence between chunks and data set: on all chunks of the data set, or on the data set of the chunk."""
+    return [dg.AssetDep(asset, partition_mapping=by_dataset) for asset in assets]

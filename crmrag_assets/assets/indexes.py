@@ -1,0 +1,43 @@
+"""Group ``indexes``: what retrieval searches."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from crmrag_assets.assets.common import across, chunk_asset, dataset_asset
+from crmrag_assets.build.indexes import AGGREGATION_INDEX, BM25_INDEX, EMBEDDINGS, ENCODER, FAISS_INDEX
+from crmrag_assets.materialise import build_artifact, build_chunks
+from crmrag_assets.resources import BuildResource
+
+
+@dataset_asset(group_name="indexes", kinds={"onnx"})
+def encoder(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """What a question needs to be encoded without PyTorch: ONNX model, tokenizer, window and prefixes."""
+    return build_artifact(context, build, ENCODER)
+
+
+@chunk_asset(group_name="indexes", kinds={"numpy"}, deps=across("documents", "encoder"))
+def embeddings(
+    context: dg.AssetExecutionContext, build: BuildResource
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Vectors of the windows of each final document, the header repeated; cached by model and text."""
+    yield from build_chunks(context, build, EMBEDDINGS)
+
+
+@dataset_asset(group_name="indexes", kinds={"faiss"}, deps=["documents", *across("embeddings")])
+def faiss_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """Dense retrieval: an exact FAISS index over all windows, memory-mapped."""
+    return build_artifact(context, build, FAISS_INDEX)
+
+
+@dataset_asset(group_name="indexes", kinds={"bm25s"}, deps=["documents"])
+def bm25_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """Sparse retrieval: BM25 with the scores of rank-bm25's Okapi, memory-mapped."""
+    return build_artifact(context, build, BM25_INDEX)
+
+
+@dataset_asset(group_name="indexes", kinds={"json"}, deps=["graph", "documents", *across("fr_documents")])
+def aggregation_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """Counts by class and category, statistics of the relationships, works by actor, PageRank."""
+    return build_artifact(context, build, AGGREGATION_INDEX)

@@ -1,0 +1,31 @@
+"""Group ``release``: what was built, reported and pinned."""
+
+from typing import Any
+
+import dagster as dg
+
+from crmrag_assets.assets.common import across, dataset_asset
+from crmrag_assets.build.release import RELEASE, VALIDATION_REPORT
+from crmrag_assets.materialise import build_artifact
+from crmrag_assets.resources import BuildResource
+
+PINNED = (
+    "graph", "edges", "triples_index", "documents", "entity_documents", "encoder", "faiss_index", "bm25_index",
+    "aggregation_index", "validation_report",
+)  # fmt: skip
+
+
+@dataset_asset(
+    group_name="release",
+    kinds={"markdown"},
+    deps=["entities", "graph", "documents", *across("prefetch", "fr_documents")],
+)
+def validation_report(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """What was harvested, skipped, excluded, unlabelled, unmapped, dangling, undated, suspect."""
+    return build_artifact(context, build, VALIDATION_REPORT)
+
+
+@dataset_asset(group_name="release", kinds={"json"}, deps=[*PINNED, *across("embeddings")])
+def release(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """The manifest pins every file by its checksum; its hash is the release's id. Then `current` is switched."""
+    return build_artifact(context, build, RELEASE)

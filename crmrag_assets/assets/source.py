@@ -1,0 +1,29 @@
+"""Group ``source``: what was found at the source, and its triples by chunk."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from crmrag_assets.assets.common import across, chunk_asset, dataset_asset
+from crmrag_assets.build.source import ENTITIES, PREFETCH
+from crmrag_assets.materialise import build_artifact, build_chunks
+from crmrag_assets.resources import BuildResource
+
+
+@dataset_asset(group_name="source", kinds={"rdf"})
+def entities(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """Discovery: one pass over the source counts its entities, which decides on the number of chunks.
+
+    Broken lines are skipped, counted and shown; a source without CIDOC-CRM ends the build with a message.
+    """
+    return build_artifact(context, build, ENTITIES)
+
+
+@chunk_asset(group_name="source", kinds={"parquet"}, deps=across("entities"))
+def prefetch(context: dg.AssetExecutionContext, build: BuildResource) -> Iterator[dg.MaterializeResult[Any]]:
+    """Outgoing triples, literals and types of a chunk's entities: `triples.parquet`.
+
+    Every triple is an outgoing triple of exactly one subject, so each is fetched once and none is missed.
+    """
+    yield from build_chunks(context, build, PREFETCH)

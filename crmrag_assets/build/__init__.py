@@ -1,0 +1,1 @@
+"""Steps of a build, and how they run, resume and report."""

@@ -1,0 +1,87 @@
+"""From names and folders to a build context: configuration is read and resolved here, once."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from crmrag_assets.build.progress import Progress
+from crmrag_assets.build.step import BuildContext
+from crmrag_query.artifacts.files import write_text
+from crmrag_query.config import DatasetConfig, Method, load_datasets, load_method
+from crmrag_query.config.folders import ontology_folders
+from crmrag_query.errors import BuildError
+from crmrag_query.ontology.load import load_vocabulary
+
+SAMPLE_MARK = "-sample"
+SAMPLE_SIZE = 1000
+SIZE_FILE = "sample_size"
+
+
+def open_context(
+    name: str,
+    data: Path,
+    config: Path | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> BuildContext:
+    """The context of the data set ``name`` as declared in ``datasets.yaml``, or of the sample ``NAME-sample`` of one.
+
+    Raises BuildError for a name that is not declared, ConfigError for mistakes in the configuration.
+    """
+    declared = load_datasets(config / "datasets.yaml" if config else None)
+    base = name if name in declared else name.removesuffix(SAMPLE_MARK)
+    if base not in declared:
+        listed = ", ".join(sorted(declared)) or "none"
+        remedy = f"Declared are: {listed}. Add it: crmrag datasets add {name} FILE…"
+        raise BuildError(f"No data set '{name}' is declared in datasets.yaml.", remedy)
+    context = BuildContext(
+        name=name,
+        config=declared[base],
+        method=resolved(load_method(config), declared[base]),
+        vocabulary=load_vocabulary(config),
+        ontology_files=ontology_files(config),
+        data=data.resolve(),
+        threads=threads or os.cpu_count() or 1,
+        sample=None if base == name else sample_size(data, name),
+    )
+    return context if progress is None else replace(context, progress=progress)
+
+
+def resolved(method: Method, dataset: DatasetConfig) -> Method:
+    """The method with what the data set sets for itself."""
+    update: dict[str, object] = {}
+    if dataset.relationships:
+        update["relationships"] = dataset.relationships
+    if dataset.suspects:
+        update["suspects"] = dataset.suspects
+    chosen = method.model_copy(update=update)
+    if chosen.relationships not in chosen.relationship_sets:
+        remedy = f"There are: {', '.join(sorted(chosen.relationship_sets))}."
+        raise BuildError(
+            f"Data set '{dataset.name}' asks for relationships '{chosen.relationships}'.", remedy
+        )
+    return chosen
+
+
+def choose_sample(data: Path, dataset: str, size: int) -> str:
+    """Set the size of a data set's sample for this and later builds; returns the sample's name."""
+    name = dataset + SAMPLE_MARK
+    write_text(data / "work" / name / SIZE_FILE, f"{size}\n")
+    return name
+
+
+def sample_size(data: Path, name: str) -> int:
+    try:
+        return int((data / "work" / name / SIZE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return SAMPLE_SIZE
+
+
+def ontology_files(config: Path | None) -> tuple[Path, ...]:
+    """The files that the ontology is read from, sorted by name; a nearer folder's file hides one of the same name."""
+    found: dict[str, Path] = {}
+    for folder in reversed(ontology_folders(config)):
+        found.update({path.name: path for path in folder.iterdir() if path.suffix in (".csv", ".yaml")})
+    return tuple(path for _, path in sorted(found.items()))

@@ -1,0 +1,187 @@
+"""What a build will cost, from the counts of discovery and a small connected sample that is built and timed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from crmrag_assets.build.documents import setting_of
+from crmrag_assets.build.graph import GRAPH
+from crmrag_assets.build.layers import chunks_of
+from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.opened import encoder_of
+from crmrag_assets.build.sample import SampleSource, by_hash
+from crmrag_assets.build.source import ENTITIES, source_of
+from crmrag_assets.build.step import BuildContext, run_step
+from crmrag_assets.documents.chunk import build_chunk
+from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
+from crmrag_assets.indexes.encoder import Encoder
+from crmrag_assets.indexes.windows import windows
+from crmrag_assets.sources.base import Discovery
+from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.ontology.categories import Category
+
+SAMPLE = 400  # entities whose documents are written to measure
+HOPS = 2  # around them, so that their documents are nearly whole
+TIMED = 24  # windows encoded to measure
+FLOAT = 4  # bytes of a vector's component
+VECTORS = 2  # copies of a vector in a release: embeddings and index; the cache is apart
+TEXTS = 4  # a text's bytes in a release: documents with lines, Markdown, sparse index (measured: 3.5 to 4.5)
+
+Prices = Callable[[str], float | None]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A forecast: ``seconds`` on this machine, ``bytes`` of the release, ``price`` in US dollars for a paid encoder.
+
+    ``price`` is None where the encoder is local or no price is known; ``paid`` tells which.
+    """
+
+    dataset: str
+    model: str
+    entities: int
+    triples: int
+    documents: int
+    windows: int
+    tokens: int
+    seconds: float
+    bytes: int
+    paid: bool
+    price: float | None
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Of ``entities`` sampled, with ``triples`` around them: what became of them, and what that took.
+
+    ``documents`` are those that no other document takes in; ``graph_*`` is what a triple costs, ``text_*`` an entity.
+    """
+
+    entities: int
+    triples: int
+    documents: int
+    windows: float
+    tokens: int
+    text_bytes: int
+    text_seconds: float
+    graph_bytes: int
+    graph_seconds: float
+    window_seconds: float
+
+
+def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estimate:
+    """Discover the source (which the build will not repeat), write the documents of a sample elsewhere, and scale.
+
+    ``prices``: US dollars a token by model. Nothing is sent to a paid encoder. Raises what discovery raises.
+    """
+    with dataset_lock(context.store.root, context.name):
+        start = time.monotonic()
+        run_step(ENTITIES, context)
+        discovery = time.monotonic() - start
+    found = Discovery.load(context.folder("entities"))
+    with tempfile.TemporaryDirectory(prefix="crmrag-estimate-") as folder:
+        measured = _measure(replace(context, data=Path(folder)), context, min(size, found.entities))
+    each, wide = found.entities / max(measured.entities, 1), found.triples / max(measured.triples, 1)
+    embedding = context.config.embedding
+    paid = embedding.provider == "litellm"
+    price = prices(embedding.model) if paid else None
+    count, tokens = round(measured.windows * each), round(measured.tokens * each)
+    dimension = embedding.dimension or (0 if paid else encoder_of(context).dimension)
+    texts = measured.text_seconds * each + measured.window_seconds * count
+    return Estimate(
+        dataset=context.name,
+        model=embedding.model,
+        entities=found.entities,
+        triples=found.triples,
+        documents=round(measured.documents * each),
+        windows=count,
+        tokens=tokens,
+        seconds=discovery + measured.graph_seconds * wide + texts,
+        bytes=round(measured.graph_bytes * wide + measured.text_bytes * each * TEXTS)
+        + count * dimension * FLOAT * VECTORS,
+        paid=paid,
+        price=None if price is None else price * tokens,
+    )
+
+
+def _measure(inner: BuildContext, context: BuildContext, size: int) -> _Measured:
+    """Build the graph around a sample in the folders of ``inner``, and the sample's documents."""
+    source = SampleSource(source_of(context), context.folder("entities"), size, context.method, HOPS)
+    with inner.store.writing("entities", "sample", {}) as out:
+        discovery = source.discover(out, context.progress)
+        discovery.save(out)
+    start = time.monotonic()
+    for chunk in chunks_of(inner):
+        with inner.store.writing("prefetch", "sample", {}, chunk) as out:
+            write_prefetch(
+                *prefetch_chunk(source, inner.folder("entities"), chunk, discovery.bits, inner.method), out
+            )
+    record = run_step(GRAPH, inner).record
+    built = time.monotonic()
+    texts, stays, written = _texts(inner, size)
+    encoder = encoder_of(inner)
+    counted = encoder.count(texts)
+    kept = [text for text, stay in zip(texts, stays, strict=True) if stay]
+    joined = sum(tokens for tokens, stay in zip(counted, stays, strict=True) if not stay)
+    whole = [window for text in kept for window in windows(text, encoder.count, encoder.window)]
+    paid = context.config.embedding.provider == "litellm"
+    return _Measured(
+        entities=size,
+        triples=discovery.triples,
+        documents=len(kept),
+        windows=len(whole) + joined / encoder.window,
+        tokens=sum(counted),
+        text_bytes=sum(len(text.encode()) for text in texts),
+        text_seconds=written,
+        graph_bytes=sum(entry.bytes for entry in record.files),
+        graph_seconds=built - start,
+        window_seconds=0.0 if paid else _time(encoder, whole),
+    )
+
+
+def _texts(context: BuildContext, size: int) -> tuple[list[str], list[bool], float]:
+    """Documents of the sampled entities before chaining, whether each stays one, and the seconds that it took.
+
+    A thin document of a category that is not exempt is taken for one that joins another.
+    """
+    setting, rules = setting_of(context), context.method.chaining
+    graph = setting.graph
+    entities = np.flatnonzero(graph.flags & FLAG_ENTITY)
+    sampled = [entities[n] for n in by_hash([graph.iri(int(node)) for node in entities])[:size]]
+    start = time.monotonic()
+    built = build_chunk(setting, np.array(sampled, np.int32)).documents
+    seconds = time.monotonic() - start
+    exempt = sum(int(Category[name]) for name in rules.exempt_categories)
+    own = graph.category_of_node[built.column("entity").to_numpy()]
+    texts = built.column("text").to_pylist()
+    stays = [
+        len(text) >= rules.thin_characters or bool(c & exempt) for text, c in zip(texts, own, strict=True)
+    ]
+    return texts, stays, seconds
+
+
+def _time(encoder: Encoder, texts: Sequence[str]) -> float:
+    """Seconds a window, of every n-th window, after one to load the model."""
+    chosen = texts[:: max(1, len(texts) // TIMED)][:TIMED]
+    if not chosen:
+        return 0.0
+    encoder.encode(chosen[:1])
+    start = time.monotonic()
+    encoder.encode(chosen)
+    return (time.monotonic() - start) / len(chosen)
+
+
+def litellm_price(model: str) -> float | None:
+    """US dollars a token, from the table that litellm carries; None when it does not list the model."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    import litellm
+
+    listed = litellm.model_cost.get(model) or litellm.model_cost.get(model.split("/", 1)[-1])
+    return float(listed["input_cost_per_token"]) if listed and "input_cost_per_token" in listed else None

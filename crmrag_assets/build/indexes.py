@@ -1,0 +1,130 @@
+"""Steps of the group ``indexes``: encoder, embeddings, dense and sparse index, aggregation index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from crmrag_assets.build.layers import chunks_of
+from crmrag_assets.build.opened import catalogue_of, documents_of, encoder_of, graph_of, in_chunk
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
+from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggregation
+from crmrag_assets.indexes.dense import write_dense
+from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, write_embedded
+from crmrag_assets.indexes.export import export_encoder
+from crmrag_assets.indexes.relationships import MatchArrays
+from crmrag_assets.indexes.sparse import write_sparse
+from crmrag_assets.release.contents import link_file
+from crmrag_query.config import config_hash
+from crmrag_query.ontology.categories import Category
+
+
+def encoder_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {"key": encoder_of(context).key, "config": config_hash(context.config.embedding)}
+
+
+def write_encoder(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    exported = export_encoder(encoder_of(context), context.data / "encoders")
+    for path in sorted(exported.folder.iterdir()):
+        link_file(path, folder / path.name)
+    settings = exported.settings
+    stats: Stats = {"model": settings.model, "dimension": settings.dimension, "window": settings.window}
+    return (
+        stats | {"provider": settings.provider} | ({"warning": exported.warning} if exported.warning else {})
+    )
+
+
+def embeddings_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {
+        "documents": context.finished("documents").content,
+        "encoder": encoder_of(context).key,
+        "window": str(encoder_of(context).window),
+        "chunk": chunk or "",
+    }
+
+
+def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    documents, encoder = documents_of(context), encoder_of(context)
+    chosen = in_chunk(context, documents.entities, chunk or "")
+    row = np.searchsorted(documents.entities, chosen)
+    texts = [(int(entity), documents.text(int(i))) for entity, i in zip(chosen, row, strict=True)]
+    cache = context.data / "cache" / "embeddings" / encoder.key / f"{chunk}.bin"
+    embedded = embed_chunk(texts, encoder, cache, context.progress)
+    write_embedded(folder, embedded)
+    return {"documents": len(texts), "windows": embedded.windows.num_rows, "encoded": embedded.encoded}
+
+
+def _chunk_contents(context: BuildContext, artifact: str) -> Inputs:
+    return {f"{artifact}/{chunk}": context.finished(artifact, chunk).content for chunk in chunks_of(context)}
+
+
+def dense_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    own = {
+        "documents": context.finished("documents").content,
+        "similarity": context.method.retrieval.similarity,
+        "dimension": str(encoder_of(context).dimension),
+    }
+    return own | dict(_chunk_contents(context, "embeddings"))
+
+
+def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    chunks: list[Embedded] = [open_embedded(context.folder("embeddings", key)) for key in chunks_of(context)]
+    documents = documents_of(context)
+    stats = write_dense(
+        chunks,
+        documents.entity_document,
+        folder,
+        encoder_of(context).dimension,
+        context.method.retrieval.similarity,
+    )
+    return {"documents": stats.documents, "rows": stats.rows, "dimension": stats.dimension}
+
+
+def sparse_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {"documents": context.finished("documents").content, "config": config_hash(context.method.sparse)}
+
+
+def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    documents = documents_of(context)
+    texts = (documents.text(number) for number in range(documents.count))
+    return dict(write_sparse(texts, folder, context.method.sparse))
+
+
+def aggregation_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    method = context.method
+    own = {
+        "graph": context.finished("graph").content,
+        "config": config_hash(
+            {"pagerank": config_hash(method.pagerank), "works": config_hash(method.aggregation)}
+        ),
+        "relationships": config_hash(method.relationship_sets[method.relationships]),
+    }
+    return own | dict(_chunk_contents(context, "fr_documents"))
+
+
+def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    settings = AggregationSettings(
+        categories=[(str(category.name), int(category)) for category in Category],
+        relationships=[(relationship.id, relationship.label) for relationship in catalogue_of(context)],
+        pagerank=context.method.pagerank,
+        works=context.method.aggregation,
+    )
+    return dict(write_aggregation(graph_of(context), _matches(context), settings, folder))
+
+
+def _matches(context: BuildContext) -> Iterator[MatchArrays]:
+    for chunk in chunks_of(context):
+        with pa.memory_map(str(context.folder("fr_documents", chunk) / "matches.arrow")) as source:
+            table = pa.ipc.open_file(source).read_all()
+            names = ("entity", "relationship", "target")
+            yield MatchArrays(*(table.column(name).combine_chunks().to_numpy() for name in names))
+
+
+ENCODER = Step("encoder", 1, encoder_inputs, write_encoder)
+EMBEDDINGS = Step("embeddings", 1, embeddings_inputs, write_embeddings, chunked=True)
+FAISS_INDEX = Step("faiss_index", 1, dense_inputs, write_dense_index)
+BM25_INDEX = Step("bm25_index", 1, sparse_inputs, write_sparse_index)
+AGGREGATION_INDEX = Step("aggregation_index", 1, aggregation_inputs, write_aggregation_index)

@@ -1,0 +1,156 @@
+"""Steps of the group ``release``: the method as built, the validation report, and the release itself."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from crmrag_assets.build.documents import DOCUMENTS, ENTITY_DOCUMENTS, FR_DOCUMENTS
+from crmrag_assets.build.graph import EDGES, GRAPH, TRIPLES_INDEX
+from crmrag_assets.build.indexes import AGGREGATION_INDEX, BM25_INDEX, EMBEDDINGS, ENCODER, FAISS_INDEX
+from crmrag_assets.build.layers import DISCOVERY, chunks_of
+from crmrag_assets.build.opened import documents_of, graph_of
+from crmrag_assets.build.source import ENTITIES, PREFETCH, source_of
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
+from crmrag_assets.release.contents import Pinned, content_hashes, make_manifest, pinned_files
+from crmrag_assets.release.publish import publish
+from crmrag_assets.release.report import make_report
+from crmrag_assets.release.report_text import report_markdown
+from crmrag_query.artifacts.files import canonical_json, sha256_file
+from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
+from crmrag_query.artifacts.release import CONFIG
+from crmrag_query.config import config_hash
+from crmrag_query.graph.arrays import FLAG_ENTITY
+
+PARTS = (
+    "documents",
+    "chaining",
+    "windows",
+    "sparse",
+    "pagerank",
+    "retrieval",
+    "categories",
+    "satellites",
+    "weights",
+)
+PACKAGES = (
+    "crmrag",
+    "dagster",
+    "torch",
+    "sentence-transformers",
+    "faiss-cpu",
+    "bm25s",
+    "pyoxigraph",
+    "polars",
+)
+
+
+def method_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {"method": config_hash(context.method), "ontology": context.ontology_hash}
+
+
+def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """The resolved method and the ontology tables, so that the release answers alike wherever it is copied."""
+    (folder / CONFIG).write_text(context.method.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    (folder / "ontology").mkdir()
+    for path in context.ontology_files:
+        shutil.copyfile(path, folder / "ontology" / path.name)
+    return {"tables": len(context.ontology_files)}
+
+
+def report_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    own = {artifact: context.finished(artifact).content for artifact in ("graph", "documents")}
+    own["discovery"] = sha256_file(context.folder("entities") / DISCOVERY)
+    fetched = {f"prefetch/{key}": context.finished("prefetch", key).content for key in chunks_of(context)}
+    relationships = config_hash(context.method.relationship_sets[context.method.relationships])
+    return own | fetched | {"config": config_hash(context.method.chaining), "relationships": relationships}
+
+
+def write_report(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    report = make_report(context)
+    (folder / "validation_report.json").write_text(canonical_json(report), encoding="utf-8")
+    (folder / "validation_report.md").write_text(report_markdown(report), encoding="utf-8")
+    shown = {"classes": report["classes"][:10], "categories": report["categories"]}
+    return {"concerns": len(report["concerns"]), "samples": shown}
+
+
+def release_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    run_step(METHOD, context)
+    return content_hashes(context) | {"dataset": config_hash(context.config)}
+
+
+def write_manifest(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    manifest = current_manifest(context, pinned_files(context))
+    (folder / MANIFEST).write_text(manifest.text(), encoding="utf-8")
+    return {"release": manifest.id, "pinned": len(manifest.files), **manifest.counts}
+
+
+def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest:
+    method, graph, documents = context.method, graph_of(context), documents_of(context)
+    encoder = context.finished("encoder").stats
+    return make_manifest(
+        context,
+        tuple(files),
+        counts={
+            "entities": int((graph.flags & FLAG_ENTITY != 0).sum()),
+            "nodes": graph.nodes,
+            "triples": graph.triples + len(graph.literal_table) + len(graph.type_rows[1]),
+            "literals": len(graph.literal_table),
+            "documents": documents.count,
+            "chunks": len(chunks_of(context)),
+        },
+        config={part: config_hash(getattr(method, part)) for part in PARTS}
+        | {
+            "relationships": config_hash(method.relationship_sets[method.relationships]),
+            "ontology": context.ontology_hash,
+        },
+        versions={step.artifact: step.writer for step in PINNED_STEPS},
+        embedding={name: encoder[name] for name in ("model", "provider", "dimension", "window")},
+    )
+
+
+def publish_release(context: BuildContext) -> None:
+    """Put the pinned files into a release folder and switch to it; does nothing new when it is there."""
+    manifest = read_manifest(context.folder("release"))
+    publish(context.data, manifest, pinned_files(context), provenance_of(context, manifest.id))
+
+
+def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
+    """How a release came to be: not part of its id."""
+    return {
+        "release": release,
+        "built": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "source": {"fingerprint": source_of(context).fingerprint(), "declared": list(context.config.rdf)},
+        "machine": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+        },
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "seconds": {
+            artifact: record.stats.get("seconds", 0)
+            for artifact in (step.artifact for step in PINNED_STEPS)
+            if (record := context.store.record(artifact))
+        },
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+METHOD = Step("method", 1, method_inputs, write_method)
+VALIDATION_REPORT = Step("validation_report", 1, report_inputs, write_report)
+RELEASE = Step("release", 1, release_inputs, write_manifest, after=publish_release)
+PINNED_STEPS = (
+    ENTITIES, PREFETCH, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS, ENCODER, EMBEDDINGS,
+    FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, VALIDATION_REPORT, METHOD,
+)  # fmt: skip

@@ -1,0 +1,79 @@
+"""Steps of the group ``source``: discovery, and the triples of each chunk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from crmrag_assets.build.context import SAMPLE_MARK
+from crmrag_assets.build.layers import bits_of
+from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.sample import SampleSource
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
+from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
+from crmrag_assets.sources import source_for
+from crmrag_assets.sources.base import Source
+from crmrag_query.config import config_hash
+
+SHOWN = 10
+
+
+def source_of(context: BuildContext) -> Source:
+    """Where the data set's triples come from; for a sample, its base's discovery."""
+    source = source_for(context.config, method=context.method)
+    if context.sample is None:
+        return source
+    return SampleSource(source, base_of(context).folder("entities"), context.sample, context.method)
+
+
+def base_of(context: BuildContext) -> BuildContext:
+    """The context of the data set that a sample is taken from."""
+    return replace(context, name=context.name.removesuffix(SAMPLE_MARK), sample=None)
+
+
+def entities_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    method = context.method
+    return {
+        "source": source_of(context).fingerprint(),
+        "discovery": config_hash(method.discovery),
+        "chunks": config_hash(method.chunks),
+        "harvest": config_hash(method.harvest),
+    }
+
+
+def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    if context.sample is not None:
+        base = base_of(context)
+        with dataset_lock(base.store.root, base.name):
+            run_step(ENTITIES, base)
+    found = source_of(context).discover(folder, context.progress)
+    found.save(folder)
+    report = found.report
+    broken = [{"place": f"{b.file}, line {b.line}", "reason": b.reason} for b in report.broken[:SHOWN]]
+    files = [{"file": file.file, "format": file.format, "triples": file.triples} for file in report.files]
+    stats: Stats = {"entities": found.entities, "triples": found.triples, "chunks": 1 << found.bits}
+    return stats | {
+        "broken_lines": report.broken_count,
+        "samples": {"files_read": files, "first_broken": broken},
+    }
+
+
+def prefetch_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {
+        "entities": context.finished("entities").version,
+        "discovery": config_hash(context.method.discovery),
+        "bits": str(bits_of(context)),
+        "chunk": chunk or "",
+    }
+
+
+def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    table, report = prefetch_chunk(
+        source_of(context), context.folder("entities"), chunk or "", bits_of(context), context.method
+    )
+    write_prefetch(table, report, folder)
+    return {"entities": report.entities, "triples": report.triples, "excluded": report.excluded_subjects}
+
+
+ENTITIES = Step("entities", 1, entities_inputs, write_entities)
+PREFETCH = Step("prefetch", 1, prefetch_inputs, write_chunk, chunked=True)

@@ -1,0 +1,121 @@
+"""A step makes one artifact (or one chunk of it) from others; it is skipped when nothing it reads has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from crmrag_assets.build import failpoints
+from crmrag_assets.build.progress import Progress, SilentProgress
+from crmrag_assets.build.store import Record, Store, data_version
+from crmrag_query import __version__
+from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.config import DatasetConfig, Method
+from crmrag_query.errors import BuildError
+from crmrag_query.ontology.load import Vocabulary
+
+
+@dataclass(frozen=True)
+class BuildContext:
+    """What every step is given; ``name`` is the data set's, or that of a sample of it."""
+
+    name: str
+    config: DatasetConfig
+    method: Method
+    vocabulary: Vocabulary
+    ontology_files: tuple[Path, ...]
+    data: Path
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    progress: Progress = field(default_factory=SilentProgress)
+    sample: int | None = None
+
+    @property
+    def store(self) -> Store:
+        return Store(self.data / "work" / self.name)
+
+    def finished(self, artifact: str, chunk: str | None = None) -> Record:
+        """The record of an artifact that this step reads; BuildError when it was not built."""
+        record = self.store.record(artifact, chunk)
+        if record is None:
+            which = artifact if chunk is None else f"{artifact} (chunk {chunk})"
+            raise BuildError(
+                f"'{which}' of data set '{self.name}' is not built yet.", f"Run: crmrag build {self.name}"
+            )
+        return record
+
+    @cached_property
+    def ontology_hash(self) -> str:
+        """Identity of the ontology tables."""
+        hashes = "".join(f"{path.name} {sha256_file(path)}\n" for path in self.ontology_files)
+        return hashlib.sha256(hashes.encode()).hexdigest()
+
+    def folder(self, artifact: str, chunk: str | None = None) -> Path:
+        return self.store.folder(artifact, chunk)
+
+
+Inputs = Mapping[str, str]
+Stats = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """How an artifact is made.
+
+    ``writer``: raised when the code would write other bytes from the same inputs. ``inputs``: the identity of everything
+    read, by name. ``write``: fills an empty folder and returns counts for people. ``after``: done when the artifact is
+    finished, also when it was there already; must be safe to repeat.
+    """
+
+    artifact: str
+    writer: int
+    inputs: Callable[[BuildContext, str | None], Inputs]
+    write: Callable[[BuildContext, Path, str | None], Stats]
+    chunked: bool = False
+    after: Callable[[BuildContext], None] | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished artifact or chunk: its record, and whether it was there already."""
+
+    record: Record
+    reused: bool
+    chunk: str | None = None
+
+
+def version_of(step: Step, context: BuildContext, chunk: str | None = None) -> str:
+    """The data version that the artifact gets from what it reads now; BuildError when that is not built.
+
+    The program's version is part of it: after an upgrade everything is made again (embeddings from their cache).
+    """
+    return data_version(step.artifact, step.writer, {"crmrag": __version__, **step.inputs(context, chunk)})
+
+
+def current_outcome(step: Step, context: BuildContext, chunk: str | None = None) -> Outcome | None:
+    """The artifact where it is still what these inputs give, else None."""
+    if context.store.record(step.artifact, chunk) is None:
+        return None
+    version = version_of(step, context, chunk)
+    if not context.store.is_current(step.artifact, version, chunk):
+        return None
+    return Outcome(context.finished(step.artifact, chunk), True, chunk)
+
+
+def run_step(step: Step, context: BuildContext, chunk: str | None = None) -> Outcome:
+    """Make the artifact, or find that it is still what these inputs give."""
+    failpoints.reach(step.artifact, chunk, failpoints.BEFORE)
+    version = version_of(step, context, chunk)
+    reused = context.store.is_current(step.artifact, version, chunk)
+    if not reused:
+        stats: Stats = {}
+        with context.store.writing(step.artifact, version, stats, chunk) as folder:
+            stats.update(step.write(context, folder, chunk))
+        failpoints.reach(step.artifact, chunk, failpoints.AFTER)
+    if step.after is not None:
+        step.after(context)
+    return Outcome(context.finished(step.artifact, chunk), reused, chunk)

@@ -1,0 +1,13 @@
+"""Commands that the build extra adds to ``crmrag``."""
+
+from __future__ import annotations
+
+import click
+
+from crmrag_assets.cli.build import build
+from crmrag_assets.cli.demo import demo
+from crmrag_assets.cli.estimate import estimate
+from crmrag_assets.cli.releases import releases
+from crmrag_assets.cli.ui import ui
+
+commands: list[click.Command] = [build, demo, estimate, releases, ui]

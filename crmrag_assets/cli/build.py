@@ -1,0 +1,67 @@
+"""`crmrag build`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from crmrag_assets.cli.options import config_option, data_option, threads_option, use_threads
+
+INTERRUPTED = 130
+
+
+@click.command()
+@click.argument("dataset")
+@data_option
+@config_option
+@threads_option
+@click.option(
+    "--sample", type=click.IntRange(min=2), metavar="N", help="Only N connected entities, as DATASET-sample."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Tell errors and the release only.")
+def build(
+    dataset: str, data: Path, config: Path | None, threads: int | None, sample: int | None, quiet: bool
+) -> None:
+    """Build DATASET from its source to a release.
+
+    What is finished and unchanged is not made again: an interrupted build goes on where it stopped.
+    """
+    use_threads(threads)
+    console = Console(stderr=True)
+    try:
+        _build(dataset, data, config, threads, sample, None if quiet else console)
+    except KeyboardInterrupt:
+        console.print(f"\nStopped. What is finished is kept: `crmrag build {dataset}` goes on from here.")
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _build(
+    dataset: str,
+    data: Path,
+    config: Path | None,
+    threads: int | None,
+    sample: int | None,
+    console: Console | None,
+) -> None:
+    from crmrag_assets.build.reporting import SilentReporter
+    from crmrag_assets.cli.bars import BarReporter, LineReporter
+    from crmrag_assets.cli.summary import rows_of, summary_table
+    from crmrag_assets.home import open_instance
+    from crmrag_assets.launch import BuildRequest, run_build
+    from crmrag_assets.resources import BuildResource
+    from crmrag_query.artifacts.places import dataset_folder, pointer
+
+    folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
+    request = BuildRequest(dataset, folders, sample)
+    with open_instance(data) as instance:
+        if console is None:
+            result = run_build(request, instance, SilentReporter())
+        else:
+            with (BarReporter if console.is_terminal else LineReporter)(console) as reporter:
+                result = run_build(request, instance, reporter)
+            console.print()
+            console.print(summary_table(rows_of(result.outcomes)))
+    release = pointer(dataset_folder(data, result.dataset))
+    click.echo(f'Release {release} of {result.dataset}. Ask it: crmrag ask {result.dataset} "…"')

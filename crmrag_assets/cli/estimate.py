@@ -1,0 +1,66 @@
+"""`crmrag estimate`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from crmrag_assets.cli.options import config_option, data_option, threads_option, use_threads
+from crmrag_assets.cli.summary import size_text
+
+if TYPE_CHECKING:
+    from crmrag_assets.build.estimate import Estimate
+
+
+@click.command()
+@click.argument("dataset")
+@data_option
+@config_option
+@threads_option
+@click.option(
+    "--price", type=click.FloatRange(min=0), metavar="USD", help="Price of a million tokens, if you know it."
+)
+@click.option("--json", "as_json", is_flag=True, help="The estimate as JSON.")
+def estimate(
+    dataset: str, data: Path, config: Path | None, threads: int | None, price: float | None, as_json: bool
+) -> None:
+    """Say beforehand what building DATASET will cost.
+
+    Discovers the source and builds a small sample of it; nothing is sent to a paid encoder.
+    """
+    import json
+
+    use_threads(threads)
+    from crmrag_assets.build.context import open_context
+    from crmrag_assets.build.estimate import estimate as forecast
+    from crmrag_assets.build.estimate import litellm_price
+
+    prices = litellm_price if price is None else lambda model: price / 1e6
+    found = forecast(open_context(dataset, data, config, threads), prices)
+    click.echo(json.dumps(asdict(found), indent=2) if as_json else estimate_text(found))
+
+
+def estimate_text(found: Estimate) -> str:
+    """The estimate in a few lines."""
+    lines = [
+        f"{found.dataset}: {found.entities:,} entities, {found.triples:,} triples",
+        f"  documents  about {found.documents:,} in {found.windows:,} windows",
+        f"  tokens     about {found.tokens:,} for {found.model}",
+        f"  time       about {_duration(found.seconds)} on this machine",
+        f"  disk       about {size_text(found.bytes)} without the model",
+    ]
+    if found.paid:
+        known = "unknown: give the price of a million tokens with --price" if found.price is None else ""
+        lines.append(f"  price      {known or f'about ${found.price:,.2f}'}")
+    return "\n".join(lines)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

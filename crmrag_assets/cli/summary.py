@@ -1,0 +1,87 @@
+"""The table at the end of a build: counts and seconds of each artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from crmrag_assets.build.layers import ARTIFACTS
+from crmrag_assets.build.step import Outcome
+
+# Counts that are told of each artifact, most telling first; at most SHOWN are.
+TELLING = (
+    "entities", "documents", "triples", "rows", "windows", "encoded", "matches", "pairs", "lines", "nodes", "literals",
+    "terms", "broken_lines", "concerns", "dimension", "window",
+)  # fmt: skip
+SHOWN = 3
+UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One artifact: chunks (1 when not chunked), how many of them were there already, counts, bytes, seconds."""
+
+    artifact: str
+    chunks: int
+    reused: int
+    counts: Mapping[str, int]
+    bytes: int
+    seconds: float
+
+
+def rows_of(outcomes: Sequence[Outcome]) -> list[Row]:
+    """One row an artifact in build order; seconds are those that this build spent."""
+    return [
+        _row(name, found)
+        for name in ARTIFACTS
+        if (found := [o for o in outcomes if o.record.artifact == name])
+    ]
+
+
+def _row(artifact: str, outcomes: Sequence[Outcome]) -> Row:
+    counts: dict[str, int] = {}
+    for outcome in outcomes:
+        for key, value in outcome.record.stats.items():
+            if isinstance(value, int) and not isinstance(value, bool):
+                counts[key] = counts.get(key, 0) + value
+    return Row(
+        artifact,
+        len(outcomes),
+        sum(outcome.reused for outcome in outcomes),
+        counts,
+        sum(int(outcome.record.stats.get("bytes", 0)) for outcome in outcomes),
+        sum(float(outcome.record.stats.get("seconds", 0)) for outcome in outcomes if not outcome.reused),
+    )
+
+
+def summary_table(rows: Sequence[Row]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("asset", no_wrap=True, min_width=max(map(len, ARTIFACTS)))
+    for title in ("seconds", "size"):
+        table.add_column(title, justify="right", no_wrap=True, min_width=9)
+    table.add_column("counts", no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        table.add_row(row.artifact, _seconds(row), size_text(row.bytes), _counts(row))
+    table.add_row("in all", f"{sum(row.seconds for row in rows):.1f}", style="bold")
+    return table
+
+
+def _counts(row: Row) -> str:
+    chunks = {"chunks": row.chunks} if row.chunks > 1 else {}
+    told = [(name, row.counts[name]) for name in TELLING if name in row.counts][:SHOWN]
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in [*chunks.items(), *told])
+
+
+def _seconds(row: Row) -> str:
+    return "unchanged" if row.reused == row.chunks else f"{row.seconds:.1f}"
+
+
+def size_text(size: float) -> str:
+    """Bytes in the unit that keeps it short: 1.2 MB."""
+    for unit in UNITS:
+        if size < 1000 or unit == UNITS[-1]:
+            break
+        size /= 1000
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -1,0 +1,42 @@
+"""`crmrag ui`: the Dagster UI on the same definitions and the same data folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+from crmrag_assets.cli.options import config_option, data_option
+from crmrag_query.errors import MissingExtraError
+
+WORKSPACE = "workspace.yaml"
+
+
+@click.command()
+@data_option
+@config_option
+@click.option("--port", type=click.IntRange(1, 65535), default=3000, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True)
+def ui(data: Path, config: Path | None, port: int, host: str) -> None:
+    """Open the Dagster UI; the job `build` builds a data set as `crmrag build` does."""
+    from crmrag_assets.home import dagster_home
+
+    program = Path(sys.executable).with_name("dagster")
+    found = str(program) if program.exists() else shutil.which("dagster")
+    if found is None:
+        raise MissingExtraError("The Dagster UI", "build", "dagster-webserver")
+    environment = os.environ | {
+        "DAGSTER_HOME": str(dagster_home(data)),
+        "CRMRAG_DATA": str(data.resolve()),
+        "DAGSTER_DISABLE_TELEMETRY": "yes",
+        "PYTHONWARNINGS": "ignore:Function `dev_command` is superseded",  # by a tool that we do not need
+    }
+    if config:
+        environment["CRMRAG_CONFIG"] = str(config.resolve())
+    target = ["-w", WORKSPACE] if Path(WORKSPACE).exists() else ["-m", "crmrag_assets.definitions"]
+    command = [found, "dev", *target, "-h", host, "-p", str(port)]
+    raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)

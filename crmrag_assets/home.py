@@ -1,0 +1,58 @@
+"""Dagster's own folder below the data folder: event log in SQLite, no telemetry."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dagster as dg
+from dagster import DagsterInstance
+from dagster._core.instance.ref import InstanceRef
+
+from crmrag_query.artifacts.files import write_text
+
+SETTINGS = """\
+# Written once by crmrag; yours to change.
+telemetry:
+  enabled: false
+concurrency:
+  runs:
+    max_concurrent_runs: 2
+"""
+NO_CAPTURE = {
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+    }
+}
+
+
+def dagster_home(data: Path) -> Path:
+    """The folder for DAGSTER_HOME, absolute, made with our settings when it is new."""
+    home = (data / "dagster").resolve()
+    if not (home / "dagster.yaml").exists():
+        write_text(home / "dagster.yaml", SETTINGS)
+    return home
+
+
+@contextmanager
+def open_instance(data: Path) -> Iterator[DagsterInstance]:
+    """The instance that the UI shows; output to the terminal stays there instead of going to Dagster's log files."""
+    home = dagster_home(data)
+    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
+    with DagsterInstance.from_ref(InstanceRef.from_dir(str(home), overrides=NO_CAPTURE)) as instance:
+        yield instance
+
+
+def end_dead_runs(instance: DagsterInstance, tags: dict[str, str]) -> int:
+    """Mark runs with these tags that a killed process left unfinished as cancelled; returns how many.
+
+    Only for the holder of the data set's lock: no other process can be running them.
+    """
+    unfinished = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.NOT_STARTED]
+    dead = instance.get_runs(filters=dg.RunsFilter(statuses=unfinished, tags=tags))
+    for run in dead:
+        instance.report_run_canceled(run, message="The process that ran it ended before it did.")
+    return len(dead)

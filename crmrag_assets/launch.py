@@ -1,0 +1,162 @@
+"""Running a build: its layers in order, each one Dagster run. The command line, the UI and schedules all start this."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import dagster as dg
+from dagster import DagsterInstance
+
+from crmrag_assets.build.context import choose_sample
+from crmrag_assets.build.layers import LAYERS, Layer, chunks_of
+from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.reporting import Reporter, current_reporter, reporting_to
+from crmrag_assets.build.step import BuildContext, Outcome
+from crmrag_assets.build.steps import STEPS, finished_layer
+from crmrag_assets.home import end_dead_runs
+from crmrag_assets.partitions import DATASET, chunk_key, range_tags
+from crmrag_assets.resources import BuildResource
+from crmrag_query.errors import BuildError
+
+DATASET_TAG, BUILD_TAG, LAYER_TAG = "crmrag/dataset", "crmrag/build", "crmrag/layer"
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What to build and where; ``sample``: that many connected entities, as the data set ``NAME-sample``."""
+
+    dataset: str
+    build: BuildResource
+    sample: int | None = None
+
+
+@dataclass
+class BuildResult:
+    """What a build did: the name of what was built, and every artifact in order."""
+
+    dataset: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """Keeps each outcome, and tells the reporter of it."""
+
+    inner: Reporter
+    result: BuildResult
+
+    def started(self, artifact: str, chunks: int) -> None:
+        self.inner.started(artifact, chunks)
+
+    def progress(self, artifact: str) -> Any:
+        return self.inner.progress(artifact)
+
+    def finished(self, outcome: Outcome) -> None:
+        self.result.outcomes.append(outcome)
+        self.inner.finished(outcome)
+
+
+def run_build(
+    request: BuildRequest, instance: DagsterInstance, reporter: Reporter | None = None
+) -> BuildResult:
+    """Run all layers of a data set, skipping what is finished and unchanged.
+
+    Raises BuildError when another process builds it or a run fails, and whatever CrmRagError a step raised.
+    """
+    opened = request.build.opened(request.dataset)
+    name = request.dataset
+    if request.sample:
+        name = choose_sample(opened.data, request.dataset, request.sample)
+        opened = request.build.opened(name)
+    result = BuildResult(name)
+    with dataset_lock(opened.store.root, name), reporting_to(_Recording(current_reporter(reporter), result)):
+        opened.store.clean()
+        tags = {DATASET_TAG: name}
+        end_dead_runs(instance, tags)
+        instance.add_dynamic_partitions(DATASET, [name])
+        tags[BUILD_TAG] = uuid4().hex[:12]
+        for layer in LAYERS:
+            if _report_finished(layer, opened, instance):
+                continue
+            chunks = chunks_of(opened) if layer.chunked else []
+            result.runs.append(_run_layer(layer, name, chunks, request.build, instance, tags))
+    return result
+
+
+def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstance) -> bool:
+    """True, and reported, when a layer is finished, unchanged and in this instance's records: it needs no run."""
+    outcomes = finished_layer(layer, opened)
+    if outcomes is None:
+        return False
+    known = {asset: instance.get_materialized_partitions(dg.AssetKey(asset)) for asset in layer.assets}
+    if not all(_partition(outcome, opened.name) in known[outcome.record.artifact] for outcome in outcomes):
+        return False
+    reporter = current_reporter()
+    for artifact in layer.assets:
+        own = [outcome for outcome in outcomes if outcome.record.artifact == artifact]
+        reporter.started(artifact, len(own))
+        if (after := STEPS[artifact].after) is not None:
+            after(opened)
+        for outcome in own:
+            reporter.finished(outcome)
+    return True
+
+
+def _partition(outcome: Outcome, name: str) -> str:
+    return str(chunk_key(name, outcome.chunk)) if outcome.chunk else name
+
+
+def _run_layer(
+    layer: Layer,
+    name: str,
+    chunks: list[str],
+    build: BuildResource,
+    instance: DagsterInstance,
+    tags: dict[str, str],
+) -> str:
+    """One run over the data set, or over the range of its chunks; returns the run's id."""
+    from crmrag_assets.definitions import defs
+    from crmrag_assets.jobs import layer_job_name
+
+    job = defs.get_repository_def().get_job(layer_job_name(layer))
+    own = tags | {LAYER_TAG: layer.name} | (range_tags(name, chunks) if chunks else {})
+    finished = job.execute_in_process(
+        run_config={"resources": {"build": {"config": build.settings()}}} | QUIET,
+        instance=instance,
+        partition_key=None if chunks else name,
+        tags=own,
+        raise_on_error=False,
+    )
+    if not finished.success:
+        raise _failure(finished, layer)
+    return finished.run_id
+
+
+_LOOK = "See the run's events: crmrag ui."
+INTERRUPTED = "DagsterExecutionInterruptedError"  # what Dagster makes of Ctrl-C within a step
+_OURS = re.compile(r"crmrag_\w+(?:\.\w+)*: ")  # how Dagster puts the class before the message
+
+
+def _failure(finished: dg.ExecuteInProcessResult, layer: Layer) -> BuildError:
+    """The first failed step's error as a person should read it; our own errors carry their remedy.
+
+    Raises KeyboardInterrupt for a run that was interrupted.
+    """
+    for event in finished.all_events:
+        error = event.step_failure_data.error if event.is_step_failure else None
+        while error is not None and error.cause is not None:
+            error = error.cause
+        if error is None:
+            continue
+        message = error.message.strip()
+        if INTERRUPTED in message:
+            raise KeyboardInterrupt
+        own = _OURS.match(message)
+        what = message[own.end() :] if own else message
+        return BuildError(f"'{event.step_key}' failed. {what}", "" if own else _LOOK)
+    return BuildError(f"Layer '{layer.name}' failed.", _LOOK)

@@ -1,0 +1,53 @@
+"""An estimate is exact where the sample is everything, near elsewhere, and never pays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crmrag_assets.build.estimate import estimate, litellm_price
+from crmrag_assets.build.opened import documents_of, encoder_of
+from crmrag_assets.cli.estimate import estimate_text
+from crmrag_query.artifacts.places import datasets_with_releases
+from tests.support.builds import build_all, made, make_project, turtle
+
+
+def no_price(model: str) -> float | None:
+    raise AssertionError("a local encoder has no price")
+
+
+def test_discovery_is_not_repeated_and_nothing_else_is_left_behind(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    found = estimate(project.context(), no_price)
+    assert not found.paid and found.price is None and found.seconds > 0
+    assert datasets_with_releases(project.data) == ()
+    assert "entities" not in made(build_all(project.context()))
+
+
+def test_documents_tokens_and_bytes_are_estimated_within_a_third(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project", turtle(300))
+    found = estimate(project.context(), no_price, size=200)
+    context = project.context()
+    outcomes = build_all(context)
+    documents = documents_of(context)
+    tokens = sum(encoder_of(context).count([documents.text(number) for number in range(documents.count)]))
+    windows = sum(o.record.stats["windows"] for o in outcomes if o.record.artifact == "embeddings")
+    assert found.entities == context.finished("entities").stats["entities"]
+    assert found.documents == pytest.approx(documents.count, rel=1 / 3)
+    assert found.windows == pytest.approx(windows, rel=1 / 3)
+    assert found.tokens == pytest.approx(tokens, rel=1 / 3)
+
+
+def test_a_paid_encoder_is_priced_and_not_called(tmp_path: Path) -> None:
+    model = {"model": "openai/text-embedding-3-small", "provider": "litellm"}
+    project = make_project(tmp_path / "project", embedding=model)
+    found = estimate(project.context(), lambda name: 2e-8)
+    assert found.paid and found.price == pytest.approx(found.tokens * 2e-8) and found.tokens > 0
+    assert "price      about $0.00" in estimate_text(found)
+    assert "--price" in estimate_text(estimate(project.context(), lambda name: None))
+
+
+def test_the_price_of_a_listed_model_is_known_without_a_network() -> None:
+    assert litellm_price("openai/text-embedding-3-small") == pytest.approx(2e-8)
+    assert litellm_price("nobody/has-this") is None

@@ -1,0 +1,170 @@
+"""Layers end to end without Dagster: complete, repeatable, resumable, independent of chunking."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crmrag_assets.build.failpoints import FailPoint
+from crmrag_assets.build.invariants import (
+    dense_covers_documents,
+    manifest_verifies,
+    no_triple_lost,
+    sparse_covers_documents,
+)
+from crmrag_assets.build.layers import ARTIFACTS, LAYERS, chunks_of
+from crmrag_assets.build.opened import documents_of, graph_of
+from crmrag_assets.build.steps import STEPS, finished_layer
+from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.release import open_release
+from tests.support.builds import Project, build_all, contents, failing_at, made, make_project, turtle
+
+CHUNKED = tuple(artifact for artifact, step in STEPS.items() if step.chunked)
+CHUNK = 8  # entities a chunk: the test data then has eight of them
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return make_project(tmp_path / "project")
+
+
+def release_id(project: Project) -> str | None:
+    return pointer(dataset_folder(project.data, project.dataset))
+
+
+def test_a_build_makes_every_artifact_and_all_invariants_hold(project: Project) -> None:
+    context = project.context(CHUNK)
+    outcomes = build_all(context)
+    assert {outcome.record.artifact for outcome in outcomes} == set(ARTIFACTS) == set(STEPS)
+    assert len(chunks_of(context)) == 8
+    for invariant in (no_triple_lost, dense_covers_documents, sparse_covers_documents, manifest_verifies):
+        finding = invariant(context)
+        assert finding.holds, finding
+
+
+def test_a_lost_triple_is_noticed(project: Project, tmp_path: Path) -> None:
+    """The check compares with what was prefetched, so a graph of other data must fail it."""
+    context = project.context(CHUNK)
+    build_all(context)
+    other = make_project(tmp_path / "other", turtle(11)).context(CHUNK)
+    build_all(other)
+    shutil.rmtree(context.folder("graph"))
+    shutil.copytree(other.folder("graph"), context.folder("graph"))
+    assert not no_triple_lost(context).holds
+
+
+def test_building_again_makes_nothing(project: Project) -> None:
+    build_all(project.context(CHUNK))
+    context = project.context(CHUNK)
+    assert made(build_all(context)) == []
+    assert all(finished_layer(layer, context) is not None for layer in LAYERS)
+
+
+def test_building_twice_gives_the_same_release(tmp_path: Path) -> None:
+    first, second = make_project(tmp_path / "a"), make_project(tmp_path / "b")
+    for project in (first, second):
+        build_all(project.context(CHUNK))
+    assert release_id(first) == release_id(second)
+    folders = [dataset_folder(p.data, "churches") / str(release_id(p)) for p in (first, second)]
+    left, right = (contents(folder) for folder in folders)
+    assert {path for path in left if left[path] != right[path]} <= {"provenance.json"}
+
+
+def test_one_chunk_or_many_give_the_same_graph_and_documents(tmp_path: Path) -> None:
+    one, many = make_project(tmp_path / "one").context(1000), make_project(tmp_path / "many").context(4)
+    for context in (one, many):
+        build_all(context)
+    assert (len(chunks_of(one)), len(chunks_of(many))) == (1, 16)
+    for artifact in (
+        "graph",
+        "edges",
+        "documents",
+        "entity_documents",
+        "faiss_index",
+        "bm25_index",
+        "aggregation_index",
+    ):
+        assert one.finished(artifact).content == many.finished(artifact).content, artifact
+
+
+STAGES = ("before", "during", "after")
+POINTS = [f"{artifact}:{stage}" for artifact in ARTIFACTS for stage in ("during", "after")]
+CHUNK_POINTS = [f"{artifact}:{chunk}:during" for artifact in CHUNKED for chunk in ("40", "e0")]
+
+
+def test_a_build_stopped_in_any_artifact_resumes_to_the_same_release(project: Project) -> None:
+    """At each point the artifact is lost, its making is stopped, and the next build makes what is missing only."""
+    build_all(project.context(CHUNK))
+    whole = release_id(project)
+    for point in [*POINTS, *CHUNK_POINTS]:
+        artifact = point.split(":")[0]
+        context = project.context(CHUNK)
+        shutil.rmtree(context.folder(artifact))
+        with failing_at(point), pytest.raises(FailPoint):
+            build_all(context)
+        again = made(build_all(project.context(CHUNK)))
+        assert {name.split("/")[0] for name in again} <= {artifact}, point
+        assert bool(again) != (point == f"{artifact}:after" and artifact not in CHUNKED), point
+        assert release_id(project) == whole, point
+
+
+def test_a_build_stopped_while_publishing_resumes_to_the_same_release(project: Project) -> None:
+    build_all(project.context(CHUNK))
+    whole = release_id(project)
+    for stage in STAGES:
+        shutil.rmtree(project.data / "releases")
+        with failing_at(f"publish:{stage}"), pytest.raises(FailPoint):
+            build_all(project.context(CHUNK))
+        assert release_id(project) is None, "nothing is current before the release is whole"
+        assert made(build_all(project.context(CHUNK))) == []
+        assert release_id(project) == whole
+        open_release("churches", project.data).verify()
+
+
+def test_resuming_goes_on_at_the_first_unfinished_chunk(project: Project) -> None:
+    with failing_at("fr_documents:60:before"), pytest.raises(FailPoint):
+        build_all(project.context(CHUNK))
+    again = made(build_all(project.context(CHUNK)))
+    assert again[0] == "fr_documents/60"
+    left = [name for name in again if name.startswith("fr_documents")]
+    assert left == [f"fr_documents/{chunk}" for chunk in ("60", "80", "a0", "c0", "e0")]
+
+
+def test_no_finished_embedding_is_repeated(project: Project) -> None:
+    """The cache keeps vectors by text: after the artifact is lost, nothing is encoded again."""
+    context = project.context(CHUNK)
+    build_all(context)
+    shutil.rmtree(context.folder("embeddings"))
+    again = [o for o in build_all(project.context(CHUNK)) if o.record.artifact == "embeddings"]
+    assert sum(o.record.stats["windows"] for o in again) >= documents_of(context).count
+    assert sum(o.record.stats["encoded"] for o in again) == 0
+
+
+def test_more_data_changes_the_release_and_keeps_the_one_before(project: Project) -> None:
+    build_all(project.context())
+    before = release_id(project)
+    (project.root / "churches.ttl").write_text(turtle(13), encoding="utf-8")
+    context = project.context()
+    build_all(context)
+    after = release_id(project)
+    assert before != after
+    assert pointer(dataset_folder(project.data, "churches"), "previous") == before
+    assert graph_of(context).node("http://example.org/church12") is not None
+
+
+def test_configuration_that_matters_makes_again_what_depends_on_it(project: Project) -> None:
+    build_all(project.context())
+    context = project.context()
+    sparse = context.method.sparse.model_copy(update={"k1": 1.2})
+    changed = replace(context, method=context.method.model_copy(update={"sparse": sparse}))
+    assert made(build_all(changed)) == ["bm25_index", "release"]
+
+
+def test_growth_splits_chunks_and_leaves_no_old_ones(project: Project) -> None:
+    build_all(project.context(1000))
+    context = project.context(CHUNK)
+    build_all(context)
+    assert no_triple_lost(context).holds and manifest_verifies(context).holds

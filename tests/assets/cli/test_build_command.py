@@ -1,0 +1,105 @@
+"""`crmrag build` as a person meets it: summary, errors, kills, interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from crmrag_assets.cli import commands
+from crmrag_assets.cli.summary import size_text
+from crmrag_query.artifacts.release import open_release
+from tests.conftest import ROOT
+from tests.support.builds import Project, build_all, make_project, run_build_command, turtle
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return make_project(tmp_path / "project")
+
+
+def test_three_kills_and_the_fourth_build_gives_the_release_of_an_undisturbed_one(
+    project: Project, tmp_path: Path
+) -> None:
+    undisturbed = make_project(tmp_path / "undisturbed")
+    build_all(undisturbed.context())
+    for point in ("prefetch:during=kill", "embeddings:after=kill", "publish:during=kill"):
+        killed = run_build_command(project, "--quiet", CRMRAG_FAILPOINT=point)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+    done = run_build_command(project, CRMRAG_FAILPOINT="")
+    assert done.returncode == 0, done.stderr
+    expected = open_release("churches", undisturbed.data).id
+    assert f"Release {expected}" in done.stdout
+    assert "unchanged" in done.stderr and "documents" in done.stderr
+    open_release("churches", project.data).verify()
+
+
+def test_an_interrupted_build_says_how_to_go_on(project: Project) -> None:
+    (project.root / "churches.ttl").write_text(turtle(3000), encoding="utf-8")
+    code = "import sys; from crmrag_assets.cli.build import build; build(sys.argv[1:])"
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "churches",
+        "--data",
+        str(project.data),
+        "--config",
+        str(project.config),
+    ]
+    with subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        until = time.monotonic() + 60
+        while not (project.data / "work" / "churches" / "fr_documents").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "`crmrag build churches` goes on from here" in told and "Traceback" not in told
+
+
+def test_releases_are_listed_verified_and_rolled_back(project: Project) -> None:
+    build_all(project.context())
+    first = open_release("churches", project.data).id
+    (project.root / "churches.ttl").write_text(turtle(13), encoding="utf-8")
+    build_all(project.context())
+    second = open_release("churches", project.data).id
+
+    def run(*words: str) -> str:
+        group = next(command for command in commands if command.name == "releases")
+        done = CliRunner().invoke(group, [*words, "--data", str(project.data)], catch_exceptions=False)
+        assert done.exit_code == 0
+        return done.output
+
+    listed = run("list").splitlines()
+    assert [line.split()[1] for line in listed] == sorted([first, second])
+    assert next(line for line in listed if second in line).endswith("* current")
+    assert f"Release {second}" in run("verify", "churches")
+    assert f"Release {first} is current" in run("rollback", "churches")
+    assert open_release("churches", project.data).id == first
+
+
+def test_the_commands_are_those_that_the_main_group_names() -> None:
+    assert sorted(str(command.name) for command in commands) == ["build", "estimate", "releases", "ui"]
+
+
+def test_importing_the_commands_loads_neither_dagster_nor_torch() -> None:
+    code = "import sys, crmrag_assets.cli; print([m for m in ('dagster', 'torch', 'polars') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=os.environ
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_340_000, "2.3 MB")]
+)
+def test_sizes_are_short(size: int, text: str) -> None:
+    assert size_text(size) == text

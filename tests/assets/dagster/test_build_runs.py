@@ -1,0 +1,154 @@
+"""Building through Dagster: one run a layer, each chunk recorded as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from crmrag_assets.build.layers import LAYERS
+from crmrag_assets.home import dagster_home, end_dead_runs, open_instance
+from crmrag_assets.jobs import build_job
+from crmrag_assets.launch import DATASET_TAG, BuildRequest, run_build
+from crmrag_assets.resources import BuildResource
+from crmrag_query.artifacts.release import open_release
+from crmrag_query.errors import BuildError
+from tests.support.builds import Project, failing_at, made, make_project
+
+CHUNKS = {f"{chunk}|churches" for chunk in ("00", "20", "40", "60", "80", "a0", "c0", "e0")}
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as opened:
+        yield opened
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project whose chunks hold eight entities, so that there are eight."""
+    made = make_project(tmp_path / "project")
+    from tests.conftest import ROOT
+
+    method = (ROOT / "config" / "method.yaml").read_text().replace("  entities: 1000\n", "  entities: 8\n", 1)
+    (made.config / "method.yaml").write_text(method)
+    return made
+
+
+def request(project: Project, sample: int | None = None) -> BuildRequest:
+    return BuildRequest("churches", BuildResource(data=str(project.data), config=str(project.config)), sample)
+
+
+def chunks_recorded(instance: dg.DagsterInstance, asset: str) -> set[str]:
+    return set(instance.get_materialized_partitions(dg.AssetKey(asset)))
+
+
+def test_a_build_is_one_run_a_layer_and_records_every_chunk_that_exists(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    result = run_build(request(project), instance)
+    assert len(result.runs) == len(LAYERS) == len(instance.get_runs())
+    for layer in LAYERS:
+        for asset in layer.assets:
+            assert chunks_recorded(instance, asset) == (CHUNKS if layer.chunked else {"churches"}), asset
+    open_release("churches", project.data).verify()
+
+
+def test_what_is_recorded_is_worth_reading(project: Project, instance: dg.DagsterInstance) -> None:
+    run_build(request(project), instance)
+    event = instance.get_latest_materialization_event(dg.AssetKey("documents"))
+    assert event is not None and event.asset_materialization is not None
+    found = event.asset_materialization
+    assert found.metadata["documents"].value and "█" in str(found.metadata["absorbed_satellites"].value)
+    assert (found.tags or {})["dagster/data_version"]
+    checks = instance.event_log_storage.get_latest_asset_check_execution_by_key
+    passed = checks([dg.AssetCheckKey(dg.AssetKey("release"), "manifest_verifies")])
+    assert all(record.status.value == "SUCCEEDED" for record in passed.values()) and passed
+
+
+def test_an_unchanged_build_needs_no_run(project: Project, instance: dg.DagsterInstance) -> None:
+    run_build(request(project), instance)
+    again = run_build(request(project), instance)
+    assert again.runs == [] and made(again.outcomes) == []
+
+
+def test_a_new_instance_records_what_is_there_without_making_it_again(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    run_build(request(project), instance)
+    with dg.DagsterInstance.ephemeral() as other:
+        again = run_build(request(project), other)
+        assert made(again.outcomes) == [] and chunks_recorded(other, "prefetch") == CHUNKS
+
+
+def test_a_failed_build_keeps_finished_chunks_and_resumes(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    with (
+        failing_at("fr_documents:60:before"),
+        pytest.raises(BuildError, match=r"'fr_documents' failed\. Fail-point"),
+    ):
+        run_build(request(project), instance)
+    assert chunks_recorded(instance, "fr_documents") == {f"{c}|churches" for c in ("00", "20", "40")}
+    result = run_build(request(project), instance)
+    assert made(result.outcomes)[0] == "fr_documents/60"
+    assert chunks_recorded(instance, "fr_documents") == CHUNKS
+
+
+def test_mistakes_are_told_before_anything_runs(project: Project, instance: dg.DagsterInstance) -> None:
+    unknown = BuildRequest("palaces", request(project).build)
+    with pytest.raises(BuildError, match=r"'palaces' is declared.*churches"):
+        run_build(unknown, instance)
+    assert instance.get_runs() == []
+
+
+def test_the_error_of_a_step_reaches_the_person_with_its_remedy(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    (project.root / "churches.ttl").write_text("<http://a> <http://b> <http://c> .")
+    with pytest.raises(BuildError, match="no class or property of CIDOC-CRM") as caught:
+        run_build(request(project), instance)
+    assert "crmrag_query.errors" not in str(caught.value) and "Traceback" not in str(caught.value)
+
+
+def test_the_job_of_the_ui_builds_the_same_release(
+    project: Project, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    run_build(request(project), instance)
+    release = open_release("churches", project.data).id
+    other = Project(project.root)
+    folders = BuildResource(data=str(tmp_path / "data2"), config=str(other.config))
+    config = dg.RunConfig(
+        ops={"build_layers": {"config": {"dataset": "churches"}}}, resources={"build": folders}
+    )
+    with open_instance(tmp_path / "data2") as own:
+        done = build_job.execute_in_process(run_config=config, resources={"build": folders}, instance=own)
+        assert done.success and len(own.get_runs()) == len(LAYERS) + 1
+    assert open_release("churches", tmp_path / "data2").id == release
+
+
+def test_a_sample_is_a_data_set_of_its_own(project: Project, instance: dg.DagsterInstance) -> None:
+    result = run_build(request(project, sample=20), instance)
+    assert result.dataset == "churches-sample"
+    assert open_release("churches-sample", project.data).manifest.counts["entities"] == 20
+    assert instance.get_dynamic_partitions("dataset") == ["churches-sample"]
+
+
+def test_runs_of_a_killed_build_are_ended_by_the_next(instance: dg.DagsterInstance) -> None:
+    from crmrag_assets.definitions import defs
+
+    job = defs.resolve_job_def("layer_graph")
+    run = instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={DATASET_TAG: "churches"})
+    assert end_dead_runs(instance, {DATASET_TAG: "palaces"}) == 0
+    assert end_dead_runs(instance, {DATASET_TAG: "churches"}) == 1
+    ended = instance.get_run_by_id(run.run_id)
+    assert ended is not None and ended.status == dg.DagsterRunStatus.CANCELED
+
+
+def test_dagster_home_is_made_once_and_sends_nothing(tmp_path: Path) -> None:
+    home = dagster_home(tmp_path)
+    assert "enabled: false" in (home / "dagster.yaml").read_text()
+    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    assert (dagster_home(tmp_path) / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"

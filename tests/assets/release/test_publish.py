@@ -1,0 +1,106 @@
+"""Publishing: readers see one whole release at any time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from crmrag_assets.build.failpoints import FailPoint
+from crmrag_assets.release.contents import Pinned
+from crmrag_assets.release.publish import publish, roll_back
+from crmrag_query.artifacts.files import FileEntry, entries
+from crmrag_query.artifacts.manifest import Manifest
+from crmrag_query.artifacts.places import PREVIOUS, pointer, release_ids
+from crmrag_query.artifacts.release import open_release
+from crmrag_query.errors import ReleaseError, ReleaseNotFound
+from tests.support.builds import failing_at
+
+
+def files_of(root: Path, text: str) -> tuple[Pinned, ...]:
+    """Two files of a working folder, pinned at other places."""
+    work = root / "work" / text
+    (work / "a").mkdir(parents=True)
+    (work / "a" / "one.txt").write_text(text)
+    (work / "two.txt").write_text("two")
+    return tuple(
+        Pinned(work / entry.path, FileEntry(f"graph/{entry.path}", entry.bytes, entry.sha256))
+        for entry in entries(work)
+    )
+
+
+def publish_text(root: Path, text: str) -> str:
+    files = files_of(root, text)
+    return publish(root, Manifest("churches", tuple(p.entry for p in files)), files, {"built": text}).name
+
+
+def test_a_published_release_opens_and_verifies(tmp_path: Path) -> None:
+    name = publish_text(tmp_path, "first")
+    release = open_release("churches", tmp_path)
+    release.verify()
+    assert release.id == name and release.provenance == {"built": "first"}
+    assert (release.folder / "graph" / "a" / "one.txt").read_text() == "first"
+
+
+def test_files_are_hard_links_where_the_file_system_has_them(tmp_path: Path) -> None:
+    publish_text(tmp_path, "first")
+    path = open_release("churches", tmp_path).folder / "graph" / "two.txt"
+    assert path.stat().st_nlink == 2
+
+
+def test_files_are_copied_where_links_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    publish_text(tmp_path, "first")
+    release = open_release("churches", tmp_path)
+    release.verify()
+    assert (release.folder / "graph" / "two.txt").stat().st_nlink == 1
+
+
+def test_current_and_previous_are_kept_and_older_ones_removed(tmp_path: Path) -> None:
+    names = [publish_text(tmp_path, text) for text in ("first", "second", "third")]
+    assert set(release_ids(tmp_path, "churches")) == set(names[1:])
+    assert open_release("churches", tmp_path).id == names[2]
+
+
+def test_rolling_back_twice_returns(tmp_path: Path) -> None:
+    first, second = publish_text(tmp_path, "first"), publish_text(tmp_path, "second")
+    assert roll_back(tmp_path, "churches") == first == open_release("churches", tmp_path).id
+    assert roll_back(tmp_path, "churches") == second == open_release("churches", tmp_path).id
+
+
+def test_rolling_back_to_nothing_or_to_a_damaged_release_changes_nothing(tmp_path: Path) -> None:
+    first = publish_text(tmp_path, "first")
+    with pytest.raises(ReleaseNotFound):
+        roll_back(tmp_path, "churches")
+    second = publish_text(tmp_path, "second")
+    os.truncate(tmp_path / "releases" / "churches" / first / "graph" / "a" / "one.txt", 2)
+    with pytest.raises(ReleaseError):
+        roll_back(tmp_path, "churches")
+    assert open_release("churches", tmp_path).id == second
+
+
+@pytest.mark.parametrize("stage", ["before", "during", "after"])
+def test_stopped_at_any_stage_the_old_release_stays_current_and_whole(tmp_path: Path, stage: str) -> None:
+    first = publish_text(tmp_path, "first")
+    with failing_at(f"publish:{stage}"), pytest.raises(FailPoint):
+        publish_text(tmp_path, "second")
+    release = open_release("churches", tmp_path)
+    release.verify()
+    assert release.id == first
+    files = tuple(sorted(files_of(tmp_path / "again", "second"), key=lambda p: p.entry.path))
+    second = publish(tmp_path, Manifest("churches", tuple(p.entry for p in files)), files, {}).name
+    assert open_release("churches", tmp_path).id == second
+    assert pointer(tmp_path / "releases" / "churches", PREVIOUS) == first
+
+
+def test_a_damaged_release_of_the_same_id_is_replaced(tmp_path: Path) -> None:
+    name = publish_text(tmp_path, "first")
+    path = tmp_path / "releases" / "churches" / name / "graph" / "a" / "one.txt"
+    path.unlink()
+    files = files_of(tmp_path / "again", "first")
+    publish(tmp_path, Manifest("churches", tuple(p.entry for p in files)), files, {})
+    open_release("churches", tmp_path).verify()
