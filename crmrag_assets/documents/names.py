@@ -130,17 +130,19 @@ class Names:
         setting = self.setting
         if setting.kind_of(node) in PLAIN_KINDS:
             return []
-        near = self.neighbours(node, setting.types.members) + self.neighbours(
-            node, setting.attributes.members
+        limits = setting.method.documents
+        groups = (
+            (setting.types.members, limits.noted_types),
+            (setting.attributes.members, limits.attributes),
+            (setting.spans.members, limits.noted_types),
         )
-        texts = [self.shown(other) for other in near if self.named(other)]
-        dates = [
-            self.shown(span) for span in self.neighbours(node, setting.spans.members) if self.named(span)
+        texts = [
+            self.shown(other)
+            for members, limit in groups
+            for other in [near for near in self.neighbours(node, members) if self.named(near)][:limit]
         ]
         known = {same(self.shown(node)), same(besides)}
-        return [text for text in distinct([*texts, *dates]) if same(text) not in known][
-            : setting.method.documents.attributes
-        ]
+        return [text for text in distinct(texts) if same(text) not in known]
 
     def annotated(self, node: int) -> str:
         """``Nikephoros (Magistros)``: the name, with those notes that it does not say itself."""

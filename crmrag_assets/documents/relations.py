@@ -105,9 +105,12 @@ def _relationship_line(names: Names, facts: Facts, one: Reached) -> Draft:
         words = {_property_label(setting, key) for key in np.unique(facts.key[direct]).tolist()}
         plainer = words.pop() if len(words) == 1 else ""
         label += f" ({plainer})" if plainer and plainer not in label else ""
-    limits = setting.method.documents
-    shown = limits.vague_targets if relationship.label in setting.vague else limits.targets
-    return _line(names, FR, relationship.id, label, as_tuple(one.target), shown)
+    targets = as_tuple(one.target)
+    if relationship.label not in setting.vague:
+        return _line(names, FR, relationship.id, label, targets, setting.method.documents.targets)
+    shown = (names.shown(node) for node in names.sorted(targets[:LOOKED_AT]))
+    body = enumerate_names(shown, len(targets), setting.method.documents.vague_targets)
+    return Draft(FR, relationship.id, label, body, targets, len(targets))
 
 
 def _property_label(setting: Setting, key: int) -> str:

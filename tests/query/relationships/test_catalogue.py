@@ -31,7 +31,7 @@ def test_sizes(name: str, relationships: int, paths: int) -> None:
 
 
 def test_the_default_is_the_methods() -> None:
-    assert Catalogue.load(METHOD).name == METHOD.relationships == "fr76"
+    assert Catalogue.load(METHOD).name == METHOD.relationships == "fr109"
 
 
 @pytest.mark.parametrize("name", ["fr76", "fr109"])

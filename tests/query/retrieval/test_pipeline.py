@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -31,7 +33,7 @@ def test_fusion_keeps_every_document_once_in_falling_order(dense: list[int], spa
     fused = fuse(dense, sparse, [], CONFIG)
     assert {candidate.document for candidate in fused} == {*dense, *sparse}
     assert len({candidate.document for candidate in fused}) == len(fused)
-    assert all(a.score >= b.score for a, b in zip(fused, fused[1:], strict=False))
+    assert all(a.score >= b.score for a, b in itertools.pairwise(fused))
 
 
 def test_without_edges_or_weight_the_order_stays() -> None:
