@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from crmrag_assets.build.progress import Progress
 from crmrag_assets.build.step import BuildContext
 from crmrag_query.artifacts.files import write_text
 from crmrag_query.config import DatasetConfig, Method, load_datasets, load_method
-from crmrag_query.config.folders import ontology_folders
+from crmrag_query.config.folders import config_folder, default_folder, ontology_folders
 from crmrag_query.errors import BuildError
-from crmrag_query.ontology.load import load_vocabulary
+from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 
 SAMPLE_MARK = "-sample"
 SAMPLE_SIZE = 1000
@@ -39,14 +40,31 @@ def open_context(
     context = BuildContext(
         name=name,
         config=declared[base],
-        method=resolved(load_method(config), declared[base]),
-        vocabulary=load_vocabulary(config),
+        method=resolved(_method(config, _stamp(config)), declared[base]),
+        vocabulary=_vocabulary(config, _stamp(config)),
         ontology_files=ontology_files(config),
         data=data.resolve(),
         threads=threads or os.cpu_count() or 1,
         sample=None if base == name else sample_size(data, name),
     )
     return context if progress is None else replace(context, progress=progress)
+
+
+def _stamp(config: Path | None) -> tuple[tuple[str, int], ...]:
+    """Names and times of the configuration's files: while they stay, what was loaded from them does."""
+    folders = {config_folder(config), default_folder()}
+    files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+    return tuple((str(path), path.stat().st_mtime_ns) for path in files)
+
+
+@lru_cache(maxsize=2)
+def _method(config: Path | None, stamp: object) -> Method:
+    return load_method(config)
+
+
+@lru_cache(maxsize=2)
+def _vocabulary(config: Path | None, stamp: object) -> Vocabulary:
+    return load_vocabulary(config)
 
 
 def resolved(method: Method, dataset: DatasetConfig) -> Method:

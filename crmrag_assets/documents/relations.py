@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +120,8 @@ def _property_label(setting: Setting, key: int) -> str:
 
 def _line(names: Names, kind: int, key: str, label: str, targets: tuple[int, ...], limit: int) -> Draft:
     order = names.sorted(targets[:LOOKED_AT])
-    shown = (names.annotated(node) for node in islice(order, LOOKED_AT))
+    noted = names.setting.method.documents.noted_targets
+    shown = (names.annotated(node) if at < noted else names.shown(node) for at, node in enumerate(order))
     body = enumerate_names(shown, len(targets), limit)
     return Draft(kind, key, label, body, targets, len(targets))
 

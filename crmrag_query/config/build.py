@@ -94,6 +94,7 @@ class DocumentText(Record):
     lines: Count
     targets: Count
     vague_targets: Count
+    noted_targets: Count
     noted_types: Count
     attributes: Count
     attribute_properties: Properties
