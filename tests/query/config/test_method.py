@@ -153,7 +153,7 @@ def test_loading_takes_less_than_a_quarter_of_a_second() -> None:
         ),
         (
             "method.yaml",
-            "relationships: fr76",
+            "relationships: fr109",
             "relationships: fr67",
             "relationships: no such set of relationships (found 'fr67'). There are: fr109, fr76.",
         ),
@@ -304,7 +304,7 @@ def test_a_missing_part_comes_from_what_ships(folder: Path) -> None:
 def test_a_project_adds_its_own_relationships(folder: Path) -> None:
     text = "title: Ours\nrelationships:\n  a:\n    label: b\n    domain: Thing\n    range: Place\n    paths: {p: P55_x}\n"
     (folder / "relationships" / "ours.yaml").write_text(text)
-    edit(folder / "method.yaml", "relationships: fr76", "relationships: ours")
+    edit(folder / "method.yaml", "relationships: fr109", "relationships: ours")
     assert list(load_method(folder).relationship_sets) == ["fr109", "fr76", "ours"]
 
 
