@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from crmrag_query.answers.evidence import Evidence
 from crmrag_query.answers.naming import type_label
@@ -16,9 +17,8 @@ from crmrag_query.retrieval.pipeline import Candidate
 
 RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING)
 SHOWN = 10  # targets named on a line of an answer, as on a line of a document
-ANCHORED = (
-    0.5  # share of a subject's name in the question from which a line counts as being about what was asked
-)
+NAMED_SUBJECTS = 3  # of several lines that say the same
+ANCHORED = 0.5  # share of a subject's name in the question from which a line is about what was asked
 
 
 def extract_answer(
@@ -34,7 +34,7 @@ def extract_answer(
         return words.none
     if reading.form is not Form.SPECIFIC:
         if (best := _best_set(release, reading, ranked, config)) is not None:
-            return _stated_set(release, reading, *best, cited, config, words)
+            return _stated_set(release, reading, best, cited, config, words)
         nodes = [release.documents.entity(candidate.document) for candidate in candidates]
         typed = of_asked_type(release.graph, nodes, reading)
         if typed is not None:
@@ -77,46 +77,73 @@ def _label(release: Release, one: Evidence, reading: Reading) -> str:
     return release.method.translations.of(one.line.label, reading.language)
 
 
+@dataclass(frozen=True)
+class StatedSet:
+    """Members of a set and, for each, the line that states it; ``lines`` say the same of one subject or of several."""
+
+    lines: tuple[Evidence, ...]
+    members: dict[int, Evidence]
+
+
 def _best_set(
     release: Release, reading: Reading, ranked: Sequence[Evidence], config: ExtractiveConfig
-) -> tuple[Evidence, list[int]] | None:
-    """The best line that states a set of what was asked for, about something that the question names.
+) -> StatedSet | None:
+    """The set that the best line states, of what was asked for, about something that the question names.
 
-    A line that leads to the type that the question names counts ``config.expected_bonus`` more.
+    A line that leads to the type that the question names counts ``config.expected_bonus`` more. Where the question names
+    its subject only in part ("the Last Judgment", of which there are several), lines that say the same of others join it.
     """
-    best: tuple[float, Evidence, list[int]] | None = None
-    for one in ranked:
-        if one.line.kind not in RELATIONAL or one.mention < ANCHORED:
-            continue
-        targets = list(one.line.targets)
-        wanted = of_asked_type(release.graph, targets, reading)
-        score = one.score + (config.expected_bonus if wanted else 0.0)
-        if (wanted or len(targets) > 1) and (best is None or score > best[0]):
-            best = score, one, wanted or targets
-    if best is None or best[0] < config.keep_ratio * ranked[0].score:
+    stated = [(one, *_wanted(release, reading, one)) for one in ranked if one.line.kind in RELATIONAL]
+    stated = [(one, nodes, typed) for one, nodes, typed in stated if typed or len(nodes) > 1]
+    anchored = [
+        (one.score + config.expected_bonus * typed, one, nodes, typed)
+        for one, nodes, typed in stated
+        if one.mention >= ANCHORED
+    ]
+    if not anchored:
         return None
-    return best[1:]
+    score, best, nodes, typed = max(anchored, key=lambda item: item[0])
+    if score < config.keep_ratio * ranked[0].score:
+        return None
+    members = dict.fromkeys(nodes, best)
+    lines = [best]
+    for one, others, also_typed in stated:
+        alike = one.line.key == best.line.key and one is not best and typed and also_typed
+        if alike and best.mention < 1 and one.mention >= best.mention * config.alike_mention:
+            lines.append(one)
+            members |= {node: one for node in others if node not in members}
+    return StatedSet(tuple(lines), members)
+
+
+def _wanted(release: Release, reading: Reading, one: Evidence) -> tuple[list[int], bool]:
+    """Those targets of a line that are of the type that the question names, and True; all and False when none is."""
+    targets = list(one.line.targets)
+    typed = of_asked_type(release.graph, targets, reading)
+    return typed or targets, bool(typed)
 
 
 def _stated_set(
     release: Release,
     reading: Reading,
-    one: Evidence,
-    targets: list[int],
+    stated: StatedSet,
     cited: SourceList,
     config: ExtractiveConfig,
     words: LanguageLexicon,
 ) -> str:
-    """The members that a line states, or how many they are; each member is a source with the triples that lead to it."""
-    what = f"{one.subject} — {_label(release, one, reading)}"
-    n = cited.cite(one.line.entity, cited.line_triples(one.line, targets[:1]))
-    head = (words.counted if reading.counts else words.listed).format(count=len(targets), what=what)
+    """The members that lines state, or how many they are; each member is a source with the triples that lead to it."""
+    first = stated.lines[0]
+    subjects = [one.subject for one in stated.lines[:NAMED_SUBJECTS]] + ["…"] * (
+        len(stated.lines) > NAMED_SUBJECTS
+    )
+    what = f"{'; '.join(dict.fromkeys(subjects))} — {_label(release, first, reading)}"
+    n = cited.cite(first.line.entity, cited.line_triples(first.line, list(stated.members)[:1]))
+    head = (words.counted if reading.counts else words.listed).format(count=len(stated.members), what=what)
     rows = [f"{head} [{n}]"]
-    for node in targets[: config.listed_items]:
+    for node, one in list(stated.members.items())[: config.listed_items]:
         m = cited.cite(node, cited.line_triples(one.line, [node]))
         rows.append(f"- {release.graph.label(node, (reading.language,))} [{m}]")
-    if len(targets) > config.listed_items:
-        rows.append(words.more.format(count=len(targets) - config.listed_items))
+    if len(stated.members) > config.listed_items:
+        rows.append(words.more.format(count=len(stated.members) - config.listed_items))
     return "\n".join([*rows, words.partial])
 
 
