@@ -1,6 +1,6 @@
 """Kill a build twenty times at random moments; the release must be the one that an undisturbed build gives.
 
-    python benchmarks/kills.py [--dataset sample] [--kills 20] [--seed 1]
+    python benchmarks/kills.py [--dataset sample] [--config FOLDER] [--kills 20] [--seed 1]
 
 Each round starts `crmrag build` in a process of its own and kills it (SIGKILL) after a random share of the time that an
 undisturbed build took. Rounds go on until a build ends by itself; the folder starts empty again once one has ended, until
@@ -24,10 +24,18 @@ from pathlib import Path
 COMMAND = [sys.executable, "-c", "from crmrag_query.cli.main import main; main()"]
 
 
-def build(dataset: str, data: Path, kill_after: float | None = None) -> bool:
+def build(dataset: str, data: Path, config: Path | None, kill_after: float | None = None) -> bool:
     """Run a build; True when it ended by itself. A build that fails by itself ends the benchmark."""
     process = subprocess.Popen(
-        [*COMMAND, "build", dataset, "--data", str(data), "--quiet"],
+        [
+            *COMMAND,
+            "build",
+            dataset,
+            "--data",
+            str(data),
+            "--quiet",
+            *(["--config", str(config)] if config else []),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -53,20 +61,23 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", default="sample")
+    parser.add_argument(
+        "--config", type=Path, help="folder with the datasets.yaml that declares the data set"
+    )
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
-        build(arguments.dataset, Path(folder) / "calm")
+        build(arguments.dataset, Path(folder) / "calm", arguments.config)
         calm = time.monotonic() - start
         expected = current(arguments.dataset, Path(folder) / "calm")
         killed, ended, seen = 0, 0, set[str]()
         data = Path(folder) / "stormy"
         while killed < arguments.kills or data.exists():
             limit = chance.uniform(0.05, 1.0) * calm if killed < arguments.kills else None
-            if build(arguments.dataset, data, limit):
+            if build(arguments.dataset, data, arguments.config, limit):
                 seen.add(current(arguments.dataset, data))
                 ended += 1
                 shutil.rmtree(data)

@@ -17,6 +17,8 @@ SETTINGS = """\
 # Written once by crmrag; yours to change.
 telemetry:
   enabled: false
+nux:
+  enabled: false
 concurrency:
   runs:
     max_concurrent_runs: 2

@@ -9,7 +9,8 @@ import dagster as dg
 
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.step import Outcome, Step, run_step
+from crmrag_assets.build.step import BuildContext, Outcome, Step, run_step
+from crmrag_assets.glances import glance
 from crmrag_assets.metadata import chunk_materialized, materialized
 from crmrag_assets.partitions import chunk_key, datasets_of
 from crmrag_assets.resources import BuildResource
@@ -25,7 +26,7 @@ def build_artifact(
         reporter.started(step.artifact, 1)
         outcome = run_step(step, opened)
         reporter.finished(outcome)
-    return materialized(outcome)
+    return materialized(outcome, glance(step.artifact, opened))
 
 
 def build_chunks(
@@ -47,12 +48,15 @@ def build_chunks(
             reporter.started(step.artifact, len(chosen))
             for chunk in chosen:
                 outcome = run_step(step, opened, chunk)
-                _record(context, dataset, outcome, known)
+                _record(context, opened, outcome, known)
                 reporter.finished(outcome)
 
 
-def _record(context: dg.AssetExecutionContext, dataset: str, outcome: Outcome, known: set[str]) -> None:
+def _record(
+    context: dg.AssetExecutionContext, opened: BuildContext, outcome: Outcome, known: set[str]
+) -> None:
     """Log a chunk that was made, or that this instance has not seen (an event costs about 10 ms)."""
-    key = chunk_key(dataset, outcome.chunk or "")
+    key = chunk_key(opened.name, outcome.chunk or "")
     if not outcome.reused or str(key) not in known:
-        context.log_event(chunk_materialized(context.asset_key, key, outcome))
+        seen = glance(outcome.record.artifact, opened, outcome.chunk)
+        context.log_event(chunk_materialized(context.asset_key, key, outcome, seen))

@@ -39,4 +39,6 @@ def ui(data: Path, config: Path | None, port: int, host: str) -> None:
         environment["CRMRAG_CONFIG"] = str(config.resolve())
     target = ["-w", WORKSPACE] if Path(WORKSPACE).exists() else ["-m", "crmrag_assets.definitions"]
     command = [found, "dev", *target, "-h", host, "-p", str(port)]
+    if os.name == "posix":  # in place of this process, so that a signal to end it reaches Dagster
+        os.execve(found, command, environment)
     raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
