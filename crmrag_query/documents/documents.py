@@ -9,9 +9,10 @@ from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 
+from crmrag_query.artifacts.mapped import open_array
 from crmrag_query.documents import schema
 from crmrag_query.documents.record import record_of
-from crmrag_query.documents.schema import open_array, open_table
+from crmrag_query.documents.schema import open_table
 from crmrag_query.graph.arrays import Bytes, Ints, Longs
 from crmrag_query.graph.graph import Graph
 

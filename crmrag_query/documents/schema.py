@@ -11,12 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from crmrag_query.errors import ReleaseError
+from crmrag_query.artifacts.mapped import open_ipc
 
 BATCH: Final = 8192
 
@@ -98,21 +96,4 @@ def _batch(table: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
 
 def open_table(folder: Path, name: str) -> pa.Table:
     """Memory-map a table; raises ReleaseError when the file is missing, unreadable or of another version."""
-    path = table_path(folder, name)
-    try:
-        reader = ipc.open_file(pa.memory_map(str(path)))
-        if reader.schema != SCHEMAS[name]:
-            raise ReleaseError(f"{path.name} has columns of another version.", "Build the data set again.")
-        return reader.read_all()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ReleaseError(f"{path} cannot be read: {error}.", "Build the data set again.") from error
-
-
-def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
-    """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
-    path = folder / f"{name}.npy"
-    try:
-        array: npt.NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise ReleaseError(f"{path} cannot be read: {error}.", "Build the data set again.") from error
-    return array
+    return open_ipc(table_path(folder, name), SCHEMAS[name]).read_all()

@@ -12,10 +12,11 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
+from crmrag_query.artifacts.mapped import open_array
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Adjacency, Bytes, Ints, Longs, load_rows
 from crmrag_query.graph.records import Label, Link, Literal, Timespan
-from crmrag_query.graph.schema import SCHEMA_VERSION, open_array, open_table
+from crmrag_query.graph.schema import SCHEMA_VERSION, open_table
 
 
 def language_matches(lang: str, wanted: str) -> bool:

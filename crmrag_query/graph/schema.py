@@ -8,12 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from crmrag_query.errors import ReleaseError
+from crmrag_query.artifacts.mapped import open_ipc
 
 SCHEMA_VERSION: Final = 1
 
@@ -115,21 +113,4 @@ def open_table(folder: Path, name: str) -> pa.RecordBatch:
 
     Raises ReleaseError when the file is missing, cannot be read or has other columns than the schema.
     """
-    path = table_path(folder, name)
-    try:
-        reader = ipc.open_file(pa.memory_map(str(path)))
-        if reader.schema != SCHEMAS[name]:
-            raise ReleaseError(f"{path.name} has columns of another version.", "Build the data set again.")
-        return reader.get_batch(0)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ReleaseError(f"{path} cannot be read: {error}.", "Build the data set again.") from error
-
-
-def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
-    """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
-    path = folder / f"{name}.npy"
-    try:
-        array: npt.NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise ReleaseError(f"{path} cannot be read: {error}.", "Build the data set again.") from error
-    return array
+    return open_ipc(table_path(folder, name), SCHEMAS[name]).get_batch(0)

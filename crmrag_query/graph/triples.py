@@ -8,9 +8,9 @@ from typing import cast
 
 import numpy as np
 
+from crmrag_query.artifacts.mapped import open_array
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
-from crmrag_query.graph.schema import open_array
 
 
 @dataclass(frozen=True, slots=True)

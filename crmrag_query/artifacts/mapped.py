@@ -1,0 +1,38 @@
+"""Opening tables and arrays memory-mapped; what cannot be opened is a ReleaseError that names the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from crmrag_query.errors import ReleaseError
+
+_REMEDY = "Build the data set again."
+
+
+def open_ipc(path: Path, schema: pa.Schema) -> ipc.RecordBatchFileReader:
+    """Memory-map an Arrow IPC file.
+
+    Raises ReleaseError when it is missing, cannot be read or has other columns than ``schema``.
+    """
+    try:
+        reader = ipc.open_file(pa.memory_map(str(path)))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ReleaseError(f"{path} cannot be read: {error}.", _REMEDY) from error
+    if reader.schema != schema:
+        raise ReleaseError(f"{path} has columns of another version.", _REMEDY)
+    return reader
+
+
+def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
+    """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
+    path = folder / f"{name}.npy"
+    try:
+        array: npt.NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{path} cannot be read: {error}.", _REMEDY) from error
+    return array
