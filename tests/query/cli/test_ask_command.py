@@ -1,0 +1,81 @@
+"""`crmrag ask` and `crmrag chat` as a person and a program meet them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from crmrag_query.answers.records import Answer, Source, SourceTriple
+from crmrag_query.cli.ask import ask, chat
+from crmrag_query.cli.render import answer_text, printable
+from crmrag_query.errors import QuestionError, ReleaseNotFound
+from tests.support.builds import Project, build_all, make_project
+
+QUESTION = "Who painted Mural 4?"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = make_project(tmp_path_factory.mktemp("asked") / "project", examples=[QUESTION])
+    build_all(made.context())
+    return made
+
+
+def run(command: object, project: Project, *arguments: str, typed: str = "") -> str:
+    options = ["churches", *arguments, "--data", str(project.data)]
+    result = CliRunner().invoke(command, options, input=typed, catch_exceptions=False)  # type: ignore[arg-type]
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_an_answer_and_its_sources_are_printed(project: Project) -> None:
+    shown = run(ask, project, QUESTION)
+    assert "Painter 1" in shown and "\nSources\n" in shown
+    assert "[1]" in shown and "<http://example.org/" in shown
+
+
+def test_json_holds_the_same_typed(project: Project) -> None:
+    told = json.loads(run(ask, project, QUESTION, "--json"))
+    assert told["question"] == QUESTION and told["exhaustive"] is False
+    assert told["sources"][0]["n"] == 1 and told["sources"][0]["triples"]
+
+
+def test_a_conversation_answers_line_by_line_and_ends_with_an_empty_one(project: Project) -> None:
+    shown = run(chat, project, typed=f"{QUESTION}\nAnd Mural 5?\n\n")
+    assert f"for example: {QUESTION}" in shown
+    assert shown.count("\nSources\n") == 2
+
+
+def test_a_conversation_goes_on_after_a_question_that_is_too_long(project: Project) -> None:
+    shown = run(chat, project, typed=f"{'why ' * 5000}\n{QUESTION}\n\n")
+    assert "Error: The question has" in shown and "\nSources\n" in shown
+
+
+def test_an_unknown_data_set_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseNotFound, match=r"nowhere.*crmrag build"):
+        CliRunner().invoke(ask, ["nowhere", "Who?", "--data", str(tmp_path)], catch_exceptions=False)
+
+
+def test_an_empty_question_is_refused(project: Project) -> None:
+    with pytest.raises(QuestionError, match="empty"):
+        run(ask, project, "  ")
+
+
+def test_data_cannot_steer_the_terminal() -> None:
+    assert printable("red \x1b[31mBell\x07\r\u202e") == "red [31mBell"
+    triple = SourceTriple("s", "p", "o", "s", "p", "\x1b]0;owned\x07", ("http://g",))
+    answer = Answer(
+        "?", "Bell\x1b[2J", (Source(1, "i", "l\x1b", "Thing", (triple,)),), "crm", "r", False, "x"
+    )
+    assert "\x1b" not in answer_text(answer) and "[http://g]" in answer_text(answer)
+
+
+def test_more_sources_and_triples_than_fit_are_counted() -> None:
+    triples = tuple(SourceTriple(str(n), "p", "o", str(n), "p", "o") for n in range(5))
+    sources = tuple(Source(n, f"i{n}", "l", "Thing", triples) for n in range(1, 5))
+    shown = answer_text(Answer("?", "t", sources, "crm", "r", False, "x"), triples=2, sources=3)
+    assert shown.count("… 3 more (--json shows all)") == 3
+    assert "… 1 more sources" in shown
