@@ -96,7 +96,9 @@ def _graph(context: BuildContext, folder: Path) -> Glance:
         "nodes_by_category": [
             (bit.name or "", int((graph.category_of_node == int(bit)).sum())) for bit in Category
         ],
-        "edges_by_property": most(np.diff(forward.ptr[forward.prop]), lambda number: _property(graph, number)),
+        "edges_by_property": most(
+            np.diff(forward.ptr[forward.prop]), lambda number: _property(graph, number)
+        ),
         "edges_of_a_node": doublings(degree),
     }
     return Glance({"most_connected": connected}, plots)

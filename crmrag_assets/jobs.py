@@ -3,6 +3,8 @@
 import dagster as dg
 
 from crmrag_assets.build.layers import LAYERS, Layer
+from crmrag_assets.build.reporting import LogReporter
+from crmrag_assets.metadata import markdown_table, summary_rows
 from crmrag_assets.resources import BuildResource
 
 
@@ -30,13 +32,30 @@ class BuildConfig(dg.Config):
 
 @dg.op
 def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: BuildResource) -> None:
-    """Run every layer of a build in order, as ``crmrag build`` does."""
+    """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
     from crmrag_assets.launch import BuildRequest, run_build
 
-    run_build(BuildRequest(config.dataset, build, config.sample or None), context.instance)
+    request = BuildRequest(config.dataset, build, config.sample or None)
+    result = run_build(request, context.instance, LogReporter(context.log.info))
+    opened = build.opened(result.dataset)
+    context.add_output_metadata(
+        {
+            "release": str(opened.finished("release").stats["release"]),
+            "layers_run": len(result.runs),
+            "assets": dg.MetadataValue.md(markdown_table(summary_rows(result.outcomes))),
+        }
+    )
 
 
-@dg.job(name="build", executor_def=dg.in_process_executor)
+# What the launchpad of the UI starts with: the bundled data set, to be changed for another one.
+LAUNCHPAD = {"ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0}}}}
+
+
+@dg.job(name="build", executor_def=dg.in_process_executor, config=LAUNCHPAD)
 def build_job() -> None:
-    """Build a data set from its source to a release. What is finished and unchanged is not made again."""
+    """Build a data set from its source to a release. What is finished and unchanged is not made again.
+
+    Set `dataset` to a name declared in `config/datasets.yaml`; `sample: 1000` builds only that many connected entities.
+    Each layer is a run of its own, listed under Runs with the tag `crmrag/build`.
+    """
     build_layers()

@@ -22,6 +22,8 @@ from crmrag_assets.resources import BuildResource
 from crmrag_query.errors import BuildError
 
 DATASET_TAG, BUILD_TAG, LAYER_TAG = "crmrag/dataset", "crmrag/build", "crmrag/layer"
+# By this the UI finds the runs of a job; workspace.yaml names the location.
+REPOSITORY_TAG, REPOSITORY = ".dagster/repository", "__repository__@crmrag"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -124,7 +126,11 @@ def _run_layer(
     from crmrag_assets.jobs import layer_job_name
 
     job = defs.get_repository_def().get_job(layer_job_name(layer))
-    own = tags | {LAYER_TAG: layer.name} | (range_tags(name, chunks) if chunks else {})
+    own = (
+        tags
+        | {LAYER_TAG: layer.name, REPOSITORY_TAG: REPOSITORY}
+        | (range_tags(name, chunks) if chunks else {})
+    )
     finished = job.execute_in_process(
         run_config={"resources": {"build": {"config": build.settings()}}} | QUIET,
         instance=instance,

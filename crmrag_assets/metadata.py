@@ -36,18 +36,33 @@ VERSION_LENGTH = 16
 def metadata_of(outcome: Outcome, seen: Glance | None = None) -> dict[str, Any]:
     """Metadata of one finished artifact or chunk: its counts, files, bytes, seconds, tables and plots."""
     stats, seen = outcome.record.stats, seen or Glance()
-    shown: dict[str, Any] = {
-        key: value for key, value in stats.items() if isinstance(value, bool | int | float | str)
-    }
-    if (rows := ROWS.get(outcome.record.artifact)) in stats:
+    shown: dict[str, Any] = {}
+    if (rows := ROWS.get(outcome.record.artifact, "")) in stats:
         shown[ROW_COUNT] = dg.IntMetadataValue(stats[rows])
-    shown["files"] = len(outcome.record.files)
-    shown["reused"] = outcome.reused
+    shown |= {name: stats[name] for name in ("bytes", "seconds") if name in stats}
+    shown |= {"files": len(outcome.record.files), "reused": outcome.reused}
     for name, table in (stats.get(SAMPLES, {}) | dict(seen.tables)).items():
         shown[name] = dg.MetadataValue.md(markdown_table(table))
     for name, bars in (stats.get(HISTOGRAMS, {}) | dict(seen.plots)).items():
         shown[name] = dg.MetadataValue.md(markdown_bars(bars))
-    return shown
+    plain = {key: value for key, value in stats.items() if isinstance(value, bool | int | float | str)}
+    return shown | {key: value for key, value in plain.items() if key not in shown}
+
+
+def summary_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """A row an artifact in order of work: chunks, how many of them were there already, rows, bytes, seconds spent."""
+    rows: dict[str, dict[str, Any]] = {}
+    for outcome in outcomes:
+        name, stats = outcome.record.artifact, outcome.record.stats
+        row = rows.setdefault(
+            name, {"asset": name, "chunks": 0, "unchanged": 0, "rows": 0, "bytes": 0, "seconds": 0.0}
+        )
+        row["chunks"] += 1
+        row["unchanged"] += int(outcome.reused)
+        row["rows"] += int(stats.get(ROWS.get(name, ""), 0))
+        row["bytes"] += int(stats.get("bytes", 0))
+        row["seconds"] += 0.0 if outcome.reused else float(stats.get("seconds", 0))
+    return [row | {"seconds": f"{row['seconds']:.1f}"} for row in rows.values()]
 
 
 def data_version_of(outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import Any
 
 import dagster as dg
@@ -11,6 +12,11 @@ from crmrag_assets.partitions import by_dataset, dataset_chunk_partitions, datas
 from crmrag_assets.quiet import known_betas
 
 Body = Callable[..., Any]
+
+CHUNKS_NOTE = (
+    "Partitions: of the 256 chunks on offer, a data set uses the first 1, 2, 4 … 256, as its size asks for "
+    "(see the asset `entities`). Chunks that it does not use stay grey and are not missing."
+)
 
 
 def dataset_asset(**spec: Any) -> Callable[[Body], dg.AssetsDefinition]:
@@ -31,6 +37,7 @@ def chunk_asset(**spec: Any) -> Callable[[Body], dg.AssetsDefinition]:
                 partitions_def=dataset_chunk_partitions,
                 backfill_policy=dg.BackfillPolicy.single_run(),
                 output_required=False,
+                description=f"{cleandoc(body.__doc__ or '')}\n\n{CHUNKS_NOTE}",
                 **spec,
             )(body)
         return asset

@@ -47,7 +47,7 @@ def _build(
 ) -> None:
     from crmrag_assets.build.reporting import SilentReporter
     from crmrag_assets.cli.bars import BarReporter, LineReporter
-    from crmrag_assets.cli.summary import rows_of, summary_table
+    from crmrag_assets.cli.summary import rows_of, show_summary
     from crmrag_assets.home import open_instance
     from crmrag_assets.launch import BuildRequest, run_build
     from crmrag_assets.resources import BuildResource
@@ -62,6 +62,6 @@ def _build(
             with (BarReporter if console.is_terminal else LineReporter)(console) as reporter:
                 result = run_build(request, instance, reporter)
             console.print()
-            console.print(summary_table(rows_of(result.outcomes)))
+            show_summary(console, rows_of(result.outcomes))
     release = pointer(dataset_folder(data, result.dataset))
     click.echo(f'Release {release} of {result.dataset}. Ask it: crmrag ask {result.dataset} "…"')

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 
+from rich.console import Console
 from rich.table import Table
 
 from crmrag_assets.build.layers import ARTIFACTS
@@ -16,6 +18,9 @@ TELLING = (
     "terms", "broken_lines", "concerns", "dimension", "window",
 )  # fmt: skip
 SHOWN = 3
+UNIT = {"dimension": "dimensions", "window": "tokens a window", "encoded": "newly encoded"}
+GAP = 2  # between columns
+WIDEST = 500  # columns of what is no terminal
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -56,22 +61,48 @@ def _row(artifact: str, outcomes: Sequence[Outcome]) -> Row:
     )
 
 
-def summary_table(rows: Sequence[Row]) -> Table:
+def summary_table(rows: Sequence[Row], width: int = WIDEST) -> Table:
+    """A table ``width`` columns wide; counts take as many lines as that asks for, and none is cut."""
+    asset, left = max(map(len, ARTIFACTS)), width
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("asset", no_wrap=True, min_width=max(map(len, ARTIFACTS)))
-    for title in ("seconds", "size"):
-        table.add_column(title, justify="right", no_wrap=True, min_width=9)
-    table.add_column("counts", no_wrap=True, overflow="ellipsis")
+    for title, justify, column in (("asset", "left", asset), ("seconds", "right", 9), ("size", "right", 9)):
+        table.add_column(title, justify=justify, no_wrap=True, min_width=column)  # type: ignore[arg-type]
+        left -= column + GAP
+    table.add_column("counts", no_wrap=True)
     for row in rows:
-        table.add_row(row.artifact, _seconds(row), size_text(row.bytes), _counts(row))
+        table.add_row(row.artifact, _seconds(row), size_text(row.bytes), joined(_counts(row), left))
     table.add_row("in all", f"{sum(row.seconds for row in rows):.1f}", style="bold")
     return table
 
 
-def _counts(row: Row) -> str:
+def show_summary(console: Console, rows: Sequence[Row]) -> None:
+    """Print the table: within the terminal's width, or in whole lines where there is no terminal."""
+    if console.is_terminal:
+        console.print(summary_table(rows, console.width))
+        return
+    wide = Console(file=StringIO(), width=WIDEST)
+    with wide.capture() as printed:
+        wide.print(summary_table(rows))
+    for line in printed.get().splitlines():
+        console.print(line.rstrip(), highlight=False, markup=False, soft_wrap=True)
+
+
+def joined(parts: Sequence[str], width: int) -> str:
+    """Parts with commas, broken between them into lines of at most ``width`` where that is possible."""
+    lines: list[str] = []
+    for number, part in enumerate(parts):
+        text = part + ("," if number < len(parts) - 1 else "")
+        if lines and len(lines[-1]) + 1 + len(text) <= width:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return "\n".join(lines)
+
+
+def _counts(row: Row) -> list[str]:
     chunks = {"chunks": row.chunks} if row.chunks > 1 else {}
     told = [(name, row.counts[name]) for name in TELLING if name in row.counts][:SHOWN]
-    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in [*chunks.items(), *told])
+    return [f"{count:,} {UNIT.get(name, name).replace('_', ' ')}" for name, count in [*chunks.items(), *told]]
 
 
 def _seconds(row: Row) -> str:

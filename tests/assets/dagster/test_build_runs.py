@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 
 from crmrag_assets.build.layers import LAYERS
+from crmrag_assets.definitions import defs
 from crmrag_assets.home import dagster_home, end_dead_runs, open_instance
-from crmrag_assets.jobs import build_job
 from crmrag_assets.launch import DATASET_TAG, BuildRequest, run_build
 from crmrag_assets.resources import BuildResource
 from crmrag_query.artifacts.release import open_release
@@ -124,7 +124,7 @@ def test_the_job_of_the_ui_builds_the_same_release(
         ops={"build_layers": {"config": {"dataset": "churches"}}}, resources={"build": folders}
     )
     with open_instance(tmp_path / "data2") as own:
-        done = build_job.execute_in_process(run_config=config, resources={"build": folders}, instance=own)
+        done = defs.resolve_job_def("build").execute_in_process(run_config=config, instance=own)
         assert done.success and len(own.get_runs()) == len(LAYERS) + 1
     assert open_release("churches", tmp_path / "data2").id == release
 
@@ -137,8 +137,6 @@ def test_a_sample_is_a_data_set_of_its_own(project: Project, instance: dg.Dagste
 
 
 def test_runs_of_a_killed_build_are_ended_by_the_next(instance: dg.DagsterInstance) -> None:
-    from crmrag_assets.definitions import defs
-
     job = defs.resolve_job_def("layer_graph")
     run = instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={DATASET_TAG: "churches"})
     assert end_dead_runs(instance, {DATASET_TAG: "palaces"}) == 0

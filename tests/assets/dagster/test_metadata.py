@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.build.store import Record
-from crmrag_assets.metadata import markdown_bars, markdown_table, metadata_of
+from crmrag_assets.glances import Glance
+from crmrag_assets.metadata import markdown_bars, markdown_table, metadata_of, summary_rows
 
 
 def outcome(**stats: object) -> Outcome:
@@ -30,3 +31,22 @@ def test_data_cannot_break_a_table() -> None:
 def test_a_bar_is_seen_wherever_there_is_something() -> None:
     lines = markdown_bars([["many", 1000], ["one", 1], ["none", 0]]).splitlines()
     assert [line.count("█") for line in lines[1:4]] == [40, 1, 0]
+
+
+def test_rows_are_told_in_the_way_that_dagster_lists_them() -> None:
+    assert metadata_of(outcome(nodes=7))["dagster/row_count"].value == 7
+    assert "dagster/row_count" not in metadata_of(outcome(triples=7))
+
+
+def test_what_is_seen_in_the_files_is_shown_with_the_counts() -> None:
+    found = metadata_of(outcome(nodes=1), Glance({"rows": [{"a": 1}]}, {"sizes": [("1", 2)]}))
+    assert "| 1 |" in found["rows"].value and "█ 2" in found["sizes"].value
+
+
+def test_a_summary_has_a_row_an_asset_and_adds_chunks() -> None:
+    chunks = [
+        Outcome(Record("prefetch", "v", (), {"triples": 2, "bytes": 10, "seconds": 1.0}), reused, key)
+        for key, reused in (("00", False), ("80", True))
+    ]
+    expected = {"asset": "prefetch", "chunks": 2, "unchanged": 1, "rows": 4, "bytes": 20, "seconds": "1.0"}
+    assert summary_rows(chunks) == [expected]

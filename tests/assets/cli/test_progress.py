@@ -1,0 +1,78 @@
+"""Progress and the summary can be followed in a terminal and in a pipe."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich.console import Console
+
+from crmrag_assets.build.step import Outcome
+from crmrag_assets.build.store import Record
+from crmrag_assets.cli.bars import LineReporter, duration
+from crmrag_assets.cli.summary import rows_of, show_summary
+
+STATS = {"documents": 123456, "windows": 2345678, "encoded": 1111111, "seconds": 1.0, "bytes": 10}
+OUTCOME = Outcome(Record("embeddings", "v", (), STATS), False, "00")
+
+
+def reporter() -> tuple[LineReporter, StringIO, list[float]]:
+    """A reporter whose clock stands where the last list's only number says."""
+    text, now = StringIO(), [0.0]
+    return LineReporter(Console(file=text, width=80), clock=lambda: now[0]), text, now
+
+
+def test_a_pipe_is_told_every_ten_seconds_and_at_the_end() -> None:
+    told, text, now = reporter()
+    told.started("embeddings", 1)
+    progress = told.progress("embeddings")
+    for second in range(0, 31, 2):
+        now[0] = second
+        progress.advance(10 * second, 600)
+    told.finished(OUTCOME)
+    assert text.getvalue().splitlines() == [
+        "embeddings         100 of 600 windows, 50 s left",
+        "embeddings         200 of 600 windows, 40 s left",
+        "embeddings         300 of 600 windows, 30 s left",
+        "embeddings           30.0 s",
+    ]
+
+
+def test_what_was_there_before_does_not_count_as_pace() -> None:
+    told, text, now = reporter()
+    told.started("embeddings", 1)
+    told.progress("embeddings").advance(500, 600)
+    now[0] = 10
+    told.progress("embeddings").advance(510, 600)
+    assert "510 of 600 windows, 90 s left" in text.getvalue()
+
+
+def test_chunks_are_told_now_and_then() -> None:
+    told, text, now = reporter()
+    told.started("embeddings", 4)
+    for second in (12, 14, 24, 26):
+        now[0] = second
+        told.finished(OUTCOME)
+    lines = text.getvalue().splitlines()
+    assert [line.split(maxsplit=1)[1] for line in lines] == [
+        "1 of 4 chunks, 36 s left", "3 of 4 chunks, 8 s left", "26.0 s",
+    ]  # fmt: skip
+
+
+def test_durations_are_said_as_a_person_would() -> None:
+    assert [duration(n) for n in (0.2, 99, 100, 3900)] == ["0 s", "99 s", "2 min", "1 h 05 min"]
+
+
+def printed(terminal: bool, width: int) -> list[str]:
+    text = StringIO()
+    console = Console(file=text, width=width, force_terminal=terminal, no_color=True, color_system=None)
+    show_summary(console, rows_of([OUTCOME]))
+    return text.getvalue().splitlines()
+
+
+def test_the_summary_never_cuts_a_count() -> None:
+    whole = "123,456 documents, 2,345,678 windows, 1,111,111 newly encoded"
+    piped = next(line for line in printed(False, 80) if line.startswith("embeddings"))
+    assert piped.endswith(whole)
+    shown = printed(True, 80)
+    assert max(map(len, shown)) <= 80
+    assert whole in " ".join(line[40:].strip() for line in shown)
