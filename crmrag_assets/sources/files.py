@@ -170,7 +170,12 @@ def _portions(stream: ByteStream, kind: Format, base: str, tally: Tally) -> Iter
 
 
 def _unreadable(path: Path, kind: Format, tally: Tally) -> SourceError:
-    looks = sniff(head_of(path))
+    head = head_of(path)
+    if head.lstrip()[:14].lower().startswith(("<!doctype html", "<html")):
+        return SourceError(
+            f"{path} is a web page, not RDF.", "Fetch the data itself: perhaps it needs a login."
+        )
+    looks = sniff(head)
     hint = f"It looks like {looks.name}: give it that extension." if looks and looks.name != kind.name else ""
     first = f" First fault: {tally.broken[-1]}." if tally.broken else ""
     return SourceError(f"Nothing in {path} can be read as {kind.name}.{first}", hint or "Check the file.")

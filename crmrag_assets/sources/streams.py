@@ -66,6 +66,9 @@ class ByteStream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._plain = (
+            None  # it would read on to the end when it is closed, and fail where the file is cut off
+        )
         self._raw.close()
 
 

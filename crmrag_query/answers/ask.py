@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crmrag_query.answers.evidence import gather, rank_evidence
+from crmrag_query.answers.evidence import gather, rank_evidence, unknown_words
 from crmrag_query.answers.extractive import extract_answer
 from crmrag_query.answers.generated import write_answer
 from crmrag_query.answers.model import Model
@@ -43,8 +43,13 @@ def ask(release: Release, question: str, model: Model | None = None, history: Se
                 notes.append("The model cited none of its sources.")
             return _answer(release, question, text, cited, model.name, notes)
         except ModelError as error:
-            notes.append(f"{error} The answer below was made without it.")
+            notes.append(f"{error} The answer was made without it.")
+    unknown, words = unknown_words(found, reading), method.questions.languages[reading.language]
+    if unknown:
+        notes.append(words.unknown.format(words=", ".join(unknown)))
     cited = SourceList(release, reading.language)
+    if len(unknown) == len(set(reading.content) - reading.cueing) > 0:
+        return _answer(release, question, words.none, cited, EXTRACTIVE, notes)
     text = extract_answer(release, reading, candidates, ranked, cited)
     return _answer(release, question, text, cited, EXTRACTIVE, notes)
 

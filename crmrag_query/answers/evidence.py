@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from rank_bm25 import BM25Okapi
 
+from crmrag_query.answers.typed import SHORTEST_STEM, same_stem
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.models import ExtractiveConfig
 from crmrag_query.documents.documents import Line
@@ -156,3 +157,17 @@ def _by_meaning(found: list[Evidence], first: Sequence[int], reading: Reading, e
     vectors = encode([reading.question, *(found[i].match[:ENCODED_CHARACTERS] for i in first)])
     cosine = vectors[1:] @ vectors[0]
     return [first[j] for j in np.argsort(-cosine, kind="stable")]
+
+
+def unknown_words(found: Sequence[Evidence], reading: Reading) -> tuple[str, ...]:
+    """Content words of the question that stand in none of the lines, in order; words that are cues do not count."""
+    present = {token for one in found for token in tokenize(one.match)}
+    stems = {token[:SHORTEST_STEM] for token in present}
+    missing = (word for word in reading.content if word not in reading.cueing and word not in present)
+    return tuple(
+        dict.fromkeys(
+            word
+            for word in missing
+            if word[:SHORTEST_STEM] not in stems or not any(same_stem(token, word) for token in present)
+        )
+    )

@@ -157,7 +157,7 @@ def _found_set(
 ) -> str:
     """The retrieved entities of the type that was asked for; each cites what says that it is of that type."""
     graph = release.graph
-    head = words.counted if reading.counts else words.listed
+    head = words.found if reading.counts else words.listed
     rows = [
         head.format(
             count=len(nodes),

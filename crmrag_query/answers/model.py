@@ -54,7 +54,6 @@ class LiteLLM:
                 timeout=self.timeout,
                 temperature=self.temperature,
                 stream=True,
-                num_retries=1,
             )
             for part in reply:
                 if text := part.choices[0].delta.content:

@@ -100,7 +100,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseNotFound(
             f"{folder} is no release: it has no {MANIFEST}.", "Give the folder of a release."
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ReleaseError(f"The manifest {path} cannot be read ({error}).", _REBUILD) from error
     return parse_manifest(raw, str(path))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crmrag_query.artifacts.manifest import Manifest, is_release_id, read_manifest
 from crmrag_query.artifacts.places import find_release
 from crmrag_query.artifacts.verify import check_files, check_id, check_sizes, read_provenance
+from crmrag_query.errors import ReleaseError
 
 if TYPE_CHECKING:  # the parts are imported when opened, so that opening a release stays cheap
     from crmrag_query.config import Method
@@ -70,7 +71,12 @@ class Release:
         """The configuration that the release was built with."""
         from crmrag_query.config import Method
 
-        return Method.model_validate_json((self.folder / CONFIG).read_bytes())
+        path = self.folder / CONFIG
+        try:
+            return Method.model_validate_json(path.read_bytes())
+        except (OSError, ValueError) as error:
+            what = str(error).splitlines()[0]
+            raise ReleaseError(f"{path} cannot be read ({what}).", "Build the data set again.") from error
 
     @cached_property
     def ontology(self) -> Ontology:

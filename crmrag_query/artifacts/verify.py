@@ -67,8 +67,8 @@ def read_provenance(folder: Path) -> dict[str, Any] | None:
         raw = json.loads(path.read_bytes())
         content: dict[str, Any] = raw["content"]
         checksum = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReleaseError(f"{path} cannot be read ({error}).", _REMEDY) from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ReleaseError(f"{path} cannot be read as provenance ({error!r}).", _REMEDY) from error
     if checksum != raw.get("sha256"):
         raise ReleaseError(f"{path} was altered (its checksum differs).", _REMEDY)
     return content

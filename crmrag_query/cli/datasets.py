@@ -81,10 +81,11 @@ def list_(file: Path | None, as_json: bool) -> None:
 
 
 @datasets.command()
+@click.argument("name", required=False)
 @click.option("--dead", is_flag=True, help="List the paths that no typed data can match, with the reason.")
 @FILE
-def check(file: Path | None, dead: bool) -> None:
-    """Validate data sets, the method's configuration and the ontology tables against each other."""
+def check(file: Path | None, name: str | None, dead: bool) -> None:
+    """Validate all data sets, or NAME, with the method's configuration and the ontology tables."""
     from crmrag_query.config import load_datasets, load_method
     from crmrag_query.config.check import check_method
     from crmrag_query.errors import ConfigError
@@ -92,14 +93,24 @@ def check(file: Path | None, dead: bool) -> None:
 
     method, ontology = load_method(), load_ontology()
     problems = [str(finding) for finding in check_method(method, ontology)]
-    for name, one in load_datasets(file).items():
+    declared = load_datasets(file)
+    if name is not None and name not in declared:
+        raise ConfigError.single(
+            "datasets.yaml",
+            "datasets",
+            "no such data set",
+            value=repr(name),
+            remedy=f"There are: {', '.join(declared)}.",
+        )
+    for one_name in [name] if name else declared:
+        one = declared[one_name]
         try:
-            click.echo(f"{name}: {len(one.files())} files")
+            click.echo(f"{one_name}: {len(one.files())} files")
         except ConfigError as error:
             problems.append(str(error))
         if one.relationships and one.relationships not in method.relationship_sets:
             problems.append(
-                f"datasets.{name}.relationships: no such set; there are {', '.join(method.relationship_sets)}"
+                f"datasets.{one_name}.relationships: no such set; there are {', '.join(method.relationship_sets)}"
             )
     _report_paths(method, ontology, dead)
     for problem in problems:

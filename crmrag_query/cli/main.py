@@ -74,3 +74,11 @@ def main() -> None:
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(141)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(
+            f"Error: {error.filename}: {error.strerror}. Check the path, and who may read and write it.",
+            err=True,
+        )
+        sys.exit(1)

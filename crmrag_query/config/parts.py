@@ -90,6 +90,8 @@ class LanguageLexicon(Record):
     stop: tuple[str, ...]
     expects: dict[CategoryName, tuple[str, ...]]
     counted: str
+    found: str
+    unknown: str
     listed: str
     more: str
     partial: str

@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+
+from crmrag_query.artifacts.mapped import open_array
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -90,8 +93,9 @@ ROW_PARTS = ("prop", "row", "ptr", "val")
 
 
 def load_rows(folder: Path, direction: str) -> Rows:
-    """Memory-map the rows saved as ``<direction>_<part>.npy``."""
-    return Rows(*(np.load(folder / f"{direction}_{part}.npy", mmap_mode="r") for part in ROW_PARTS))
+    """Memory-map the rows saved as ``<direction>_<part>.npy``; raises ReleaseError when one cannot be read."""
+    prop, row, ptr, val = (open_array(folder, f"{direction}_{part}") for part in ROW_PARTS)
+    return Rows(cast(Longs, prop), cast(Ints, row), cast(Longs, ptr), cast(Ints, val))
 
 
 def save_rows(folder: Path, direction: str, rows: Rows) -> None:

@@ -25,7 +25,8 @@ class Reading:
 
     ``words``: its folded tokens in order; ``content``: those that are no stop words; ``counts``: a number is asked for;
     ``expects``: mask of the categories that question words such as "who" ask for, 0 when none does; ``cues``: labels of
-    relationships and codes of properties that its verbs and nouns ask for; ``stop``: the stop words of its language.
+    relationships and codes of properties that its verbs and nouns ask for; ``stop``: the stop words of its language;
+    ``cueing``: its words that are cues.
     """
 
     question: str
@@ -37,6 +38,7 @@ class Reading:
     expects: int = 0
     cues: frozenset[str] = frozenset()
     stop: frozenset[str] = frozenset()
+    cueing: frozenset[str] = frozenset()
 
 
 def read_question(question: str, lexicon: QuestionLexicon, languages: Sequence[str] = ()) -> Reading:
@@ -54,18 +56,19 @@ def read_question(question: str, lexicon: QuestionLexicon, languages: Sequence[s
         form = Form.SPECIFIC
     content = tuple(word for word in words if word not in stop)
     expects = sum(Category[name] for name, asked in entry.expects.items() if _contains(words, asked))
-    return Reading(
-        question, language, form, counts, words, content, expects, _cues(words, lexicon, language), stop
-    )
+    cues, cueing = _cues(words, lexicon, language)
+    return Reading(question, language, form, counts, words, content, expects, cues, stop, cueing)
 
 
-def _cues(words: Sequence[str], lexicon: QuestionLexicon, language: str) -> frozenset[str]:
-    """Labels and codes of every cue that has one of ``words`` in the language."""
+def _cues(
+    words: Sequence[str], lexicon: QuestionLexicon, language: str
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Labels and codes of every cue that has one of ``words`` in the language, and those words."""
     present = frozenset(words)
-    called = [
-        cue for cue in lexicon.cues.values() if not present.isdisjoint(_folded(cue.words.get(language, ())))
-    ]
-    return frozenset(name for cue in called for name in (*cue.labels, *cue.properties))
+    cueing = {name: present & _folded(cue.words.get(language, ())) for name, cue in lexicon.cues.items()}
+    called = [cue for name, cue in lexicon.cues.items() if cueing[name]]
+    asked = frozenset(name for cue in called for name in (*cue.labels, *cue.properties))
+    return asked, frozenset().union(*cueing.values())
 
 
 def _language(words: Sequence[str], lexicon: QuestionLexicon, preferred: Sequence[str]) -> str:
