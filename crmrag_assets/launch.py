@@ -155,14 +155,16 @@ def _failure(finished: dg.ExecuteInProcessResult, layer: Layer) -> BuildError:
     """
     for event in finished.all_events:
         error = event.step_failure_data.error if event.is_step_failure else None
-        while error is not None and error.cause is not None:
+        messages = []
+        while error is not None:
+            messages.append(error.message.strip())
             error = error.cause
-        if error is None:
+        if not messages:
             continue
-        message = error.message.strip()
-        if INTERRUPTED in message:
+        if any(INTERRUPTED in message for message in messages):
             raise KeyboardInterrupt
-        own = _OURS.match(message)
-        what = message[own.end() :] if own else message
-        return BuildError(f"'{event.step_key}' failed. {what}", "" if own else _LOOK)
+        for message in messages:
+            if own := _OURS.match(message):
+                return BuildError(f"'{event.step_key}' failed. {message[own.end() :]}")
+        return BuildError(f"'{event.step_key}' failed. {messages[-1].rstrip('.')}.", _LOOK)
     return BuildError(f"Layer '{layer.name}' failed.", _LOOK)

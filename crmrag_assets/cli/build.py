@@ -47,7 +47,7 @@ def _build(
 ) -> None:
     from crmrag_assets.build.reporting import SilentReporter
     from crmrag_assets.cli.bars import BarReporter, LineReporter
-    from crmrag_assets.cli.summary import rows_of, show_summary
+    from crmrag_assets.cli.summary import rows_of, show_concerns, show_summary
     from crmrag_assets.home import open_instance
     from crmrag_assets.launch import BuildRequest, run_build
     from crmrag_assets.resources import BuildResource
@@ -64,4 +64,6 @@ def _build(
             console.print()
             show_summary(console, rows_of(result.outcomes))
     release = pointer(dataset_folder(data, result.dataset))
+    if console is not None and release is not None:
+        show_concerns(console, dataset_folder(data, result.dataset) / release)
     click.echo(f'Release {release} of {result.dataset}. Ask it: crmrag ask {result.dataset} "…"')

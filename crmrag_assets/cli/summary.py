@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from crmrag_assets.build.layers import ARTIFACTS
 from crmrag_assets.build.step import Outcome
+from crmrag_assets.harvest.report import Broken
 
 # Counts that are told of each artifact, most telling first; at most SHOWN are.
 TELLING = (
@@ -18,6 +21,8 @@ TELLING = (
     "terms", "broken_lines", "concerns", "dimension", "window",
 )  # fmt: skip
 SHOWN = 3
+SHOWN_BROKEN = 10
+REPORT = "validation_report"
 UNIT = {"dimension": "dimensions", "window": "tokens a window", "encoded": "newly encoded"}
 GAP = 2  # between columns
 WIDEST = 500  # columns of what is no terminal
@@ -116,3 +121,13 @@ def size_text(size: float) -> str:
             break
         size /= 1000
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def show_concerns(console: Console, release: Path) -> None:
+    """What the validation report says a person should look at, the first lines that could not be read, and where it is."""
+    report = json.loads((release / f"{REPORT}.json").read_bytes())
+    lines = [f"- {concern}" for concern in report["concerns"]]
+    lines += [f"  {Broken(**broken)}" for broken in report["harvest"]["broken"][:SHOWN_BROKEN]]
+    if lines:
+        text = "\n".join(["Worth a look:", *lines, f"  all of it: {release / REPORT}.md"])
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
