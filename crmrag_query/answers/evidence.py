@@ -21,7 +21,7 @@ from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.fusion import reciprocal_rank_fusion
 from crmrag_query.retrieval.pipeline import Candidate
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.retrieval.tokenizer import tokenize, with_singulars
 
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]
 NAMED_TARGETS = 30  # targets whose names take part in matching; the whole set stays in the line
@@ -34,8 +34,9 @@ class Evidence:
     """A line of a document as it bears on the question.
 
     ``text`` is the line as the document has it; ``subject`` names whom it is about; ``names`` are the names of its
-    targets in the question's language; ``mention``: the share (0..1) of the subject's name that the question contains;
-    ``cued``: the question's words ask for lines of this kind; ``expected``: it leads to what the question word asks for.
+    targets in the question's language; ``mention``: the share (0..1) of the subject's name that the question contains,
+    ``mentioned``: those words; ``cued``: the question's words ask for lines of this kind; ``expected``: it leads to what
+    the question word asks for.
     """
 
     line: Line
@@ -43,7 +44,8 @@ class Evidence:
     subject: str
     text: str
     names: tuple[str, ...]
-    mention: float
+    mention: float = 0.0
+    mentioned: frozenset[str] = frozenset()
     cued: bool = False
     expected: bool = False
     score: float = 0.0
@@ -59,7 +61,7 @@ def gather(
 ) -> list[Evidence]:
     """The lines of the candidates' documents, best document first, at most ``config.ranked_lines``."""
     found: list[Evidence] = []
-    mentions: dict[int, float] = {}
+    mentions: dict[int, tuple[float, frozenset[str]]] = {}
     for rank, candidate in enumerate(candidates):
         text = release.documents.text(candidate.document)
         for line in release.documents.lines(candidate.document):
@@ -67,17 +69,15 @@ def gather(
                 continue
             if line.entity not in mentions:
                 mentions[line.entity] = _mention(release.graph, line.entity, reading, config)
-            found.append(
-                _evidence(release, line, rank, text[line.start : line.end], reading, mentions[line.entity])
-            )
+            mention, mentioned = mentions[line.entity]
+            one = _evidence(release, line, rank, text[line.start : line.end], reading)
+            found.append(replace(one, mention=mention, mentioned=mentioned))
             if len(found) == config.ranked_lines:
                 return found
     return found
 
 
-def _evidence(
-    release: Release, line: Line, rank: int, text: str, reading: Reading, mention: float
-) -> Evidence:
+def _evidence(release: Release, line: Line, rank: int, text: str, reading: Reading) -> Evidence:
     graph = release.graph
     shown = line.targets[:NAMED_TARGETS]
     names = tuple(graph.label(node, (reading.language,)) for node in shown)
@@ -87,7 +87,6 @@ def _evidence(
         graph.label(line.entity, (reading.language,)),
         text,
         names,
-        mention,
         cued=not reading.cues.isdisjoint(_kinds(release.catalogue, line)),
         expected=_is_expected(graph, line, text, reading),
     )
@@ -106,12 +105,16 @@ def _is_expected(graph: Graph, line: Line, text: str, reading: Reading) -> bool:
     )
 
 
-def _mention(graph: Graph, entity: int, reading: Reading, config: ExtractiveConfig) -> float:
-    """Share of the words of the entity's best matching name that the question contains; less for a type."""
-    words = frozenset(reading.words)
+def _mention(
+    graph: Graph, entity: int, reading: Reading, config: ExtractiveConfig
+) -> tuple[float, frozenset[str]]:
+    """Share of the words of the entity's best matching name that the question contains, less for a type; and the words."""
+    words = with_singulars(reading.words)
     names = ([t for t in tokenize(label.text) if t not in reading.stop] for label in graph.labels(entity))
-    share = max((sum(token in words for token in name) / len(name) for name in names if name), default=0.0)
-    return share * (config.type_mention if graph.category(entity) == Category.Concept else 1.0)
+    found = [(sum(token in words for token in name) / len(name), name) for name in names if name]
+    share, best = max(found, key=lambda item: item[0], default=(0.0, []))
+    weight = config.type_mention if graph.category(entity) == Category.Concept else 1.0
+    return share * weight, words.intersection(best)
 
 
 def rank_evidence(

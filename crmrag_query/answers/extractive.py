@@ -109,7 +109,7 @@ def _best_set(
     lines = [best]
     for one, others, also_typed in stated:
         alike = one.line.key == best.line.key and one is not best and typed and also_typed
-        if alike and best.mention < 1 and one.mention >= best.mention * config.alike_mention:
+        if alike and best.mention < 1 and best.mentioned <= one.mentioned:
             lines.append(one)
             members |= {node: one for node in others if node not in members}
     return StatedSet(tuple(lines), members)

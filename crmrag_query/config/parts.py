@@ -109,7 +109,6 @@ class ExtractiveConfig(Record):
     cue_bonus: float
     expected_bonus: float
     type_mention: Share
-    alike_mention: Share
     keep_ratio: Share
     specific_lines: Count
     listed_items: Count

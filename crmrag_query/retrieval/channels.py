@@ -9,7 +9,7 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.retrieval.pipeline import Mask, Ranking
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.retrieval.tokenizer import tokenize, with_singulars
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ReleaseChannels:
 
     def named(self, question: str, documents: Sequence[int]) -> list[int]:
         """Those of the documents whose entity's name stands whole in the question, the longest name first."""
-        words = frozenset(tokenize(question))
+        words = with_singulars(tokenize(question))
         graph, store = self.release.graph, self.release.documents
         longest: dict[int, int] = {}
         for document in documents:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
+SHORTEST_PLURAL = 4  # characters; only longer words are taken for plurals
 LONGEST_IDENTIFIER = 64  # characters; a longer compound (an address, a path) is kept in parts only
 
 # Accents, Greek tonos and breathings, Hebrew points, Arabic vowel signs. Vowel signs of Indic scripts are
@@ -46,3 +48,11 @@ def tokenize(text: str) -> list[str]:
             tokens.append(word)
         tokens += parts
     return tokens
+
+
+def with_singulars(words: Iterable[str]) -> frozenset[str]:
+    """The words, and for each that looks like an English or French plural what it may be the plural of."""
+    known = frozenset(words)
+    cut = {word[:-1] for word in known if len(word) > SHORTEST_PLURAL and word.endswith("s")}
+    cut |= {word[:-2] for word in known if len(word) > SHORTEST_PLURAL and word.endswith("es")}
+    return known | cut

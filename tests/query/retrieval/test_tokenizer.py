@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.retrieval.tokenizer import LONGEST_IDENTIFIER, fold, tokenize
+from crmrag_query.retrieval.tokenizer import LONGEST_IDENTIFIER, fold, tokenize, with_singulars
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,9 @@ def test_tokens_are_words_of_the_folded_text(text: str) -> None:
 @given(st.text(), st.text())
 def test_a_space_separates(left: str, right: str) -> None:
     assert tokenize(left + " " + right) == tokenize(left) + tokenize(right)
+
+
+def test_plurals_give_what_they_may_be_the_plural_of() -> None:
+    assert with_singulars(["churches", "paintings", "gas"]) == {
+        "churches", "churche", "church", "paintings", "painting", "gas",
+    }  # fmt: skip
