@@ -76,7 +76,9 @@ class Release:
             return Method.model_validate_json(path.read_bytes())
         except (OSError, ValueError) as error:
             what = str(error).splitlines()[0]
-            raise ReleaseError(f"{path} cannot be read ({what}).", "Build the data set again.") from error
+            raise ReleaseError(
+                f"{path} is damaged or from another version of crmrag ({what}).", "Build the data set again."
+            ) from error
 
     @cached_property
     def ontology(self) -> Ontology:

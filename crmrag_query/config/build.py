@@ -130,7 +130,6 @@ class Windows(Record):
     """Long documents are embedded as windows with the header repeated; sizes in the model's tokens."""
 
     tokens: Count
-    overlap: int
     batch: Count
 
 
