@@ -13,7 +13,7 @@ from crmrag_assets.indexes.sentence import SentenceTransformerEncoder
 from crmrag_query.config.build import Windows
 from crmrag_query.config.datasets import EmbeddingConfig
 
-WINDOWS = Windows(tokens=256, overlap=0, batch=32)
+WINDOWS = Windows(tokens=256, batch=32)
 
 
 @pytest.fixture(scope="session")

@@ -123,7 +123,7 @@ def test_a_chunk_without_documents_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_keys_tell_models_and_settings_apart() -> None:
-    windows = Windows(tokens=256, overlap=0, batch=32)
+    windows = Windows(tokens=256, batch=32)
     configs = [
         EmbeddingConfig(model="hash"),
         EmbeddingConfig(model="hash", dimension=64),
