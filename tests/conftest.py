@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Machines differ in speed: how long an example takes is no promise that a test checks.
+settings.register_profile("crmrag", deadline=None)
+settings.load_profile("crmrag")
 
 ROOT = Path(__file__).resolve().parent.parent
 
