@@ -16,7 +16,7 @@ help:
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || { echo "Creating the environment in $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
-	@echo "Installing (about 2 GB, a few minutes the first time) ..."
+	@echo "Installing (about 2.5 GB, a few minutes the first time) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build,llm,dev]'
 	@touch $@
 
