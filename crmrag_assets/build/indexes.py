@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import catalogue_of, documents_of, encoder_of, graph_of, in_chunk
@@ -15,7 +14,7 @@ from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggrega
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, write_embedded
 from crmrag_assets.indexes.export import export_encoder
-from crmrag_assets.indexes.relationships import MatchArrays
+from crmrag_assets.indexes.relationships import MatchArrays, read_matches
 from crmrag_assets.indexes.sparse import write_sparse
 from crmrag_assets.release.contents import link_file
 from crmrag_query.config import config_hash
@@ -116,11 +115,9 @@ def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | No
 
 
 def _matches(context: BuildContext) -> Iterator[MatchArrays]:
-    for chunk in chunks_of(context):
-        with pa.memory_map(str(context.folder("fr_documents", chunk) / "matches.arrow")) as source:
-            table = pa.ipc.open_file(source).read_all()
-            names = ("entity", "relationship", "target")
-            yield MatchArrays(*(table.column(name).combine_chunks().to_numpy() for name in names))
+    return read_matches(
+        [context.folder("fr_documents", chunk) / "matches.arrow" for chunk in chunks_of(context)]
+    )
 
 
 ENCODER = Step("encoder", 1, encoder_inputs, write_encoder)

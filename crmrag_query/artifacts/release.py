@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +20,7 @@ if TYPE_CHECKING:  # the parts are imported when opened, so that opening a relea
     from crmrag_query.graph.triples import TriplesIndex
     from crmrag_query.ontology.tables import Ontology
     from crmrag_query.relationships.catalogue import Catalogue
+    from crmrag_query.retrieval.aggregation import Aggregation
     from crmrag_query.retrieval.dense import DenseIndex
     from crmrag_query.retrieval.encoder import QueryEncoder
     from crmrag_query.retrieval.sparse import SparseIndex
@@ -131,7 +131,7 @@ class Release:
         return QueryEncoder.open(self.folder / "encoder")
 
     @cached_property
-    def aggregation(self) -> dict[str, Any]:
-        path = self.folder / "aggregation" / "aggregation_index.json"
-        found: dict[str, Any] = json.loads(path.read_bytes())
-        return found
+    def aggregation(self) -> Aggregation:
+        from crmrag_query.retrieval.aggregation import Aggregation
+
+        return Aggregation.open(self.folder / "aggregation")

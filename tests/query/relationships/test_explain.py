@@ -10,7 +10,6 @@ import pytest
 from crmrag_query.ontology import Category, Ontology
 from crmrag_query.relationships.engine import walk
 from crmrag_query.relationships.explain import Hop, explain
-from crmrag_query.relationships.statistics import relationship_counts
 from tests.query.relationships.test_walk import THING, catalogue_with, everyone
 from tests.support.frgraphs import Net, catalogue_of, chained
 from tests.support.froracle import Alphabet, plain_walk
@@ -68,22 +67,6 @@ def test_a_way_goes_round_a_suspect(ontology: Ontology) -> None:
     net = Net(((0, "P46", 1), (0, "P46", 2), (1, "P46", 3), (2, "P46", 3)), (THING,) * 4, frozenset({1}))
     relationship = catalogue_with(Category.Thing, Category.Thing, "P46*")[0]
     assert explain(net.adjacency, ontology, relationship, 0, 3) == [Hop(0, 0, 2, True), Hop(2, 0, 3, True)]
-
-
-def test_counts_add_up(ontology: Ontology, alphabet: Alphabet) -> None:
-    catalogue = catalogue_of("fr76")
-    net = chained(catalogue, alphabet, seed=4)
-    matches = walk(net.adjacency, ontology, catalogue, everyone(net))
-    halves = [matches.part(matches.source % 2 == parity) for parity in (0, 1)]
-    counts = relationship_counts(catalogue, halves)
-    assert counts == relationship_counts(catalogue, [matches])
-    for number, count in enumerate(counts):
-        own = matches.part(matches.relationship == number)
-        assert (count.id, count.matches) == (catalogue[number].id, len(own))
-        assert count.sources == len(set(own.source.tolist()))
-        assert count.targets == len(set(own.target.tolist()))
-        assert count.paths == tuple((own.path == p).sum() for p in range(len(catalogue[number].paths)))
-        assert count.matches > 0
 
 
 def _ends(way: list[Hop]) -> tuple[int, int]:
