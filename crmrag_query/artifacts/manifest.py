@@ -16,6 +16,9 @@ from crmrag_query.errors import ReleaseError, ReleaseNotFound
 SCHEMA = 1
 MANIFEST = "manifest.json"
 PROVENANCE = "provenance.json"
+COMPANIONS = (
+    "validation_report.md",
+)  # files beside the pinned ones: their checksums stand in the provenance
 ID_LENGTH = 16
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")

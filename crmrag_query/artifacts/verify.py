@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from crmrag_query.artifacts.files import FileEntry, canonical_json, sha256_file
-from crmrag_query.artifacts.manifest import MANIFEST, PROVENANCE, Manifest, release_id
+from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, Manifest, release_id
 from crmrag_query.errors import ReleaseError
 
 SHOWN = 5
@@ -48,7 +49,21 @@ def check_files(
         advance(done, total)
     faults.extend(f"{path}: not pinned by the manifest" for path in _strangers(folder, manifest))
     _report(folder, faults)
-    read_provenance(folder)
+    check_companions(folder, read_provenance(folder) or {})
+
+
+def check_companions(folder: Path, provenance: Mapping[str, Any]) -> None:
+    """Raise ReleaseError for a file beside the pinned ones that is not what the provenance says of it.
+
+    A copy may leave out companions, or the provenance; a companion that nothing tells of is not checked.
+    """
+    try:
+        found = [FileEntry(**entry) for entry in provenance.get("companions", ())]
+    except TypeError as error:
+        raise ReleaseError(
+            f"The provenance of {folder} names companions that are no files.", _REMEDY
+        ) from error
+    _report(folder, filter(None, (_companion_fault(folder, entry) for entry in found)))
 
 
 def check_id(folder: Path, expected: str) -> None:
@@ -74,6 +89,15 @@ def read_provenance(folder: Path) -> dict[str, Any] | None:
     return content
 
 
+def _companion_fault(folder: Path, entry: FileEntry) -> str:
+    if entry.path not in COMPANIONS or not os.path.lexists(folder / entry.path):
+        return ""
+    fault = _size_fault(folder, entry)
+    if fault or sha256_file(folder / entry.path) == entry.sha256:
+        return fault
+    return f"{entry.path}: its content was altered (it is not what {PROVENANCE} says)"
+
+
 def _size_fault(folder: Path, entry: FileEntry) -> str:
     try:
         found = (folder / entry.path).lstat()
@@ -94,7 +118,7 @@ def _outside(folder: Path, entries: Iterable[FileEntry]) -> Iterator[str]:
 
 
 def _strangers(folder: Path, manifest: Manifest) -> Iterator[str]:
-    known = {entry.path for entry in manifest.files} | {MANIFEST, PROVENANCE}
+    known = {entry.path for entry in manifest.files} | {MANIFEST, PROVENANCE, *COMPANIONS}
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     yield from sorted(path for path in found if path not in known)
 

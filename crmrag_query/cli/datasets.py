@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from crmrag_query.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from crmrag_query.config import DatasetConfig, Method
+
+GRAPHS = ("default", "named", "all")
+ENDPOINT_OPTIONS = (
+    "url", "graph", "graphs", "contact", "auth", "user", "password", "token", "pause_seconds", "parallel",
+    "batch_entities",
+)  # fmt: skip
+# Keys of an entry that are options of the same name, in the order in which they are written.
+ORDER = (
+    "languages", "image_pattern", "licence", "attribution", "wikidata", "examples", "relationships",
+)  # fmt: skip
+NO_CONTACT = "  does not say who asks: set `contact` to an address that its operators can write to"
 
 FILE = click.option(
     "--file", type=click.Path(dir_okay=False, path_type=Path),
@@ -22,9 +42,22 @@ def datasets() -> None:
 
 @datasets.command()
 @click.argument("name")
+@click.option("--rdf", multiple=True, metavar="FILE", help="An RDF file or glob; may be repeated.")
+@click.option("--endpoint", "url", metavar="URL", help="A SPARQL endpoint, in place of --rdf.")
+@click.option("--graph", multiple=True, metavar="IRI", help="A named graph to read; may be repeated.")
 @click.option(
-    "--rdf", multiple=True, required=True, metavar="FILE", help="An RDF file or glob; may be repeated."
+    "--graphs", type=click.Choice(GRAPHS), help="The endpoint's default graph, its named ones, or both."
 )
+@click.option("--contact", default="", help="Who asks, for the endpoint's operators: an address to write to.")
+@click.option("--auth", type=click.Choice(["basic", "digest", "bearer"]), help="How to sign in.")
+@click.option("--user-variable", "user", metavar="VAR", help="Environment variable with the user's name.")
+@click.option(
+    "--password-variable", "password", metavar="VAR", help="Environment variable with the password."
+)
+@click.option("--token-variable", "token", metavar="VAR", help="Environment variable with the token.")
+@click.option("--pause", "pause_seconds", type=float, metavar="S", help="Seconds between two requests.")
+@click.option("--parallel", type=int, metavar="N", help="Requests at once.")
+@click.option("--batch", "batch_entities", type=int, metavar="N", help="Entities in one request.")
 @click.option("--title", default="")
 @click.option(
     "--language", "languages", multiple=True, help="Language of labels, best first; may be repeated."
@@ -40,26 +73,47 @@ def datasets() -> None:
 @click.option("--relationships", default="", help="Set of Fundamental Relationships: fr76 or fr109.")
 @click.option("--wikidata", is_flag=True, help="Add texts from Wikidata to answers.")
 @FILE
-def add(name: str, file: Path | None, model: str, provider: str | None, **options: Any) -> None:
-    """Declare data set NAME."""
+def add(name: str, file: Path | None, **options: Any) -> None:
+    """Declare data set NAME: of RDF files (--rdf), or of a SPARQL endpoint (--endpoint)."""
     from crmrag_query.config.writing import add_dataset, own_datasets_file
 
-    order = (
-        "title",
-        "rdf",
-        "languages",
-        "image_pattern",
-        "licence",
-        "attribution",
-        "wikidata",
-        "examples",
-        "relationships",
-    )
-    values = {key: options[key] for key in order if options[key]}
-    embedding = {key: value for key, value in (("model", model), ("provider", provider)) if value}
+    values = {
+        "title": options["title"],
+        "rdf": options["rdf"],
+        "endpoint": _endpoint(**{key: options[key] for key in ENDPOINT_OPTIONS}),
+        **{key: options[key] for key in ORDER},
+        "embedding": _given({"model": options["model"], "provider": options["provider"]}),
+    }
     target = file or own_datasets_file()
-    dataset = add_dataset(target, name, {**values, **({"embedding": embedding} if embedding else {})})
-    click.echo(f"{target}: added {name} ({len(dataset.files())} files). Next: crmrag build {name}")
+    dataset = add_dataset(target, name, _given(values))
+    made_of = "a SPARQL endpoint" if dataset.endpoint else f"{len(dataset.files())} files"
+    first = f"crmrag datasets check {name} --ask" if dataset.endpoint else f"crmrag build {name}"
+    click.echo(f"{target}: added {name} ({made_of}). Next: {first}")
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value or type(value) in (int, float)}
+
+
+def _endpoint(
+    url: str | None, graph: tuple[str, ...], graphs: str | None, contact: str, **options: Any
+) -> str | dict[str, Any] | None:
+    """The entry `endpoint` as the options give it: the address alone where nothing else is said of it."""
+    if graph and graphs:
+        raise click.UsageError("--graph names graphs, --graphs says which kind: give one of them.")
+    auth = {"kind": options["auth"], **{key: options[key] for key in ("user", "password", "token")}}
+    requests = {key: options[key] for key in ("batch_entities", "pause_seconds", "parallel")}
+    beside = {
+        "graphs": list(graph) or graphs,
+        "auth": _given(auth),
+        "contact": contact,
+        "requests": _given(requests),
+    }
+    if url is None and (without := _given(beside)):
+        raise click.UsageError(
+            f"What is said of {', '.join(without)} is for an endpoint: give --endpoint URL."
+        )
+    return {"url": url, **_given(beside)} if _given(beside) else url
 
 
 @datasets.command(name="list")
@@ -71,53 +125,88 @@ def list_(file: Path | None, as_json: bool) -> None:
 
     found = load_datasets(file)
     if as_json:
-        click.echo(
-            json.dumps([one.model_dump(mode="json") for one in found.values()], ensure_ascii=False, indent=2)
-        )
+        shown = [one.model_dump(mode="json") for one in found.values()]
+        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return
     width = max((len(name) for name in found), default=0)
     for name, one in found.items():
-        click.echo(f"{name:<{width}}  {one.title}  [{', '.join(one.languages)}]  {', '.join(one.rdf)}")
+        made_of = one.endpoint.described() if one.endpoint else ", ".join(one.declared)
+        click.echo(f"{name:<{width}}  {one.title}  [{', '.join(one.languages)}]  {made_of}")
 
 
 @datasets.command()
 @click.argument("name", required=False)
 @click.option("--dead", is_flag=True, help="List the paths that no typed data can match, with the reason.")
+@click.option("--ask", is_flag=True, help="Send NAME's endpoint a first request and say what it is.")
 @FILE
-def check(file: Path | None, name: str | None, dead: bool) -> None:
+def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
     """Validate all data sets, or NAME, with the method's configuration and the ontology tables."""
     from crmrag_query.config import load_datasets, load_method
-    from crmrag_query.config.check import check_method
-    from crmrag_query.errors import ConfigError
+    from crmrag_query.config.check import check_dataset, check_method
     from crmrag_query.ontology import load_ontology
 
     method, ontology = load_method(), load_ontology()
     problems = [str(finding) for finding in check_method(method, ontology)]
     declared = load_datasets(file)
-    if name is not None and name not in declared:
-        raise ConfigError.single(
-            "datasets.yaml",
-            "datasets",
-            "no such data set",
-            value=repr(name),
-            remedy=f"There are: {', '.join(declared)}.",
+    chosen = _chosen(declared, name)
+    if ask and (name is None or chosen[name].endpoint is None):
+        raise click.UsageError(
+            "--ask is for one data set that has an endpoint: crmrag datasets check NAME --ask"
         )
-    for one_name in [name] if name else declared:
-        one = declared[one_name]
-        try:
-            click.echo(f"{one_name}: {len(one.files())} files")
-        except ConfigError as error:
-            problems.append(str(error))
-        if one.relationships and one.relationships not in method.relationship_sets:
-            problems.append(
-                f"datasets.{one_name}.relationships: no such set; there are {', '.join(method.relationship_sets)}"
-            )
+    for one in chosen.values():
+        mistakes = check_dataset(one, method, os.environ)
+        problems += map(str, mistakes)
+        for line in _declaration(one, method, bool(mistakes)):
+            click.echo(line)
     _report_paths(method, ontology, dead)
     for problem in problems:
         click.echo(problem, err=True)
     if problems:
         sys.exit(1)
+    for line in _first_look(chosen[name], method) if ask and name else ():
+        click.echo(line)
     click.echo("No mistakes found.")
+
+
+def _chosen(declared: dict[str, DatasetConfig], name: str | None) -> dict[str, DatasetConfig]:
+    from crmrag_query.errors import ConfigError
+
+    if name is None:
+        return declared
+    if name not in declared:
+        remedy = f"There are: {', '.join(declared)}."
+        raise ConfigError.single(
+            "datasets.yaml", "datasets", "no such data set", value=repr(name), remedy=remedy
+        )
+    return {name: declared[name]}
+
+
+def _declaration(one: DatasetConfig, method: Method, mistaken: bool) -> Iterator[str]:
+    """What a data set is made of; of an endpoint also how it is asked, and whether its environment variables are set."""
+    if one.endpoint is None:
+        if not mistaken:
+            yield f"{one.name}: {len(one.files())} files"
+        return
+    endpoint, requests = one.endpoint, one.endpoint.resolved(method.requests)
+    yield f"{one.name}: {endpoint.described()}"
+    yield (
+        f"  asks for {requests.batch_entities:,} entities at a time, {requests.parallel} requests at once, "
+        f"{requests.pause_seconds:g} s apart"
+    )
+    yield f"  says that it asks for {endpoint.contact}" if endpoint.contact else NO_CONTACT
+    for variable in endpoint.variables():
+        yield f"  {variable}: {'set' if os.environ.get(variable, '').strip() else 'not set'}"
+    if endpoint.variables() and endpoint.url.startswith("http:"):
+        yield "  what signs in is sent unencrypted: the address begins with http:"
+
+
+def _first_look(one: DatasetConfig, method: Method) -> list[str]:
+    """What the endpoint answers to a first request; the building package knows how to ask."""
+    for point in entry_points(group="crmrag.endpoint", name="first_look"):
+        with suppress(ImportError):
+            found: list[str] = point.load()(one.endpoint, method)
+            return found
+    raise MissingExtraError("Asking an endpoint", "build")
 
 
 def _report_paths(method: Any, ontology: Any, verbose: bool) -> None:

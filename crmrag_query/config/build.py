@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from crmrag_query.config.reading import Record
-from crmrag_query.config.types import CategoryName, Codes, Count, Pattern, Positive, Properties, Share
+from crmrag_query.config.types import (
+    CategoryName,
+    Codes,
+    Count,
+    NotNegative,
+    Pattern,
+    Positive,
+    Properties,
+    Share,
+)
 
 
 class Discovery(Record):
@@ -23,12 +34,32 @@ class Chunks(Record):
 
 
 class Harvest(Record):
-    """Sizes of requests and files; how many broken lines are shown."""
+    """Sizes of files; how many broken lines are shown."""
 
-    request_entities: Count
-    retry_entities: Count
     edge_rows: Count
     broken_lines_shown: Count
+
+
+class Requests(Record):
+    """How a SPARQL endpoint is asked: sizes, patience and politeness; a data set may set its own.
+
+    `batch_entities` IRIs in one VALUES request, `page_rows` subjects in one page of discovery. `pause_seconds` between the
+    starts of two requests, at most `parallel` at once. A request that fails is tried `retries` times more, after
+    `first_wait_seconds`, doubled each time up to `longest_wait_seconds`. Up to `blank_rows` triples with blank nodes are
+    fetched in one response; more of them tree by tree, to `blank_depth` blank nodes below an entity.
+    """
+
+    batch_entities: Count
+    page_rows: Count
+    timeout_seconds: Positive
+    pause_seconds: NotNegative
+    parallel: Count
+    retries: int = Field(ge=0)
+    first_wait_seconds: NotNegative
+    longest_wait_seconds: NotNegative
+    response_bytes: Count
+    blank_rows: int = Field(ge=0)
+    blank_depth: Count
 
 
 class Names(Record):

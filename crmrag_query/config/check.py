@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from crmrag_query.config.build import Requests
+from crmrag_query.config.datasets import DatasetConfig
+from crmrag_query.config.endpoint import EndpointConfig
 from crmrag_query.config.models import Method, RelationshipSet
-from crmrag_query.errors import Mistake
+from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.ontology.spelling import take_apart
 from crmrag_query.ontology.tables import Ontology
 
@@ -34,6 +37,7 @@ def check_method(method: Method, ontology: Ontology) -> tuple[Finding, ...]:
             ("weights.yaml", _codes("properties", method.weights.properties, ontology.properties)),
             ("satellites.yaml", _satellites(method, ontology)),
             ("method.yaml", _constants(method, ontology)),
+            ("method.yaml", _waits(method.requests, "requests")),
             *(
                 (f"relationships/{name}.yaml", _set(part, ontology))
                 for name, part in method.relationship_sets.items()
@@ -49,6 +53,46 @@ def check_folder(folder: Path | None = None) -> tuple[Finding, ...]:
     from crmrag_query.ontology.load import load_ontology
 
     return check_method(load_method(folder), load_ontology(folder))
+
+
+def check_dataset(
+    dataset: DatasetConfig, method: Method, environment: Mapping[str, str]
+) -> tuple[Mistake, ...]:
+    """What of a data set's declaration cannot be met here: relationships, files, environment variables, waits."""
+    key = f"datasets.{dataset.name}"
+    found = list(_chosen_set(dataset, method, key))
+    try:
+        dataset.files()
+    except ConfigError as error:
+        found += error.mistakes
+    if dataset.endpoint is not None:
+        found += _unset(dataset.endpoint, environment, f"{key}.endpoint")
+        found += _waits(dataset.endpoint.resolved(method.requests), f"{key}.endpoint.requests")
+    return tuple(found)
+
+
+def _chosen_set(dataset: DatasetConfig, method: Method, key: str) -> Iterator[Mistake]:
+    chosen, known = dataset.relationships, method.relationship_sets
+    if chosen and chosen not in known:
+        yield Mistake(
+            f"{key}.relationships", repr(chosen), "no such set", f"There are: {', '.join(sorted(known))}."
+        )
+
+
+def _unset(endpoint: EndpointConfig, environment: Mapping[str, str], key: str) -> Iterator[Mistake]:
+    for name in endpoint.variables():
+        if not environment.get(name, "").strip():
+            yield Mistake(
+                key, "", f"the environment variable {name} is not set", f"Before a build: export {name}=…"
+            )
+
+
+def _waits(requests: Requests, key: str) -> Iterator[Mistake]:
+    if requests.longest_wait_seconds < requests.first_wait_seconds:
+        reason = f"shorter than first_wait_seconds ({requests.first_wait_seconds:g})"
+        yield Mistake(
+            f"{key}.longest_wait_seconds", f"{requests.longest_wait_seconds:g}", reason, "Raise it."
+        )
 
 
 def _codes(key: str, codes: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:

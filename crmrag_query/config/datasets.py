@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from crmrag_query.config.build import Suspects
+from crmrag_query.config.endpoint import EndpointConfig
 from crmrag_query.config.folders import datasets_file
 from crmrag_query.config.reading import Record, parse_part, read_yaml
 from crmrag_query.config.types import Count, Pattern
-from crmrag_query.errors import ConfigError
+from crmrag_query.errors import ConfigError, Mistake
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _MAGIC = re.compile(r"[*?\[]")
+_NEITHER = (
+    "a data set has `rdf`, files, or `endpoint`, the address of a SPARQL endpoint, and this has neither"
+)
+_BOTH = "a data set has either `rdf` or `endpoint`, and this has both"
+# Keys whose values may hold a secret that was pasted in the wrong place, and those of an endpoint that cannot.
+_PRIVATE = re.compile(r"(?i)auth|credential|header|key|pass|pwd|secret|token|user")
+_OPEN = re.compile(r"endpoint\.(graphs|default_graphs(\[\d+\])?|contact|requests\..+)")
 
 
 class EmbeddingConfig(Record):
@@ -35,11 +44,15 @@ class EmbeddingConfig(Record):
 
 
 class DatasetConfig(Record):
-    """One data set; `rdf` holds files or globs below `root`, the folder that config/ stands in."""
+    """One data set, from files or from an endpoint: either `rdf` or `endpoint` is given.
+
+    `rdf` holds files or globs below `root`, the folder that config/ stands in.
+    """
 
     name: str
     title: str = ""
-    rdf: tuple[str, ...] = Field(min_length=1)
+    rdf: tuple[str, ...] | None = Field(default=None, min_length=1)
+    endpoint: EndpointConfig | None = Field(default=None, validate_default=True)
     base_iri: str = ""
     languages: tuple[str, ...] = ("en",)
     embedding: EmbeddingConfig = EmbeddingConfig()
@@ -59,15 +72,27 @@ class DatasetConfig(Record):
     def _one_or_many(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
 
+    @field_validator("endpoint")
+    @classmethod
+    def _either(cls, endpoint: EndpointConfig | None, info: ValidationInfo) -> EndpointConfig | None:
+        if "rdf" in info.data and (endpoint is None) == (info.data["rdf"] is None):
+            raise ValueError(_NEITHER if endpoint is None else _BOTH)
+        return endpoint
+
     @field_validator("languages")
     @classmethod
     def _some(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
         return languages or ("en",)
 
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Where the data comes from, as declared: the entries of `rdf`, or the endpoint's address."""
+        return (self.endpoint.url,) if self.endpoint else self.rdf or ()
+
     def files(self) -> tuple[Path, ...]:
-        """The files that `rdf` names, sorted and distinct; ConfigError for an entry that matches none."""
+        """The files that `rdf` names, sorted and distinct, none for an endpoint; ConfigError for an entry without any."""
         found: set[Path] = set()
-        for number, entry in enumerate(self.rdf):
+        for number, entry in enumerate(self.rdf or ()):
             matches = _matches(self.root, entry)
             if not matches:
                 raise ConfigError.single(
@@ -101,14 +126,35 @@ def parse_dataset(name: str, entry: Any, file: Path) -> DatasetConfig:
             remedy="Use small letters, digits, '-' and '_', as in my_museum.",
         )
     if not isinstance(entry, dict):
-        raise ConfigError.single(file, key, "it must hold keys such as 'rdf'", value=repr(entry)[:80])
+        raise ConfigError.single(
+            file, key, "it must hold keys such as 'rdf' or 'endpoint'", value=repr(entry)[:80]
+        )
     given = sorted({"name", "root"} & set(entry))
     if given:
         raise ConfigError.single(
             file, f"{key}.{given[0]}", "unknown key", remedy="The key above it is the name."
         )
-    dataset = parse_part(DatasetConfig, {**entry, "name": name}, file, key)
+    try:
+        dataset = parse_part(DatasetConfig, {**entry, "name": name}, file, key)
+    except ConfigError as error:
+        mistakes = tuple(_without_secret(mistake, key) for mistake in error.mistakes)
+    else:
+        mistakes = ()
+    if mistakes:  # raised here, so that it carries no other error, which would show what it hides
+        raise ConfigError(file, mistakes)
     return dataset.model_copy(update={"root": project_root(file), "title": dataset.title or name})
+
+
+def _without_secret(mistake: Mistake, key: str) -> Mistake:
+    """The mistake without the value found, where that may be a secret; and where a key of an endpoint belongs."""
+    place = mistake.key.removeprefix(f"{key}.")
+    remedy = mistake.remedy
+    if mistake.reason == "unknown key" and place in EndpointConfig.model_fields:
+        remedy = "It stands under `endpoint`."
+    inside = place.partition(".")[0] == "endpoint"
+    plain = place == "endpoint.url" and not re.search(r"[@?#]", mistake.value)
+    hidden = _PRIVATE.search(place) or (inside and not plain and not _OPEN.fullmatch(place))
+    return replace(mistake, value="" if hidden else mistake.value, remedy=remedy)
 
 
 def project_root(file: Path) -> Path:

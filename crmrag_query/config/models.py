@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from crmrag_query.config.build import (
     Aggregation,
     Chaining,
@@ -14,11 +16,13 @@ from crmrag_query.config.build import (
     Links,
     Names,
     PageRank,
+    Requests,
     Sparse,
     Suspects,
     Windows,
 )
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
+from crmrag_query.config.folders import default_folder
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -33,7 +37,7 @@ from crmrag_query.config.parts import (
     WeightsPart,
 )
 from crmrag_query.config.query import ContextConfig, Conversation, RetrievalConfig, Wikidata
-from crmrag_query.config.reading import Record
+from crmrag_query.config.reading import Record, read_yaml
 
 __all__ = [
     "CategoriesPart",
@@ -55,6 +59,11 @@ __all__ = [
 ]
 
 
+def _shipped_requests() -> Requests:
+    """The requests that ship: a release does not hold any, as how its source was asked is not part of the method."""
+    return Requests.model_validate(read_yaml(default_folder() / "method.yaml")["requests"])
+
+
 class Constants(Record):
     """`method.yaml`."""
 
@@ -62,6 +71,7 @@ class Constants(Record):
     discovery: Discovery
     chunks: Chunks
     harvest: Harvest
+    requests: Requests = Field(default_factory=_shipped_requests)
     names: Names
     dates: Dates
     links: Links

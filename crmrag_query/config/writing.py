@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from crmrag_query.config.datasets import DatasetConfig, load_datasets, parse_dataset
 from crmrag_query.config.folders import ENVIRONMENT
 from crmrag_query.errors import ConfigError
 
-Value = str | bool | Sequence[str] | Mapping[str, str]
+Value: TypeAlias = "str | bool | int | float | Sequence[str] | Mapping[str, Value]"
 
 COMMENTS = {
     "rdf": "files or globs, from the folder that config/ stands in",
+    "endpoint": "a SPARQL endpoint; secrets stay in the environment",
     "languages": "labels are taken in this order",
     "image_pattern": "more addresses that are images",
     "wikidata": "texts from Wikidata at question time",
@@ -61,22 +63,28 @@ def add_dataset(file: Path, name: str, values: Mapping[str, Value]) -> DatasetCo
 
 def entry_text(name: str, values: Mapping[str, Value], indent: str = "  ") -> str:
     """The entry as YAML, with comments."""
-    lines = [f"{indent}{name}:"]
+    return "\n".join([f"{indent}{name}:", *_lines(values, indent, 2, COMMENTS)]) + "\n"
+
+
+def _lines(
+    values: Mapping[str, Value], indent: str, depth: int, comments: Mapping[str, str]
+) -> Iterator[str]:
+    """One line a key, mappings below their key; ``depth`` in steps of ``indent``."""
     for key, value in values.items():
-        comment = f"    # {COMMENTS[key]}" if key in COMMENTS else ""
-        if isinstance(value, Mapping):
-            lines.append(f"{indent * 2}{key}:{comment}")
-            lines.extend(f"{indent * 3}{inner}: {_scalar(text)}" for inner, text in value.items())
+        comment = f"    # {comments[key]}" if key in comments else ""
+        head = f"{indent * depth}{_scalar(key)}:"
+        if isinstance(value, Mapping) and value:
+            yield f"{head}{comment}"
+            yield from _lines(value, indent, depth + 1, {})
         else:
-            lines.append(f"{indent * 2}{key}: {_value(value)}{comment}")
-    return "\n".join(lines) + "\n"
+            yield f"{head} {_value(value)}{comment}"
 
 
-def _value(value: str | bool | Sequence[str]) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
+def _value(value: Value) -> str:
     if isinstance(value, str):
         return _scalar(value)
+    if isinstance(value, bool | int | float | Mapping):
+        return json.dumps(value)
     return f"[{', '.join(_scalar(item, in_list=True) for item in value)}]"
 
 

@@ -16,15 +16,19 @@ from crmrag_query.artifacts.places import CURRENT, PREVIOUS, datasets_with_relea
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
 
+REPORT = "validation_report.md"
+
 
 def make_release(data: Path, dataset: str = "churches", text: str = "content") -> Path:
-    """A release of two files; what they hold does not matter here."""
+    """A release of two files with a companion; what they hold does not matter here."""
     working = data / "releases" / dataset / "working"
     (working / "graph").mkdir(parents=True)
     (working / "graph" / "nodes.arrow").write_text(text)
     (working / "config.json").write_text("{}")
     manifest = Manifest(dataset, entries(working))
-    content = {"built": "2026-01-01"}
+    (working / REPORT).write_text("# Report")
+    told = {"path": REPORT, "bytes": 8, "sha256": hashlib.sha256(b"# Report").hexdigest()}
+    content = {"built": "2026-01-01", "companions": [told]}
     checksum = hashlib.sha256(canonical_json(content).encode()).hexdigest()
     (working / PROVENANCE).write_text(json.dumps({"content": content, "sha256": checksum}))
     (working / MANIFEST).write_text(manifest.text())
@@ -40,7 +44,8 @@ def test_a_release_opens_by_name_by_its_folder_and_by_its_data_sets_folder(tmp_p
         release = open_release(way, tmp_path)
         assert release.folder.samefile(folder) and release.id == folder.name
         release.verify()
-    assert open_release("churches", tmp_path).provenance == {"built": "2026-01-01"}
+    provenance = open_release("churches", tmp_path).provenance
+    assert provenance is not None and provenance["built"] == "2026-01-01"
 
 
 def test_a_copied_release_opens_wherever_it_lies_and_whatever_it_is_called(tmp_path: Path) -> None:
@@ -50,6 +55,33 @@ def test_a_copied_release_opens_wherever_it_lies_and_whatever_it_is_called(tmp_p
     release = open_release(copy)
     release.verify()
     assert release.id == folder.name
+
+
+@pytest.mark.parametrize("left_out", [(REPORT,), (PROVENANCE,), (REPORT, PROVENANCE)])
+def test_a_copy_without_what_is_not_pinned_opens_and_verifies(
+    tmp_path: Path, left_out: tuple[str, ...]
+) -> None:
+    folder = make_release(tmp_path)
+    for name in left_out:
+        (folder / name).unlink()
+    open_release("churches", tmp_path).verify()
+
+
+def tell(folder: Path, **companion: object) -> None:
+    """Provenance with a valid checksum that names this one companion."""
+    content = {"companions": [companion]}
+    checksum = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    (folder / PROVENANCE).write_text(json.dumps({"content": content, "sha256": checksum}))
+
+
+def test_provenance_makes_nobody_read_other_files(tmp_path: Path) -> None:
+    """Only files that are known to be companions are looked at, whatever a provenance from elsewhere names."""
+    folder = make_release(tmp_path)
+    tell(folder, path="../../../secret", bytes=1, sha256="0" * 64)
+    open_release("churches", tmp_path).verify()
+    tell(folder, name="what")
+    with pytest.raises(ReleaseError, match="companions that are no files"):
+        open_release("churches", tmp_path).verify()
 
 
 def truncate(folder: Path) -> None:
@@ -104,9 +136,26 @@ def alter_provenance(folder: Path) -> None:
     path.write_text(path.read_text().replace("2026", "2027"))
 
 
+def alter_companion(folder: Path) -> None:
+    (folder / REPORT).write_text("# REPORT")
+
+
+def link_companion(folder: Path) -> None:
+    (folder / REPORT).unlink()
+    (folder / REPORT).symlink_to("/etc/hostname")
+
+
+def link_companion_to_nothing(folder: Path) -> None:
+    (folder / REPORT).unlink()
+    (folder / REPORT).symlink_to("nowhere")
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
+        (alter_companion, rf"{REPORT}: its content was altered"),
+        (link_companion, rf"{REPORT}: no plain file"),
+        (link_companion_to_nothing, rf"{REPORT}: no plain file"),
         (alter, "nodes.arrow: its content was altered"),
         (add, "more.npy: not pinned"),
         (alter_provenance, PROVENANCE),

@@ -10,7 +10,9 @@ from click.testing import CliRunner
 
 from crmrag_query.cli.datasets import datasets
 from crmrag_query.cli.ontology import ontology
-from crmrag_query.errors import ConfigError
+from crmrag_query.config import load_datasets
+from crmrag_query.config.endpoint import EndpointConfig
+from crmrag_query.errors import ConfigError, MissingExtraError
 
 
 @pytest.fixture
@@ -59,6 +61,113 @@ def test_adding_a_missing_file_is_refused(project: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         CliRunner().invoke(datasets, ["add", "bells", "--rdf", "none.ttl"], catch_exceptions=False)
     assert not (project / "config").exists()
+
+
+URL = "https://example.org/sparql"
+
+
+def refused(*arguments: str) -> str:
+    """What a command says that ends with a mistake of the person who typed it."""
+    try:
+        result = CliRunner().invoke(datasets, arguments, catch_exceptions=False)
+    except ConfigError as error:
+        return str(error)
+    assert result.exit_code == 2, result.output
+    return result.output
+
+
+def test_an_endpoint_needs_its_address_only(project: Path) -> None:
+    assert "added bells (a SPARQL endpoint). Next: crmrag datasets check bells --ask" in run(
+        "add", "bells", "--endpoint", URL
+    )
+    assert run("list") == f"bells  bells  [en]  {URL} (default graph)\n"
+    assert load_datasets()["bells"].endpoint == EndpointConfig(url=URL)
+
+
+def test_everything_said_of_an_endpoint_is_declared(project: Path) -> None:
+    words = (
+        "--graph urn:a --graph urn:b --contact bells@example.org --auth digest --user-variable BELLS_USER "
+        "--password-variable BELLS_PASSWORD --pause 0 --parallel 3 --batch 50 --language el"
+    )
+    run("add", "bells", "--endpoint", URL, *words.split())
+    found = load_datasets()["bells"]
+    assert found.languages == ("el",) and found.endpoint is not None
+    assert found.endpoint.model_dump(exclude_defaults=True) == {
+        "url": URL,
+        "graphs": ("urn:a", "urn:b"),
+        "auth": {"kind": "digest", "user": "BELLS_USER", "password": "BELLS_PASSWORD"},
+        "contact": "bells@example.org",
+        "requests": {"batch_entities": 50, "pause_seconds": 0.0, "parallel": 3},
+    }
+    assert json.loads(run("list", "--json"))[0]["endpoint"]["graphs"] == ["urn:a", "urn:b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("", "has neither"),
+        (f"--rdf bells.ttl --endpoint {URL}", "has both"),
+        (
+            "--rdf bells.ttl --graphs all --pause 0",
+            "graphs, requests is for an endpoint: give --endpoint URL",
+        ),
+        (f"--endpoint {URL} --graphs all --graph urn:a", "give one of them"),
+        (f"--endpoint {URL} --graphs some", "'some' is not one of"),
+        (f"--endpoint {URL} --token-variable s3cret-Token", "not the name of an environment variable"),
+        (f"--endpoint {URL} --auth basic --user-variable ME", "basic needs password"),
+        (
+            f"--endpoint {URL} --pause -1",
+            "requests.pause_seconds: input should be greater than or equal to 0",
+        ),
+        ("--endpoint https://me:s3cret-Token@example.org/", "an address does not hold credentials"),
+    ],
+)
+def test_a_mistake_about_an_endpoint_is_told_and_nothing_is_written(
+    project: Path, words: str, told: str
+) -> None:
+    said = refused("add", "bells", *words.split())
+    assert told in " ".join(said.split()) and "s3cret-Token" not in said
+    assert not (project / "config").exists()
+
+
+def test_a_check_says_how_an_endpoint_is_asked_and_which_variables_are_set(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BELLS_USER", "s3cret-User")
+    monkeypatch.delenv("BELLS_PASSWORD", raising=False)
+    signs = ["--user-variable", "BELLS_USER", "--password-variable", "BELLS_PASSWORD", "--batch", "50"]
+    run("add", "bells", "--endpoint", "http://example.org/sparql", *signs)
+    result = CliRunner().invoke(datasets, ["check", "bells"])
+    assert result.exit_code == 1 and "s3cret-User" not in result.output
+    for line in (
+        "bells: http://example.org/sparql (default graph, basic authentication)",
+        "  asks for 50 entities at a time, 2 requests at once, 0.1 s apart",
+        "  does not say who asks: set `contact`",
+        "  BELLS_USER: set",
+        "  BELLS_PASSWORD: not set",
+        "  what signs in is sent unencrypted",
+        "the environment variable BELLS_PASSWORD is not set. Before a build: export BELLS_PASSWORD=…",
+    ):
+        assert line in result.output
+    monkeypatch.setenv("BELLS_PASSWORD", "s3cret-Password")
+    checked = run("check", "bells")
+    assert "BELLS_PASSWORD: set\n" in checked and "s3cret" not in checked
+    assert checked.endswith("No mistakes found.\n")
+
+
+def test_only_an_endpoint_can_be_asked(project: Path) -> None:
+    run("add", "bells", "--rdf", "bells.ttl")
+    for words in (["check", "bells", "--ask"], ["check", "--ask"]):
+        assert "--ask is for one data set that has an endpoint" in refused(*words)
+
+
+def test_asking_without_the_building_package_says_what_to_install(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("add", "bells", "--endpoint", URL)
+    monkeypatch.setattr("crmrag_query.cli.datasets.entry_points", lambda **_: ())
+    with pytest.raises(MissingExtraError, match=r"pip install 'crmrag\[build\]'"):
+        CliRunner().invoke(datasets, ["check", "bells", "--ask"], catch_exceptions=False)
 
 
 def test_an_ontology_is_extracted_to_where_the_next_command_reads_it(project: Path) -> None:

@@ -34,7 +34,7 @@ def one(project: Path, text: str) -> DatasetConfig:
     return load_datasets(declare(project, f"datasets:\n  museum:\n{text}"))["museum"]
 
 
-def test_only_rdf_is_required(project: Path) -> None:
+def test_files_are_all_that_is_required(project: Path) -> None:
     museum = one(project, "    rdf: data/a.ttl\n")
     assert (museum.name, museum.title, museum.rdf) == ("museum", "museum", ("data/a.ttl",))
     assert museum.languages == ("en",)
@@ -72,7 +72,10 @@ def test_where_a_project_stands_is_no_part_of_its_values(project: Path) -> None:
     ("text", "message"),
     [
         ("    rdf: []\n", "datasets.museum.rdf: tuple should have at least 1 item"),
-        ("    title: x\n", "datasets.museum.rdf: required, but missing"),
+        (
+            "    title: x\n",
+            "datasets.museum.endpoint: a data set has `rdf`, files, or `endpoint`, the address of a SPARQL endpoint",
+        ),
         (
             "    rdf: a\n    langauges: [en]\n",
             "datasets.museum.langauges: unknown key (found ['en']). Did you mean languages?",
