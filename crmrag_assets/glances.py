@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from crmrag_assets.build.harvest import harvest_of
 from crmrag_assets.build.opened import catalogue_of, documents_of, graph_of
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.graph.edges import EDGES
@@ -81,6 +82,24 @@ def _prefetch(context: BuildContext, folder: Path) -> Glance:
         {"first_triples": shown},
         {"most_used_predicates": [(entry["values"], entry["counts"]) for entry in used[:BARS]]},
     )
+
+
+def _harvest_report(context: BuildContext, folder: Path) -> Glance:
+    found = harvest_of(context)
+    counted = found["counted"]
+    rows = [
+        {"what": what}
+        | {when: (counted[when] or {}).get(what, "") for when in ("before", "after", "harvested")}
+        for what in ("triples", "subjects")
+    ]
+    tables: dict[str, Table] = {"counted": rows}
+    tables |= {"concerns": [{"concern": text} for text in found["concerns"]]} if found["concerns"] else {}
+    if found["missing"]:
+        tables["first_missing"] = [
+            {key: "" if value is None else value for key, value in one.items()}
+            for one in found["missing"][:ROWS]
+        ]
+    return Glance(tables)
 
 
 def _graph(context: BuildContext, folder: Path) -> Glance:
@@ -227,6 +246,7 @@ def _release(context: BuildContext, folder: Path) -> Glance:
 
 LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     "prefetch": _prefetch,
+    "harvest_report": _harvest_report,
     "graph": _graph,
     "edges": _edges,
     "triples_index": _triples,

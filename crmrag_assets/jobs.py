@@ -24,10 +24,14 @@ layer_jobs = [
 
 
 class BuildConfig(dg.Config):
-    """Which data set to build, as declared in datasets.yaml; ``sample``: only that many connected entities of it."""
+    """Which data set to build, as declared in datasets.yaml; ``sample``: only that many connected entities of it.
+
+    ``refresh``: ask an endpoint again for what was harvested from it before.
+    """
 
     dataset: str
     sample: int = 0
+    refresh: bool = False
 
 
 @dg.op
@@ -35,8 +39,10 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
     """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
     from crmrag_assets.launch import BuildRequest, run_build
 
-    request = BuildRequest(config.dataset, build, config.sample or None)
+    request = BuildRequest(config.dataset, build, config.sample or None, config.refresh)
     result = run_build(request, context.instance, LogReporter(context.log.info))
+    for remark in result.remarks:
+        context.log.info(remark)
     opened = build.opened(result.dataset)
     context.add_output_metadata(
         {
@@ -48,14 +54,15 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
 
 
 # What the launchpad of the UI starts with: the bundled data set, to be changed for another one.
-LAUNCHPAD = {"ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0}}}}
+LAUNCHPAD = {"ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0, "refresh": False}}}}
 
 
 @dg.job(name="build", executor_def=dg.in_process_executor, config=LAUNCHPAD)
 def build_job() -> None:
     """Build a data set from its source to a release. What is finished and unchanged is not made again.
 
-    Set `dataset` to a name declared in `config/datasets.yaml`; `sample: 1000` builds only that many connected entities.
+    Set `dataset` to a name declared in `config/datasets.yaml`; `sample: 1000` builds only that many connected entities;
+    `refresh: true` asks a SPARQL endpoint again.
     Each layer is a run of its own, listed under Runs with the tag `crmrag/build`.
     """
     build_layers()

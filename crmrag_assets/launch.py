@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 import dagster as dg
 from dagster import DagsterInstance
 
-from crmrag_assets.build.context import choose_sample
+from crmrag_assets.build.context import ask_again, base_of, choose_sample, harvested_at
 from crmrag_assets.build.layers import LAYERS, Layer, chunks_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.reporting import Reporter, current_reporter, reporting_to
@@ -29,20 +31,25 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What to build and where; ``sample``: that many connected entities, as the data set ``NAME-sample``."""
+    """What to build and where; ``sample``: that many connected entities, as the data set ``NAME-sample``.
+
+    ``refresh``: ask an endpoint again for what was harvested from it before; files are read anew when they change.
+    """
 
     dataset: str
     build: BuildResource
     sample: int | None = None
+    refresh: bool = False
 
 
 @dataclass
 class BuildResult:
-    """What a build did: the name of what was built, and every artifact in order."""
+    """What a build did: the name of what was built, every artifact in order, and remarks on how fresh its data is."""
 
     dataset: str
     outcomes: list[Outcome] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -75,9 +82,11 @@ def run_build(
     if request.sample:
         name = choose_sample(opened.data, request.dataset, request.sample)
         opened = request.build.opened(name)
-    result = BuildResult(name)
+    result, started = BuildResult(name), datetime.now(UTC)
     with dataset_lock(opened.store.root, name), reporting_to(_Recording(current_reporter(reporter), result)):
         opened.store.clean()
+        if request.refresh:
+            opened = _refreshed(opened)
         tags = {DATASET_TAG: name}
         end_dead_runs(instance, tags)
         instance.add_dynamic_partitions(DATASET, [name])
@@ -87,7 +96,33 @@ def run_build(
                 continue
             chunks = chunks_of(opened) if layer.chunked else []
             result.runs.append(_run_layer(layer, name, chunks, request.build, instance, tags))
+    result.remarks.extend(_remarks(opened, request.refresh, started))
     return result
+
+
+def _refreshed(opened: BuildContext) -> BuildContext:
+    """The context with its endpoint to be asked again; of files, as it was. BuildError while another process builds."""
+    if opened.config.endpoint is None:
+        return opened
+    base = base_of(opened)
+    with dataset_lock(base.store.root, base.name):
+        return ask_again(opened)
+
+
+def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator[str]:
+    """What a person should know of the data's age: that an old harvest was taken, or that files need no refresh."""
+    base = base_of(opened)
+    if opened.config.endpoint is None:
+        if refresh:
+            yield f"'{base.name}' is made from files, whose changes every build notices: --refresh adds nothing."
+        return
+    harvested = harvested_at(opened)
+    if harvested is not None and harvested < started:
+        sample = f" --sample {opened.sample}" if opened.sample else ""
+        yield (
+            f"The endpoint's data is as harvested on {harvested:%Y-%m-%d at %H:%M} UTC. "
+            f"Ask the endpoint again: crmrag build {base.name}{sample} --refresh"
+        )
 
 
 def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstance) -> bool:

@@ -9,6 +9,7 @@ import dagster as dg
 
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.glances import Glance
+from crmrag_assets.harvest.report import NOTES
 
 # Keys of a step's counts that are shown as tables and plots.
 SAMPLES, HISTOGRAMS = "samples", "histograms"
@@ -18,6 +19,7 @@ ROW_COUNT = "dagster/row_count"  # shown by Dagster wherever it lists an asset
 ROWS = {
     "entities": "entities",
     "prefetch": "triples",
+    "harvest_report": "triples",
     "graph": "nodes",
     "edges": "rows",
     "triples_index": "triples",
@@ -41,6 +43,10 @@ def metadata_of(outcome: Outcome, seen: Glance | None = None) -> dict[str, Any]:
         shown[ROW_COUNT] = dg.IntMetadataValue(stats[rows])
     shown |= {name: stats[name] for name in ("bytes", "seconds") if name in stats}
     shown |= {"files": len(outcome.record.files), "reused": outcome.reused}
+    if notes := stats.get(NOTES):
+        shown[NOTES] = dg.MetadataValue.md(
+            markdown_table([{"what": w, "times": n} for w, n in notes.items()])
+        )
     for name, table in (stats.get(SAMPLES, {}) | dict(seen.tables)).items():
         shown[name] = dg.MetadataValue.md(markdown_table(table))
     for name, bars in (stats.get(HISTOGRAMS, {}) | dict(seen.plots)).items():

@@ -18,14 +18,14 @@ PINNED = (
 @dataset_asset(
     group_name="release",
     kinds={"markdown"},
-    deps=["entities", "graph", "documents", *across("prefetch", "fr_documents")],
+    deps=["harvest_report", "graph", "documents"],
 )
 def validation_report(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
-    """What was harvested, skipped, excluded, unlabelled, unmapped, dangling, undated, suspect."""
+    """What is unlabelled, unmapped, dangling, undated or suspect, and, to read beside it, how it was harvested."""
     return build_artifact(context, build, VALIDATION_REPORT)
 
 
-@dataset_asset(group_name="release", kinds={"json"}, deps=[*PINNED, *across("embeddings")])
+@dataset_asset(group_name="release", kinds={"json"}, deps=[*PINNED, "harvest_report", *across("embeddings")])
 def release(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """The manifest pins every file by its checksum; its hash is the release's id. Then `current` is switched."""
     return build_artifact(context, build, RELEASE)

@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 
 from crmrag_assets.assets.common import across, chunk_asset, dataset_asset
+from crmrag_assets.build.harvest import HARVEST_REPORT
 from crmrag_assets.build.source import ENTITIES, PREFETCH
 from crmrag_assets.materialise import build_artifact, build_chunks
 from crmrag_assets.resources import BuildResource
@@ -27,3 +28,13 @@ def prefetch(context: dg.AssetExecutionContext, build: BuildResource) -> Iterato
     Every triple is an outgoing triple of exactly one subject, so each is fetched once and none is missed.
     """
     yield from build_chunks(context, build, PREFETCH)
+
+
+@dataset_asset(group_name="source", kinds={"json", "markdown"}, deps=["entities", *across("prefetch")])
+def harvest_report(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """Whether all of the source was harvested: what is missing, whether it changed meanwhile, what reading it cost.
+
+    Adds up discovery and all chunks, and asks the source once more what it holds. Its JSON goes into the release's
+    provenance, never into what the manifest pins: the same data gives the same release wherever it was read from.
+    """
+    return build_artifact(context, build, HARVEST_REPORT)

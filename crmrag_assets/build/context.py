@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
 from crmrag_assets.build.progress import Progress
 from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.store import RECORD
 from crmrag_query.artifacts.files import write_text
 from crmrag_query.config import DatasetConfig, Method, load_datasets, load_method
 from crmrag_query.config.folders import config_folder, default_folder, ontology_folders
@@ -18,6 +20,7 @@ from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 SAMPLE_MARK = "-sample"
 SAMPLE_SIZE = 1000
 SIZE_FILE = "sample_size"
+REFRESH_FILE = "refreshed"
 
 
 def open_context(
@@ -35,7 +38,7 @@ def open_context(
     base = name if name in declared else name.removesuffix(SAMPLE_MARK)
     if base not in declared:
         listed = ", ".join(sorted(declared)) or "none"
-        remedy = f"Declared are: {listed}. Add it: crmrag datasets add {name} FILE…"
+        remedy = f"Declared are: {listed}. Add it: crmrag datasets add {name} --rdf FILE (or --endpoint URL)"
         raise BuildError(f"No data set '{name}' is declared in datasets.yaml.", remedy)
     context = BuildContext(
         name=name,
@@ -46,6 +49,7 @@ def open_context(
         data=data.resolve(),
         threads=threads or os.cpu_count() or 1,
         sample=None if base == name else sample_size(data, name),
+        refreshed=refresh_time(data, base) if declared[base].endpoint else "",
     )
     return context if progress is None else replace(context, progress=progress)
 
@@ -95,6 +99,37 @@ def sample_size(data: Path, name: str) -> int:
         return int((data / "work" / name / SIZE_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return SAMPLE_SIZE
+
+
+def ask_again(context: BuildContext) -> BuildContext:
+    """From now on what was harvested from the context's endpoint before counts no more, in this and later builds.
+
+    The time is kept with the data set (for a sample, with its base), so a build that is stopped goes on with it.
+    """
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    write_text(base_of(context).store.root / REFRESH_FILE, f"{now}\n")
+    return replace(context, refreshed=now)
+
+
+def refresh_time(data: Path, base: str) -> str:
+    """When the endpoint of a data set was last to be asked again, "" for never."""
+    try:
+        return (data / "work" / base / REFRESH_FILE).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def harvested_at(context: BuildContext) -> datetime | None:
+    """When the entities of the data set, or of a sample's base, were found; None while they are not."""
+    record = base_of(context).folder("entities") / RECORD
+    return datetime.fromtimestamp(record.stat().st_mtime, UTC) if record.exists() else None
+
+
+def base_of(context: BuildContext) -> BuildContext:
+    """The context of the data set that a sample is taken from; of what is no sample, itself."""
+    if context.sample is None:
+        return context
+    return replace(context, name=context.name.removesuffix(SAMPLE_MARK), sample=None)
 
 
 def ontology_files(config: Path | None) -> tuple[Path, ...]:

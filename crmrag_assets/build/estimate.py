@@ -21,9 +21,11 @@ from crmrag_assets.build.source import ENTITIES, source_of
 from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.documents.chunk import build_chunk
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
+from crmrag_assets.harvest.traffic import Traffic
 from crmrag_assets.indexes.encoder import Encoder
 from crmrag_assets.indexes.windows import windows
-from crmrag_assets.sources.base import Discovery
+from crmrag_assets.sources.base import Connected, Discovery, Source
+from crmrag_assets.sources.endpoint.cost import forecast, seconds_of_batch
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.ontology.categories import Category
 
@@ -41,7 +43,8 @@ Prices = Callable[[str], float | None]
 class Estimate:
     """A forecast: ``seconds`` on this machine, ``bytes`` of the release, ``price`` in US dollars for a paid encoder.
 
-    ``price`` is None where the encoder is local or no price is known; ``paid`` tells which.
+    ``price`` is None where the encoder is local or no price is known; ``paid`` tells which. Of an endpoint also how many
+    ``requests`` its harvest takes and for how many seconds, which are part of ``seconds``; None for files.
     """
 
     dataset: str
@@ -55,13 +58,16 @@ class Estimate:
     bytes: int
     paid: bool
     price: float | None
+    requests: int | None = None
+    harvest_seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class _Measured:
     """Of ``entities`` sampled, with ``triples`` around them: what became of them, and what that took.
 
-    ``documents`` are those that no other document takes in; ``graph_*`` is what a triple costs, ``text_*`` an entity.
+    ``traffic`` is what asking for them took. ``documents`` are those that no other document takes in; ``graph_*`` is
+    what a triple costs, ``text_*`` an entity.
     """
 
     entities: int
@@ -74,6 +80,7 @@ class _Measured:
     graph_bytes: int
     graph_seconds: float
     window_seconds: float
+    traffic: Traffic
 
 
 def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estimate:
@@ -92,6 +99,7 @@ def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estim
     embedding = context.config.embedding
     paid = embedding.provider == "litellm"
     price = prices(embedding.model) if paid else None
+    requests, harvest = _harvest(context, found, measured.traffic)
     count, tokens = round(measured.windows * each), round(measured.tokens * each)
     dimension = embedding.dimension or (0 if paid else encoder_of(context).dimension)
     texts = measured.text_seconds * each + measured.window_seconds * count
@@ -103,17 +111,31 @@ def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estim
         documents=round(measured.documents * each),
         windows=count,
         tokens=tokens,
-        seconds=discovery + measured.graph_seconds * wide + texts,
+        seconds=(discovery if harvest is None else harvest) + measured.graph_seconds * wide + texts,
         bytes=round(measured.graph_bytes * wide + measured.text_bytes * each * TEXTS)
         + count * dimension * FLOAT * VECTORS,
         paid=paid,
         price=None if price is None else price * tokens,
+        requests=requests,
+        harvest_seconds=harvest,
     )
+
+
+def _harvest(
+    context: BuildContext, found: Discovery, sample: Traffic
+) -> tuple[int, float] | tuple[None, None]:
+    """Requests and seconds at the endpoint, by what discovery and the sample took; none for files."""
+    if context.config.endpoint is None:
+        return None, None
+    requests = context.config.endpoint.resolved(context.method.requests)
+    return forecast(found, requests, seconds_of_batch(sample, found, requests))
 
 
 def _measure(inner: BuildContext, context: BuildContext, size: int) -> _Measured:
     """Build the graph around a sample in the folders of ``inner``, and the sample's documents."""
-    source = SampleSource(source_of(context), context.folder("entities"), size, context.method, HOPS)
+    base, entities = source_of(context), context.folder("entities")
+    traffic = _asked(base, entities, size)
+    source = SampleSource(base, entities, size, context.method, HOPS)
     with inner.store.writing("entities", "sample", {}) as out:
         discovery = source.discover(out, context.progress)
         discovery.save(out)
@@ -143,7 +165,16 @@ def _measure(inner: BuildContext, context: BuildContext, size: int) -> _Measured
         graph_bytes=sum(entry.bytes for entry in record.files),
         graph_seconds=built - start,
         window_seconds=0.0 if paid else _time(encoder, whole),
+        traffic=traffic,
     )
+
+
+def _asked(source: Source, discovered: Path, size: int) -> Traffic:
+    """What asking for the triples of the sampled entities takes, which the source then holds; nothing for files."""
+    if not isinstance(source, Connected):
+        return Traffic()
+    iris = sorted(source.entity_iris(discovered))
+    return source.triples_of(discovered, [iris[n] for n in by_hash(iris)[:size]]).gathered.traffic
 
 
 def _texts(context: BuildContext, size: int) -> tuple[list[str], list[bool], float]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow.parquet as pq
 
+from crmrag_assets.build.harvest import harvest_of
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import documents_of, graph_of
 from crmrag_assets.build.step import BuildContext
+from crmrag_assets.harvest.account import verdict
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.dense import DenseIndex
@@ -42,6 +44,13 @@ def _distinct(context: BuildContext, chunk: str) -> int:
     """A chunk's triples are sorted by graph last, so repetitions in several graphs follow each other."""
     table = pq.read_table(context.folder("prefetch", chunk) / "triples.parquet", columns=COLUMNS)
     return int(table.group_by(COLUMNS).aggregate([]).num_rows)
+
+
+def harvest_is_whole(context: BuildContext) -> Finding:
+    """Nothing is missing of what the source holds, and it did not change while it was read, as far as is known."""
+    found = harvest_of(context)
+    counts = {name: found[name] for name in ("entities", "triples")} | {"missing": len(found["missing"])}
+    return Finding(bool(found["whole"]), " ".join([verdict(found), *found["concerns"]]), counts)
 
 
 def dense_covers_documents(context: BuildContext) -> Finding:

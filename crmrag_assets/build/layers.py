@@ -23,7 +23,7 @@ class Layer:
 LAYERS = (
     Layer("discovery", ("entities",)),
     Layer("harvest", ("prefetch",), chunked=True),
-    Layer("graph", ("graph", "edges", "triples_index")),
+    Layer("graph", ("harvest_report", "graph", "edges", "triples_index")),
     Layer("relationships", ("fr_documents",), chunked=True),
     Layer("documents", ("documents", "entity_documents", "encoder")),
     Layer("embeddings", ("embeddings",), chunked=True),

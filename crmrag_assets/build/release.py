@@ -12,21 +12,23 @@ from typing import Any
 
 from crmrag_assets.build.documents import DOCUMENTS, ENTITY_DOCUMENTS, FR_DOCUMENTS
 from crmrag_assets.build.graph import EDGES, GRAPH, TRIPLES_INDEX
+from crmrag_assets.build.harvest import described, harvest_of
 from crmrag_assets.build.indexes import AGGREGATION_INDEX, BM25_INDEX, EMBEDDINGS, ENCODER, FAISS_INDEX
-from crmrag_assets.build.layers import DISCOVERY, chunks_of
+from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import documents_of, graph_of
 from crmrag_assets.build.source import ENTITIES, PREFETCH, source_of
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
-from crmrag_assets.release.contents import Pinned, content_hashes, make_manifest, pinned_files
+from crmrag_assets.release.contents import Pinned, companion_files, make_manifest, pinned_files
 from crmrag_assets.release.publish import publish
 from crmrag_assets.release.report import make_report
 from crmrag_assets.release.report_text import report_markdown
-from crmrag_query.artifacts.files import canonical_json, sha256_file
+from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
 from crmrag_query.artifacts.release import CONFIG
 from crmrag_query.config import config_hash
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
+REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
 PARTS = (
     "documents",
     "chaining",
@@ -56,7 +58,9 @@ def method_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """The resolved method and the ontology tables, so that the release answers alike wherever it is copied."""
-    (folder / CONFIG).write_text(context.method.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    (folder / CONFIG).write_text(
+        context.method.model_dump_json(indent=1, exclude={"requests"}) + "\n", encoding="utf-8"
+    )
     (folder / "ontology").mkdir()
     for path in context.ontology_files:
         shutil.copyfile(path, folder / "ontology" / path.name)
@@ -64,24 +68,29 @@ def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stat
 
 
 def report_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    own = {artifact: context.finished(artifact).content for artifact in ("graph", "documents")}
-    own["discovery"] = sha256_file(context.folder("entities") / DISCOVERY)
-    fetched = {f"prefetch/{key}": context.finished("prefetch", key).content for key in chunks_of(context)}
-    relationships = config_hash(context.method.relationship_sets[context.method.relationships])
-    return own | fetched | {"config": config_hash(context.method.chaining), "relationships": relationships}
+    read = ("graph", "documents", "harvest_report")
+    return {artifact: context.finished(artifact).content for artifact in read} | {
+        "chunks": str(len(chunks_of(context))),
+        "title": context.config.title,
+        "config": config_hash(context.method.chaining),
+        "relationships": config_hash(context.method.relationship_sets[context.method.relationships]),
+        "ontology": context.ontology_hash,
+    }
 
 
 def write_report(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """What follows from the data as JSON, which the manifest pins; that and how it was harvested, to read."""
     report = make_report(context)
-    (folder / "validation_report.json").write_text(canonical_json(report), encoding="utf-8")
-    (folder / "validation_report.md").write_text(report_markdown(report), encoding="utf-8")
+    (folder / REPORT_JSON).write_text(canonical_json(report), encoding="utf-8")
+    (folder / REPORT_MARKDOWN).write_text(report_markdown(report, harvest_of(context)), encoding="utf-8")
     shown = {"classes": report["classes"][:10], "categories": report["categories"]}
     return {"concerns": len(report["concerns"]), "samples": shown}
 
 
 def release_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     run_step(METHOD, context)
-    return content_hashes(context) | {"dataset": config_hash(context.config)}
+    files = {pinned.entry.path: pinned.entry.sha256 for pinned in pinned_files(context)}
+    return {"files": config_hash(files), "dataset": config_hash(context.config)}
 
 
 def write_manifest(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -117,7 +126,8 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
 def publish_release(context: BuildContext) -> None:
     """Put the pinned files into a release folder and switch to it; does nothing new when it is there."""
     manifest = read_manifest(context.folder("release"))
-    publish(context.data, manifest, pinned_files(context), provenance_of(context, manifest.id))
+    provenance = provenance_of(context, manifest.id)
+    publish(context.data, manifest, pinned_files(context), provenance, companion_files(context))
 
 
 def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
@@ -125,7 +135,8 @@ def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
     return {
         "release": release,
         "built": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "source": {"fingerprint": source_of(context).fingerprint(), "declared": list(context.config.rdf)},
+        "source": {"fingerprint": source_of(context).fingerprint(), **described(context.config)},
+        "harvest": harvest_of(context),
         "machine": {
             "system": platform.system(),
             "machine": platform.machine(),
@@ -148,8 +159,8 @@ def _version(package: str) -> str:
 
 
 METHOD = Step("method", 1, method_inputs, write_method)
-VALIDATION_REPORT = Step("validation_report", 1, report_inputs, write_report)
-RELEASE = Step("release", 1, release_inputs, write_manifest, after=publish_release)
+VALIDATION_REPORT = Step("validation_report", 2, report_inputs, write_report)
+RELEASE = Step("release", 2, release_inputs, write_manifest, after=publish_release)
 PINNED_STEPS = (
     ENTITIES, PREFETCH, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS, ENCODER, EMBEDDINGS,
     FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, VALIDATION_REPORT, METHOD,

@@ -1,16 +1,16 @@
-"""Steps of the group ``source``: discovery, and the triples of each chunk."""
+"""Steps of the group ``source``: discovery, and the triples of each chunk (the account of both: see ``harvest``)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from crmrag_assets.build.context import SAMPLE_MARK
+from crmrag_assets.build.context import base_of
 from crmrag_assets.build.layers import bits_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.sample import SampleSource
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
+from crmrag_assets.harvest.report import traffic_stats
 from crmrag_assets.sources import source_for
 from crmrag_assets.sources.base import Source
 from crmrag_query.config import config_hash
@@ -20,15 +20,13 @@ SHOWN = 10
 
 def source_of(context: BuildContext) -> Source:
     """Where the data set's triples come from; for a sample, its base's discovery."""
-    source = source_for(context.config, method=context.method)
+    base = base_of(context)
+    source = source_for(
+        context.config, method=context.method, work=base.store.root, refreshed=context.refreshed
+    )
     if context.sample is None:
         return source
-    return SampleSource(source, base_of(context).folder("entities"), context.sample, context.method)
-
-
-def base_of(context: BuildContext) -> BuildContext:
-    """The context of the data set that a sample is taken from."""
-    return replace(context, name=context.name.removesuffix(SAMPLE_MARK), sample=None)
+    return SampleSource(source, base.folder("entities"), context.sample, context.method)
 
 
 def entities_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -52,10 +50,8 @@ def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> St
     broken = [{"place": f"{b.file}, line {b.line}", "reason": b.reason} for b in report.broken[:SHOWN]]
     files = [{"file": file.file, "format": file.format, "triples": file.triples} for file in report.files]
     stats: Stats = {"entities": found.entities, "triples": found.triples, "chunks": 1 << found.bits}
-    return stats | {
-        "broken_lines": report.broken_count,
-        "samples": {"files_read": files, "first_broken": broken},
-    }
+    samples = {"files_read": files, "first_broken": broken} if report.files else {}
+    return stats | {"broken_lines": report.broken_count, "samples": samples} | traffic_stats(found.gathered)
 
 
 def prefetch_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -72,8 +68,14 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
         source_of(context), context.folder("entities"), chunk or "", bits_of(context), context.method
     )
     write_prefetch(table, report, folder)
-    return {"entities": report.entities, "triples": report.triples, "excluded": report.excluded_subjects}
+    stats: Stats = {
+        "entities": report.entities,
+        "triples": report.triples,
+        "excluded": report.excluded_subjects,
+    }
+    missing = {"missing": len(report.gathered.missing)} if report.gathered.missing else {}
+    return stats | missing | traffic_stats(report.gathered)
 
 
-ENTITIES = Step("entities", 1, entities_inputs, write_entities)
-PREFETCH = Step("prefetch", 1, prefetch_inputs, write_chunk, chunked=True)
+ENTITIES = Step("entities", 2, entities_inputs, write_entities)
+PREFETCH = Step("prefetch", 2, prefetch_inputs, write_chunk, chunked=True)

@@ -22,7 +22,10 @@ from crmrag_query.ontology.load import Vocabulary
 
 @dataclass(frozen=True)
 class BuildContext:
-    """What every step is given; ``name`` is the data set's, or that of a sample of it."""
+    """What every step is given; ``name`` is the data set's, or that of a sample of it.
+
+    ``refreshed``: when an endpoint was last to be asked again, "" for never; of a sample, when that of its base was.
+    """
 
     name: str
     config: DatasetConfig
@@ -33,6 +36,7 @@ class BuildContext:
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     progress: Progress = field(default_factory=SilentProgress)
     sample: int | None = None
+    refreshed: str = ""
 
     @property
     def store(self) -> Store:

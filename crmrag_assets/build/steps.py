@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crmrag_assets.build.documents import DOCUMENTS, ENTITY_DOCUMENTS, FR_DOCUMENTS
 from crmrag_assets.build.graph import EDGES, GRAPH, TRIPLES_INDEX
+from crmrag_assets.build.harvest import HARVEST_REPORT
 from crmrag_assets.build.indexes import AGGREGATION_INDEX, BM25_INDEX, EMBEDDINGS, ENCODER, FAISS_INDEX
 from crmrag_assets.build.layers import Layer, chunks_of
 from crmrag_assets.build.release import RELEASE, VALIDATION_REPORT
@@ -13,8 +14,8 @@ from crmrag_assets.build.step import BuildContext, Outcome, current_outcome
 STEPS = {
     step.artifact: step
     for step in (
-        ENTITIES, PREFETCH, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS, ENCODER,
-        EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, VALIDATION_REPORT, RELEASE,
+        ENTITIES, PREFETCH, HARVEST_REPORT, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS,
+        ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, VALIDATION_REPORT, RELEASE,
     )
 }  # fmt: skip
 

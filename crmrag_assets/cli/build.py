@@ -20,20 +20,36 @@ INTERRUPTED = 130
 @click.option(
     "--sample", type=click.IntRange(min=2), metavar="N", help="Only N connected entities, as DATASET-sample."
 )
+@click.option(
+    "--refresh",
+    is_flag=True,
+    help="Ask an endpoint again for what was harvested; files are always read anew.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Tell errors and the release only.")
 def build(
-    dataset: str, data: Path, config: Path | None, threads: int | None, sample: int | None, quiet: bool
+    dataset: str,
+    data: Path,
+    config: Path | None,
+    threads: int | None,
+    sample: int | None,
+    refresh: bool,
+    quiet: bool,
 ) -> None:
     """Build DATASET from its source to a release.
 
-    What is finished and unchanged is not made again: an interrupted build goes on where it stopped.
+    What is finished and unchanged is not made again: an interrupted build goes on where it stopped. What was harvested
+    from an endpoint stays as it is until --refresh.
     """
     use_threads(threads)
     console = Console(stderr=True)
     try:
-        _build(dataset, data, config, threads, sample, None if quiet else console)
+        _build(dataset, data, config, threads, sample, refresh, None if quiet else console)
     except KeyboardInterrupt:
-        console.print(f"\nStopped. What is finished is kept: `crmrag build {dataset}` goes on from here.")
+        again = f"crmrag build {dataset}" + (f" --sample {sample}" if sample else "")
+        anew = " (with --refresh it would ask for everything once more)" if refresh else ""
+        console.print(
+            f"\nStopped. What is finished is kept: `{again}` goes on from here{anew}.", soft_wrap=True
+        )
         raise SystemExit(INTERRUPTED) from None
 
 
@@ -43,6 +59,7 @@ def _build(
     config: Path | None,
     threads: int | None,
     sample: int | None,
+    refresh: bool,
     console: Console | None,
 ) -> None:
     from crmrag_assets.build.reporting import SilentReporter
@@ -54,7 +71,7 @@ def _build(
     from crmrag_query.artifacts.places import dataset_folder, pointer
 
     folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
-    request = BuildRequest(dataset, folders, sample)
+    request = BuildRequest(dataset, folders, sample, refresh)
     with open_instance(data) as instance:
         if console is None:
             result = run_build(request, instance, SilentReporter())
@@ -63,6 +80,8 @@ def _build(
                 result = run_build(request, instance, reporter)
             console.print()
             show_summary(console, rows_of(result.outcomes))
+            for remark in result.remarks:
+                console.print(remark, markup=False, highlight=False, soft_wrap=True)
     release = pointer(dataset_folder(data, result.dataset))
     if console is not None and release is not None:
         show_concerns(console, dataset_folder(data, result.dataset) / release)

@@ -19,7 +19,9 @@ DATASET = "sample"
 def demo(context: click.Context, data: Path) -> None:
     """Build the bundled sample data set and ask it its example questions."""
     click.echo(f"Building the data set '{DATASET}' into {data}/ …", err=True)
-    context.invoke(build, dataset=DATASET, data=data, config=None, threads=None, sample=None, quiet=False)
+    context.invoke(
+        build, dataset=DATASET, data=data, config=None, threads=None, sample=None, refresh=False, quiet=False
+    )
 
     from crmrag_query.answers.ask import ask
     from crmrag_query.artifacts.release import open_release
@@ -43,7 +45,8 @@ def _next(data: Path) -> str:
             f'  {typed} ask {DATASET}{where} "Which murals show Saint George?"   another question; --json for programs',
             f"  {typed} chat {DATASET}{where}   a conversation",
             "  make ui   the assets just built, with their lineage and metadata, in the Dagster UI",
-            f"  {typed} datasets add my_museum --rdf export.ttl && {typed} build my_museum   your own data",
+            f"  {typed} datasets add my_museum --rdf export.ttl && {typed} build my_museum   your own data; "
+            "--endpoint URL in place of --rdf for a SPARQL endpoint",
         )
     )
 

@@ -29,7 +29,8 @@ def estimate(
 ) -> None:
     """Say beforehand what building DATASET will cost.
 
-    Discovers the source and builds a small sample of it; nothing is sent to a paid encoder.
+    Discovers the source and builds a small sample of it; nothing is sent to a paid encoder. An endpoint is counted and
+    its subjects are listed, which a build then does not repeat; only the sample's triples are fetched.
     """
     import json
 
@@ -52,6 +53,9 @@ def estimate_text(found: Estimate) -> str:
         f"  time       about {_duration(found.seconds)} on this machine",
         f"  disk       about {size_text(found.bytes)} without the model",
     ]
+    if found.requests is not None and found.harvest_seconds is not None:
+        minutes = _duration(found.harvest_seconds)
+        lines.append(f"  harvest    about {found.requests:,} requests, {minutes} at the endpoint")
     if found.paid:
         known = "unknown: give the price of a million tokens with --price" if found.price is None else ""
         lines.append(f"  price      {known or f'about ${found.price:,.2f}'}")

@@ -14,11 +14,13 @@ from rich.table import Table
 from crmrag_assets.build.layers import ARTIFACTS
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.harvest.report import Broken
+from crmrag_assets.harvest.traffic import Missing
+from crmrag_query.artifacts.verify import read_provenance
 
 # Counts that are told of each artifact, most telling first; at most SHOWN are.
 TELLING = (
     "entities", "documents", "triples", "rows", "windows", "encoded", "matches", "pairs", "lines", "nodes", "literals",
-    "terms", "broken_lines", "concerns", "dimension", "window",
+    "missing", "requests", "terms", "broken_lines", "concerns", "dimension", "window",
 )  # fmt: skip
 SHOWN = 3
 SHOWN_BROKEN = 10
@@ -124,10 +126,14 @@ def size_text(size: float) -> str:
 
 
 def show_concerns(console: Console, release: Path) -> None:
-    """What the validation report says a person should look at, the first lines that could not be read, and where it is."""
-    report = json.loads((release / f"{REPORT}.json").read_bytes())
-    lines = [f"- {concern}" for concern in report["concerns"]]
-    lines += [f"  {Broken(**broken)}" for broken in report["harvest"]["broken"][:SHOWN_BROKEN]]
+    """What a person should look at: first in how the source was read, with the first places, then in the data."""
+    harvest = (read_provenance(release) or {}).get("harvest", {})
+    lines = [f"- {concern}" for concern in harvest.get("concerns", ())]
+    lines += [f"  {Missing(**missing)}" for missing in harvest.get("missing", ())[:SHOWN_BROKEN]]
+    lines += [
+        f"  {Broken(**broken)}" for broken in harvest.get("reading", {}).get("broken", ())[:SHOWN_BROKEN]
+    ]
+    lines += [f"- {concern}" for concern in json.loads((release / f"{REPORT}.json").read_bytes())["concerns"]]
     if lines:
         text = "\n".join(["Worth a look:", *lines, f"  all of it: {release / REPORT}.md"])
         console.print(text, markup=False, highlight=False, soft_wrap=True)

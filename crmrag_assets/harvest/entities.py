@@ -28,12 +28,14 @@ def without_schema(frame: pl.DataFrame, exclusions: Exclusions) -> Entities:
     """
     typed = (pl.col("p") == RDF_TYPE) & pl.col("o").is_in(list(exclusions.excluded_types))
     subjects = frame.group_by("s").agg(excluded=typed.any())
-    excluded = subjects.filter(pl.col("excluded") | _in_namespace(exclusions.excluded_namespaces)).get_column(
+    excluded = subjects.filter(pl.col("excluded") | in_namespace(exclusions.excluded_namespaces)).get_column(
         "s"
     )
     kept = frame.filter(~pl.col("s").is_in(excluded.implode())) if len(excluded) else frame
     return Entities(kept, len(subjects) - len(excluded), len(excluded), len(frame) - len(kept))
 
 
-def _in_namespace(namespaces: Sequence[str]) -> pl.Expr:
-    return pl.any_horizontal(pl.lit(False), *(pl.col("s").str.starts_with(start) for start in namespaces))
+def in_namespace(namespaces: Sequence[str], column: str = "s") -> pl.Expr:
+    """Whether an IRI of the column begins as the terms of an ontology do."""
+    starts = (pl.col(column).str.starts_with(start) for start in namespaces)
+    return pl.any_horizontal(pl.lit(False), *starts)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from crmrag_assets.harvest.traffic import Gathered, Missing, Traffic
 
 TEXT_LIMIT = 160  # characters kept of a broken line
 
@@ -91,6 +94,52 @@ class Tally:
         self.broken_count += 1
         if self.keeps:
             self.broken.append(Broken(self.file, line, shortened(text), reason))
+
+
+# What a chunk's traffic is called among the counts of its step, where `bytes` and `seconds` are those of its files.
+TRAFFIC = {
+    "requests": "requests",
+    "retries": "retries",
+    "rows": "rows_received",
+    "bytes": "bytes_received",
+    "seconds": "request_seconds",
+    "waited": "seconds_waited",
+}
+NOTES = "notes"
+# Notes by which a source tells of triples that it counts and we do not hold; an account takes them off what was counted.
+MERGED = "triples of blank nodes that repeat others"
+REPEATED = "triples that the source gave more than once"
+LEFT_OUT = "triples left out as no RDF that can be kept"
+
+
+def gathered_as_dict(gathered: Gathered) -> dict[str, Any]:
+    """Plain values for JSON; `gathered_from` reads them back."""
+    return {
+        "traffic": gathered.traffic.as_dict(),
+        "missing": [asdict(one) for one in gathered.missing],
+        "repaired": gathered.repaired,
+        NOTES: dict(sorted(gathered.notes.items())),
+    }
+
+
+def gathered_from(raw: Mapping[str, Any]) -> Gathered:
+    missing = tuple(Missing(**one) for one in raw["missing"])
+    return Gathered(Traffic(**raw["traffic"]), missing, raw["repaired"], Counter(raw[NOTES]))
+
+
+def traffic_stats(gathered: Gathered) -> dict[str, Any]:
+    """What differs from run to run, as counts of a step; empty for files, which nobody asks."""
+    if not gathered.traffic.requests and not gathered.notes:
+        return {}
+    values = gathered.traffic.as_dict()
+    named = {name: values[own] for own, name in TRAFFIC.items()}
+    return named | ({NOTES: dict(sorted(gathered.notes.items()))} if gathered.notes else {})
+
+
+def traffic_from(stats: Mapping[str, Any]) -> Gathered:
+    """Traffic and notes read back from a step's counts."""
+    traffic = Traffic(**{own: stats[name] for own, name in TRAFFIC.items() if name in stats})
+    return Gathered(traffic, notes=Counter(stats.get(NOTES, {})))
 
 
 def shortened(text: str | bytes) -> str:

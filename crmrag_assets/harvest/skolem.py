@@ -28,6 +28,7 @@ class Skolemiser:
     nodes: int = 0
     components: int = 0
     merged: int = 0
+    merged_triples: int = 0
     unproven: int = 0
     _seen: set[bytes] = field(default_factory=set)
 
@@ -41,6 +42,7 @@ class Skolemiser:
             digest = hashlib.sha256(form.text.encode()).digest()
             if digest in self._seen:
                 self.merged += 1
+                self.merged_triples += len(component)
             else:
                 self._seen.add(digest)
                 yield from _renamed(form)

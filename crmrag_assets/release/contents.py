@@ -11,7 +11,7 @@ from pathlib import Path
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.step import BuildContext
 from crmrag_query.artifacts.files import FileEntry, fsync
-from crmrag_query.artifacts.manifest import Manifest
+from crmrag_query.artifacts.manifest import COMPANIONS, Manifest
 
 # Artifact -> its folder in a release; "" for files at the release's root.
 PLACES = {
@@ -33,18 +33,27 @@ CHUNKED = ("embeddings",)
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A file of a release: where it lies in the working folder, and its entry in the manifest."""
+    """A file of a release: where it lies in the working folder, and its path, size and checksum in the release."""
 
     source: Path
     entry: FileEntry
 
 
 def pinned_files(context: BuildContext) -> tuple[Pinned, ...]:
-    """Every file of the release, sorted by its path there; BuildError when an artifact is not built."""
+    """Every file that the manifest pins, sorted by its path there; BuildError when an artifact is not built."""
+    return tuple(pinned for pinned in _all_files(context) if pinned.entry.path not in COMPANIONS)
+
+
+def companion_files(context: BuildContext) -> tuple[Pinned, ...]:
+    """Files that go with a release and tell how it came to be: its manifest does not pin them, its provenance does."""
+    return tuple(pinned for pinned in _all_files(context) if pinned.entry.path in COMPANIONS)
+
+
+def _all_files(context: BuildContext) -> list[Pinned]:
     found = (
         pinned for artifact, place in PLACES.items() for pinned in _of_artifact(context, artifact, place)
     )
-    return tuple(sorted(found, key=lambda pinned: pinned.entry.path))
+    return sorted(found, key=lambda pinned: pinned.entry.path)
 
 
 def _of_artifact(context: BuildContext, artifact: str, place: str) -> Iterator[Pinned]:
@@ -54,15 +63,6 @@ def _of_artifact(context: BuildContext, artifact: str, place: str) -> Iterator[P
         for entry in context.finished(artifact, chunk).files:
             path = f"{prefix}/{entry.path}" if prefix else entry.path
             yield Pinned(folder / entry.path, FileEntry(path, entry.bytes, entry.sha256))
-
-
-def content_hashes(context: BuildContext) -> dict[str, str]:
-    """Hash of the content of every artifact and chunk that a release holds, by name."""
-    return {
-        f"{artifact}/{chunk}" if chunk else artifact: context.finished(artifact, chunk).content
-        for artifact in PLACES
-        for chunk in (chunks_of(context) if artifact in CHUNKED else (None,))
-    }
 
 
 def make_manifest(

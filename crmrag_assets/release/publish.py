@@ -11,30 +11,46 @@ from typing import Any
 from crmrag_assets.build import failpoints
 from crmrag_assets.release.contents import Pinned, link_file
 from crmrag_query.artifacts.files import canonical_json, fsync, write_text
-from crmrag_query.artifacts.manifest import MANIFEST, PROVENANCE, Manifest, read_manifest
+from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, Manifest, read_manifest
 from crmrag_query.artifacts.places import CURRENT, PREVIOUS, dataset_folder, pointer, release_ids, switch
-from crmrag_query.artifacts.verify import check_id, check_sizes
+from crmrag_query.artifacts.verify import check_companions, check_id, check_sizes, read_provenance
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
 
 WORKING = ".working"
 PUBLISH = "publish"  # name of the fail-point
+TIME = (
+    "built"  # in the provenance: when a build that changed nothing ran is not worth a change of the release
+)
 
 
-def publish(data: Path, manifest: Manifest, files: Sequence[Pinned], provenance: dict[str, Any]) -> Path:
+def publish(
+    data: Path,
+    manifest: Manifest,
+    files: Sequence[Pinned],
+    provenance: dict[str, Any],
+    companions: Sequence[Pinned] = (),
+) -> Path:
     """Make the release that ``manifest`` pins the current one; returns its folder.
 
-    A release that is there already is kept when it is whole. The one that was current stays for rollback, older ones
-    are removed. Killed at any moment, readers see the old release or the new one, never a part.
+    A release that is there already is kept when it is whole; its provenance and companions, which are no part of its id,
+    are replaced when this build has others. The one that was current stays for rollback, older ones are removed. Killed at
+    any moment, readers see the old release or the new one, never a part.
     """
     parent = dataset_folder(data, manifest.dataset)
-    final = parent / manifest.id
+    final, working = parent / manifest.id, parent / WORKING
+    told = provenance | {"companions": [pinned.entry.as_dict() for pinned in companions]}
     failpoints.reach(PUBLISH, None, failpoints.BEFORE)
+    shutil.rmtree(working, ignore_errors=True)
     if not _is_whole(final):
-        _assemble(parent / WORKING, manifest, files, provenance)
+        _assemble(working, manifest, files, told, companions)
         failpoints.reach(PUBLISH, None, failpoints.DURING)
         shutil.rmtree(final, ignore_errors=True)
-        (parent / WORKING).rename(final)
+        working.rename(final)
         fsync(parent)
+    elif not _tells(final, told, companions):
+        _write_provenance(working, told, companions)
+        failpoints.reach(PUBLISH, None, failpoints.DURING)
+        _replace_provenance(working, final, companions)
     failpoints.reach(PUBLISH, None, failpoints.AFTER)
     switch(parent, manifest.id)
     _remove_older(parent, data, manifest.dataset)
@@ -62,16 +78,55 @@ def _is_whole(folder: Path) -> bool:
     return True
 
 
-def _assemble(folder: Path, manifest: Manifest, files: Sequence[Pinned], provenance: dict[str, Any]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def _tells(folder: Path, provenance: dict[str, Any], companions: Sequence[Pinned]) -> bool:
+    """True when a release says the same of how it came to be, but for the time of the build."""
+    try:
+        check_companions(folder, provenance)
+        found = read_provenance(folder) or {}
+    except ReleaseError:
+        return False
+    there = all((folder / pinned.entry.path).is_file() for pinned in companions)
+    return there and canonical_json(found | {TIME: ""}) == canonical_json(provenance | {TIME: ""})
+
+
+def _assemble(
+    folder: Path,
+    manifest: Manifest,
+    files: Sequence[Pinned],
+    provenance: dict[str, Any],
+    companions: Sequence[Pinned],
+) -> None:
     for pinned in files:
         link_file(pinned.source, folder / pinned.entry.path)
     for path in {pinned.entry.path.rpartition("/")[0] for pinned in files}:
         fsync(folder / path)
+    _write_provenance(folder, provenance, companions)
+    write_text(folder / MANIFEST, manifest.text())
+
+
+def _write_provenance(folder: Path, provenance: dict[str, Any], companions: Sequence[Pinned]) -> None:
+    for pinned in companions:
+        link_file(pinned.source, folder / pinned.entry.path)
     checksum = hashlib.sha256(canonical_json(provenance).encode()).hexdigest()
     write_text(folder / PROVENANCE, canonical_json({"content": provenance, "sha256": checksum}))
-    write_text(folder / MANIFEST, manifest.text())
+
+
+def _replace_provenance(working: Path, final: Path, companions: Sequence[Pinned]) -> None:
+    """Move provenance and companions into a release that is there.
+
+    Files cannot be exchanged together, so the order keeps it verifying wherever this is killed: a companion may be absent,
+    but must not differ from what the provenance says. First the old ones go, then the provenance is replaced, then the new
+    ones come. They are made in ``working``, so that no half-written file is ever among the release's.
+    """
+    for name in COMPANIONS:
+        (final / name).unlink(missing_ok=True)
+    fsync(final)
+    (working / PROVENANCE).replace(final / PROVENANCE)
+    fsync(final)
+    for pinned in companions:
+        (working / pinned.entry.path).replace(final / pinned.entry.path)
+    fsync(final)
+    shutil.rmtree(working)
 
 
 def _remove_older(parent: Path, data: Path, dataset: str) -> None:

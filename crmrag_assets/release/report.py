@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.build.layers import DISCOVERY, chunks_of
+from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import catalogue_of, documents_of, graph_of
 from crmrag_assets.build.step import BuildContext
 from crmrag_query.documents.documents import Documents
@@ -27,14 +27,15 @@ Masked = npt.NDArray[np.bool_]
 
 
 def make_report(context: BuildContext) -> dict[str, Any]:
-    """Counts and examples as plain values; equal data and configuration give an equal report."""
+    """Counts and examples as plain values; equal data and configuration give an equal report.
+
+    Nothing in it tells where the data was read from or how: that is the harvest report's.
+    """
     graph, documents = graph_of(context), documents_of(context)
-    harvest = json.loads((context.folder("entities") / DISCOVERY).read_bytes())["report"]
     report = {
         "dataset": context.name,
         "title": context.config.title,
         "relationships": context.method.relationships,
-        "harvest": harvest,
         "entities": _entities(graph),
         "unmapped": _json(context.folder("graph") / "unmapped.json"),
         "documents": _documents(documents, context.method.chaining.thin_characters),
@@ -154,12 +155,9 @@ CONCERNS = (
 
 
 def concerns(report: Mapping[str, Any]) -> list[str]:
-    """Sentences for what deserves a look, gravest first; empty when there is nothing."""
-    harvest, entities = report["harvest"], report["entities"]
+    """Sentences for what deserves a look in the data, gravest first; empty when there is nothing."""
     found: Sequence[tuple[int, str]] = (
-        (harvest.get("broken_count", 0), "broken lines were skipped"),
-        (sum(harvest.get("skipped", {}).values()), "triples were left out"),
-        *((entities[name]["count"], text) for name, text in CONCERNS),
+        *((report["entities"][name]["count"], text) for name, text in CONCERNS),
         (
             sum(len(entries) for entries in report["unmapped"].values()),
             "classes and properties are outside the ontology",

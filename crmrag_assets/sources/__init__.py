@@ -13,7 +13,23 @@ from crmrag_query.config.models import Method
 __all__ = ["Discovery", "Source", "source_for"]
 
 
-def source_for(config: DatasetConfig, root: Path | None = None, method: Method | None = None) -> Source:
-    """The source that a data set declares; ConfigError for an entry that matches no file."""
+def source_for(
+    config: DatasetConfig,
+    root: Path | None = None,
+    method: Method | None = None,
+    work: Path | None = None,
+    refreshed: str = "",
+) -> Source:
+    """The source that a data set declares; ConfigError for an entry of `rdf` that matches no file.
+
+    ``root``: where relative paths start, in place of the configuration's. For an endpoint, ``work`` is the data set's
+    working folder, and ``refreshed`` the time at which it was last to be asked again ("" for never).
+    """
+    if config.endpoint is not None:
+        from crmrag_assets.sources.endpoint.source import SparqlEndpoint
+
+        if work is None:
+            raise ValueError("an endpoint needs the data set's working folder")
+        return SparqlEndpoint(config.endpoint, method or load_method(), work, refreshed)
     rooted = config if root is None else config.model_copy(update={"root": root})
     return RdfFiles(rooted.files(), method or load_method(), rooted.base_iri, rooted.root)

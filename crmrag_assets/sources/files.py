@@ -18,7 +18,7 @@ from crmrag_assets.harvest.report import FileRead, HarvestReport, Tally
 from crmrag_assets.harvest.skolem import Skolemiser
 from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets
 from crmrag_assets.harvest.triples import RDF_TYPE
-from crmrag_assets.sources.base import Discovery
+from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_assets.sources.formats import Format, format_of, head_of, sniff
 from crmrag_assets.sources.lines import read_lines
 from crmrag_assets.sources.statements import read_statements
@@ -80,8 +80,12 @@ class RdfFiles:
         discovery.save(folder)
         return discovery
 
-    def fetch(self, folder: Path, buckets: range) -> pl.DataFrame:
-        return read_buckets(folder, buckets)
+    def fetch(self, folder: Path, buckets: range) -> Fetched:
+        return Fetched(read_buckets(folder, buckets))
+
+    def recount(self) -> Counted | None:
+        """None: files are read whole, and a change of them is seen in the fingerprint."""
+        return None
 
     def _existing(self) -> tuple[Path, ...]:
         for path in self.files:

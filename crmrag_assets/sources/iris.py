@@ -12,6 +12,8 @@ import pyoxigraph as ox
 from crmrag_assets.harvest.report import Tally
 
 _FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|\\^`]')  # what IRIREF of N-Triples excludes
+_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_ASTRAY = re.compile(r"[\[\]]|%(?![0-9A-Fa-f]{2})")
 
 
 def repaired(quads: Iterable[ox.Quad], tally: Tally) -> Iterator[ox.Quad]:
@@ -31,9 +33,20 @@ def repair(quad: ox.Quad, tally: Tally) -> ox.Quad:
     return valid
 
 
+def valid_iri(iri: str) -> ox.NamedNode:
+    """The IRI, characters that it may not hold percent-encoded; raises ValueError where that is not enough."""
+    text = _FORBIDDEN.sub(lambda found: quote(found[0]), iri)
+    try:
+        return ox.NamedNode(text)
+    except ValueError:  # brackets beside those of a host, and percent signs that encode nothing
+        start = _HOST.match(text)
+        head, rest = (start[0], text[start.end() :]) if start else ("", text)
+        return ox.NamedNode(head + _ASTRAY.sub(lambda found: quote(found[0]), rest))
+
+
 def _valid(term: Any) -> Any:
     if isinstance(term, ox.NamedNode):
-        return ox.NamedNode(_FORBIDDEN.sub(lambda found: quote(found[0]), term.value))
+        return valid_iri(term.value)
     if isinstance(term, ox.Literal) and term.language is not None:
         return ox.Literal(term.value, language=term.language)
     if isinstance(term, ox.Literal):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
 from crmrag_assets.build.estimate import estimate, litellm_price
 from crmrag_assets.build.opened import documents_of, encoder_of
 from crmrag_assets.cli.estimate import estimate_text
+from crmrag_assets.sources.base import Discovery
 from crmrag_query.artifacts.places import datasets_with_releases
 from tests.support.builds import build_all, made, make_project, turtle
+from tests.support.sparql_server import serving
 
 
 def no_price(model: str) -> float | None:
@@ -37,6 +40,31 @@ def test_documents_tokens_and_bytes_are_estimated_within_a_third(tmp_path: Path)
     assert found.documents == pytest.approx(documents.count, rel=1 / 3)
     assert found.windows == pytest.approx(windows, rel=1 / 3)
     assert found.tokens == pytest.approx(tokens, rel=1 / 3)
+
+
+def test_the_requests_of_a_harvest_are_foretold_and_only_a_sample_is_fetched(tmp_path: Path) -> None:
+    """Against the requests that a build then sends: those of the harvest, and those that discovery had sent."""
+    with serving(ox.parse(turtle(100), format=ox.RdfFormat.TURTLE), latency=0.002) as endpoint:
+        declared = {
+            "url": endpoint.url,
+            "requests": {"pause_seconds": 0, "batch_entities": 50, "parallel": 1},
+        }
+        project = make_project(tmp_path / "project", rdf=None, endpoint=declared)
+        found = estimate(project.context(), no_price, size=20)
+        discovery = Discovery.load(project.context().folder("entities")).gathered.traffic.requests
+        rows = sum(record.rows or 0 for record in endpoint.log)
+        asked = len(endpoint.log)
+        build_all(project.context())
+        assert found.requests == discovery + len(endpoint.log) - asked
+        assert found.harvest_seconds is not None and 0 < found.harvest_seconds < found.seconds
+        assert rows < found.triples  # of discovery and sample together
+    assert f"harvest    about {found.requests:,} requests, " in estimate_text(found)
+
+
+def test_files_are_harvested_without_a_request(tmp_path: Path) -> None:
+    found = estimate(make_project(tmp_path / "project").context(), no_price)
+    assert (found.requests, found.harvest_seconds) == (None, None)
+    assert "requests" not in estimate_text(found)
 
 
 def test_a_paid_encoder_is_priced_and_not_called(tmp_path: Path) -> None:

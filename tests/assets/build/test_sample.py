@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import networkx as nx
@@ -13,9 +16,18 @@ from hypothesis import strategies as st
 from crmrag_assets.build.context import choose_sample, open_context
 from crmrag_assets.build.invariants import manifest_verifies, no_triple_lost
 from crmrag_assets.build.opened import graph_of
-from crmrag_assets.build.sample import FAN_IN, choose, make_links
+from crmrag_assets.build.progress import SilentProgress
+from crmrag_assets.build.sample import FAN_IN, FILE, SampleSource, by_hash, choose, make_links
+from crmrag_assets.harvest.entities import without_schema
+from crmrag_assets.harvest.traffic import Gathered, Traffic
+from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_assets.sources.base import Fetched
+from crmrag_assets.sources.files import RdfFiles
+from crmrag_query.config.loading import load_method
 from crmrag_query.graph.arrays import FLAG_ENTITY
-from tests.support.builds import Project, build_all, make_project
+from tests.support.builds import CRM, Project, build_all, make_project, turtle
+
+METHOD = load_method()
 
 
 def frame(edges: list[tuple[str, str]], alone: list[str]) -> pl.DataFrame:
@@ -53,7 +65,109 @@ def test_a_hub_does_not_fill_the_sample() -> None:
     """A type that 1,000 works share brings a few of them, not all."""
     star = [(f"http://x/{n:04}", "http://hub") for n in range(1000)]
     links = make_links([frame(star, ["http://hub", *(s for s, _ in star)])])
-    assert len(list(links.neighbours(links.iris.index("http://hub")))) == FAN_IN
+    assert len(links.neighbours([links.iris.index("http://hub")])[0]) == FAN_IN
+
+
+@dataclass(frozen=True)
+class Asked(RdfFiles):
+    """The same files as a source that tells neighbours, by a graph library; it keeps what it was asked for."""
+
+    asked: list[tuple[str, int]] = field(default_factory=list)
+
+    def _triples(self, folder: Path) -> list[tuple[str, str, str]]:
+        frame = without_schema(super().fetch(folder, range(256)).frame, self.method.discovery).frame
+        return [
+            (s, p, o if kind == 0 else "")
+            for s, p, o, kind in frame.select("s", "p", "o", "kind").iter_rows()
+        ]
+
+    def fetch(self, folder: Path, buckets: range) -> Fetched:
+        raise AssertionError("a sample of a connected source asks for no chunk")
+
+    def entity_iris(self, folder: Path) -> list[str]:
+        return list({s for s, _, _ in self._triples(folder)})
+
+    def neighbours(self, folder: Path, iris: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        self.asked.append(("neighbours", len(iris)))
+        entities, graph = set(self.entity_iris(folder)), nx.DiGraph()
+        graph.add_nodes_from(entities)
+        graph.add_edges_from(
+            (s, o) for s, p, o in self._triples(folder) if o in entities and o != s and p != RDF_TYPE
+        )
+        return {
+            iri: [*sorted(graph.successors(iri)), *sorted(graph.predecessors(iri))[:FAN_IN]] for iri in iris
+        }
+
+    def triples_of(self, folder: Path, iris: Sequence[str]) -> Fetched:
+        self.asked.append(("triples", len(iris)))
+        frame = super().fetch(folder, range(256)).frame
+        return Fetched(frame.filter(pl.col("s").is_in(list(iris))), Gathered(Traffic(requests=3)))
+
+
+def islands(count: int) -> str:
+    """Entities that are linked to nothing, and three that are linked in a row."""
+    row = f"<http://x/a> <{CRM}P46_is_composed_of> <http://x/b> . <http://x/b> <{CRM}P46_is_composed_of> <http://x/c> .\n"
+    return row + "".join(f"<http://x/{n}> <{CRM}P2_has_type> <http://t> .\n" for n in ["c", *range(count)])
+
+
+@pytest.mark.parametrize("hops", [0, 2])
+@pytest.mark.parametrize("size", [1, 2, 7, 20, 33, 1000])
+@pytest.mark.parametrize("text", [turtle(), turtle(40), islands(60)], ids=["churches", "hub", "islands"])
+def test_a_source_that_is_asked_gives_the_sample_of_one_that_is_read(
+    tmp_path: Path, text: str, size: int, hops: int
+) -> None:
+    (tmp_path / "data.ttl").write_text(text, encoding="utf-8")
+    read = RdfFiles((tmp_path / "data.ttl",), METHOD)
+    asked = Asked(read.files, METHOD)
+    for name in ("whole", "read", "asked"):
+        (tmp_path / name).mkdir()
+    whole = read.discover(tmp_path / "whole", SilentProgress())
+    found = [
+        SampleSource(source, tmp_path / "whole", size, METHOD, hops).discover(folder, SilentProgress())
+        for source, folder in ((read, tmp_path / "read"), (asked, tmp_path / "asked"))
+    ]
+    assert (tmp_path / "asked" / FILE).read_bytes() == (tmp_path / "read" / FILE).read_bytes()
+    assert replace(found[1], gathered=Gathered()) == found[0]
+    assert found[1].gathered.traffic.requests == 3 and found[0].counted is None
+    assert found[0].entities == min(size, whole.entities) or hops
+
+
+def test_a_sample_asks_few_times_and_never_for_what_it_does_not_need(tmp_path: Path) -> None:
+    """Many components cost requests by the logarithm of their number, and the last level is not asked for."""
+    (tmp_path / "data.ttl").write_text(islands(2000), encoding="utf-8")
+    source = Asked((tmp_path / "data.ttl",), METHOD)
+    for name in ("whole", "sample"):
+        (tmp_path / name).mkdir()
+    RdfFiles(source.files, METHOD).discover(tmp_path / "whole", SilentProgress())
+    SampleSource(source, tmp_path / "whole", 500, METHOD).discover(tmp_path / "sample", SilentProgress())
+    *before, last = source.asked
+    assert last == ("triples", 500) and len(before) < 20
+    assert sum(n for _, n in before) < 1000, "an island is asked for once, and few beyond those chosen"
+
+
+def test_a_sample_of_one_asks_for_no_neighbour(tmp_path: Path) -> None:
+    (tmp_path / "data.ttl").write_text(turtle(), encoding="utf-8")
+    source = Asked((tmp_path / "data.ttl",), METHOD)
+    for name in ("whole", "sample"):
+        (tmp_path / name).mkdir()
+    RdfFiles(source.files, METHOD).discover(tmp_path / "whole", SilentProgress())
+    SampleSource(source, tmp_path / "whole", 1, METHOD).discover(tmp_path / "sample", SilentProgress())
+    assert source.asked == [("triples", 1)]
+
+
+@given(st.lists(st.tuples(nodes, nodes), max_size=80), st.integers(1, 25))
+def test_levels_choose_as_a_queue_does(edges: list[tuple[str, str]], size: int) -> None:
+    """The definition of breadth-first search, a node at a time."""
+    links = make_links([frame(edges, sorted({node for edge in edges for node in edge}))])
+    chosen: set[int] = set()
+    for seed in by_hash(links.iris):
+        queue = deque([seed])
+        while queue and len(chosen) < size:
+            node = queue.popleft()
+            if node not in chosen:
+                chosen.add(node)
+                queue.extend(near for near in links.neighbours([node])[0])
+    assert choose(links, size) == sorted(links.iris[node] for node in chosen)
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ def test_building_twice_gives_the_same_release(tmp_path: Path) -> None:
     assert release_id(first) == release_id(second)
     folders = [dataset_folder(p.data, "churches") / str(release_id(p)) for p in (first, second)]
     left, right = (contents(folder) for folder in folders)
+    assert set(left) == set(right)
     assert {path for path in left if left[path] != right[path]} <= {"provenance.json"}
 
 

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 from click.testing import CliRunner
 
@@ -18,6 +20,8 @@ from crmrag_query.artifacts.release import open_release
 from crmrag_query.cli.main import BUILD_COMMANDS
 from tests.conftest import ROOT
 from tests.support.builds import Project, build_all, make_project, run_build_command, turtle
+from tests.support.sparql_exchange import Endpoint
+from tests.support.sparql_server import serving
 
 
 @pytest.fixture
@@ -64,6 +68,47 @@ def test_an_interrupted_build_says_how_to_go_on(project: Project) -> None:
         _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     assert "`crmrag build churches` goes on from here" in told and "Traceback" not in told
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving(ox.parse(turtle(), format=ox.RdfFormat.TURTLE)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def remote(tmp_path: Path, endpoint: Endpoint) -> Project:
+    """The same churches behind HTTP."""
+    declared = {"url": endpoint.url, "requests": {"pause_seconds": 0}}
+    return make_project(tmp_path / "remote", rdf=None, endpoint=declared)
+
+
+def test_an_endpoint_gives_the_release_of_the_files_and_the_next_build_says_how_to_ask_again(
+    project: Project, remote: Project, endpoint: Endpoint
+) -> None:
+    build_all(project.context())
+    release = open_release("churches", project.data).id
+    first = run_build_command(remote)
+    assert first.returncode == 0 and f"Release {release}" in first.stdout, first.stderr
+    asked = len(endpoint.log)
+    second = run_build_command(remote)
+    assert len(endpoint.log) == asked and "--refresh" not in first.stderr
+    assert "Ask the endpoint again: crmrag build churches --refresh" in second.stderr
+
+
+def test_an_interrupted_refresh_says_that_it_goes_on_without_asking_again(
+    remote: Project, endpoint: Endpoint
+) -> None:
+    process: subprocess.Popen[str] | None = None
+    endpoint.before(8, lambda: process.send_signal(signal.SIGINT) if process else None)
+    code = "import sys; from crmrag_assets.cli.build import build; build(sys.argv[1:])"
+    folders = ["--data", str(remote.data), "--config", str(remote.config)]
+    command = [sys.executable, "-c", code, "churches", *folders, "--refresh"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "`crmrag build churches` goes on from here (with --refresh it would ask" in told
+    assert "Traceback" not in told
 
 
 def test_releases_are_listed_verified_and_rolled_back(project: Project) -> None:

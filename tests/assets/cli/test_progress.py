@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from io import StringIO
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.build.store import Record
 from crmrag_assets.cli.bars import LineReporter, duration
-from crmrag_assets.cli.summary import rows_of, show_summary
+from crmrag_assets.cli.summary import rows_of, show_concerns, show_summary
+from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.artifacts.manifest import PROVENANCE
 
 STATS = {"documents": 123456, "windows": 2345678, "encoded": 1111111, "seconds": 1.0, "bytes": 10}
 OUTCOME = Outcome(Record("embeddings", "v", (), STATS), False, "00")
@@ -76,3 +82,35 @@ def test_the_summary_never_cuts_a_count() -> None:
     shown = printed(True, 80)
     assert max(map(len, shown)) <= 80
     assert whole in " ".join(line[40:].strip() for line in shown)
+
+
+def shown_concerns(folder: Path, harvest: dict[str, Any], concerns: list[str]) -> list[str]:
+    content = {"harvest": harvest}
+    checksum = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    (folder / PROVENANCE).write_text(json.dumps({"content": content, "sha256": checksum}))
+    (folder / "validation_report.json").write_text(json.dumps({"concerns": concerns}))
+    text = StringIO()
+    show_concerns(Console(file=text, width=40), folder)
+    return text.getvalue().splitlines()
+
+
+def test_what_is_worth_a_look_begins_with_how_the_data_was_read(tmp_path: Path) -> None:
+    missing = {"reason": "status 500", "subject": "http://x/1", "property": "", "triples": 4}
+    broken = {"file": "a.nt", "line": 3, "text": "x y", "reason": "no dot"}
+    harvest = {"concerns": ["4 triples are missing."], "missing": [missing], "reading": {"broken": [broken]}}
+    assert shown_concerns(tmp_path, harvest, ["2 events without a date."]) == [
+        "Worth a look:",
+        "- 4 triples are missing.",
+        "  4 triples of <http://x/1>: status 500",
+        "  a.nt, line 3: no dot | x y",
+        "- 2 events without a date.",
+        f"  all of it: {tmp_path / 'validation_report.md'}",
+    ]
+
+
+def test_nothing_to_look_at_is_no_word(tmp_path: Path) -> None:
+    assert shown_concerns(tmp_path, {"concerns": [], "missing": [], "reading": {"broken": []}}, []) == []
+    (tmp_path / PROVENANCE).unlink()
+    text = StringIO()
+    show_concerns(Console(file=text), tmp_path)
+    assert text.getvalue() == ""

@@ -10,9 +10,13 @@ import pytest
 
 from crmrag_assets.build.layers import LAYERS
 from crmrag_assets.definitions import defs
+from crmrag_assets.harvest.spool import read_buckets
+from crmrag_assets.harvest.traffic import Gathered, Missing
 from crmrag_assets.home import dagster_home, end_dead_runs, open_instance
 from crmrag_assets.launch import DATASET_TAG, BuildRequest, run_build
 from crmrag_assets.resources import BuildResource
+from crmrag_assets.sources.base import Fetched
+from crmrag_assets.sources.files import RdfFiles
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, failing_at, made, make_project
@@ -66,6 +70,25 @@ def test_what_is_recorded_is_worth_reading(project: Project, instance: dg.Dagste
     checks = instance.event_log_storage.get_latest_asset_check_execution_by_key
     passed = checks([dg.AssetCheckKey(dg.AssetKey("release"), "manifest_verifies")])
     assert all(record.status.value == "SUCCEEDED" for record in passed.values()) and passed
+
+
+def test_a_harvest_that_is_not_whole_is_a_warning_and_no_failure(
+    project: Project, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = Gathered(missing=(Missing("status 500", "http://example.org/bell", triples=4),))
+
+    def lossy(self: RdfFiles, folder: Path, buckets: range) -> Fetched:
+        return Fetched(read_buckets(folder, buckets), lost if 0 in buckets else Gathered())
+
+    monkeypatch.setattr(RdfFiles, "fetch", lossy)
+    run_build(request(project), instance)
+    open_release("churches", project.data).verify()
+    key = dg.AssetCheckKey(dg.AssetKey("harvest_report"), "harvest_is_whole")
+    (record,) = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
+    assert record.event is not None and record.event.dagster_event is not None
+    found = record.event.dagster_event.asset_check_evaluation_data
+    assert not found.passed and found.severity == dg.AssetCheckSeverity.WARN
+    assert "4 triples are missing" in (found.description or "") and found.metadata["missing"].value == 1
 
 
 def test_an_unchanged_build_needs_no_run(project: Project, instance: dg.DagsterInstance) -> None:

@@ -73,7 +73,7 @@ def test_layers_respect_dependencies_and_share_partitions() -> None:
 
 def test_the_release_depends_on_everything_it_pins() -> None:
     deps = specs()["release"]["deps"]
-    assert deps == sorted([*PINNED, "embeddings"])
+    assert deps == sorted([*PINNED, "embeddings", "harvest_report"]), "and on what its provenance tells"
 
 
 def test_jobs_are_build_and_one_for_each_layer() -> None:
@@ -84,8 +84,8 @@ def test_jobs_are_build_and_one_for_each_layer() -> None:
 def test_every_check_guards_an_asset() -> None:
     checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
     assert checks == {
-        "graph:no_triple_lost", "faiss_index:dense_covers_documents", "bm25_index:sparse_covers_documents",
-        "release:manifest_verifies",
+        "harvest_report:harvest_is_whole", "graph:no_triple_lost", "faiss_index:dense_covers_documents",
+        "bm25_index:sparse_covers_documents", "release:manifest_verifies",
     }  # fmt: skip
 
 

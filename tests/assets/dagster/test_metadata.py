@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.build.store import Record
 from crmrag_assets.glances import Glance
+from crmrag_assets.harvest.report import traffic_stats
+from crmrag_assets.harvest.traffic import Gathered, Traffic
 from crmrag_assets.metadata import markdown_bars, markdown_table, metadata_of, summary_rows
 
 
@@ -50,3 +54,16 @@ def test_a_summary_has_a_row_an_asset_and_adds_chunks() -> None:
     ]
     expected = {"asset": "prefetch", "chunks": 2, "unchanged": 1, "rows": 4, "bytes": 20, "seconds": "1.0"}
     assert summary_rows(chunks) == [expected]
+
+
+def test_what_a_source_was_asked_is_shown_beside_the_size_of_the_files() -> None:
+    gathered = Gathered(Traffic(3, 1, 100, 5000, 0.5, 0.25), notes=Counter({"batches | halved": 2}))
+    found = metadata_of(outcome(triples=90, bytes=700, seconds=4.0, **traffic_stats(gathered)))
+    assert (found["requests"], found["retries"], found["rows_received"], found["bytes_received"]) == (
+        3,
+        1,
+        100,
+        5000,
+    )
+    assert (found["request_seconds"], found["bytes"], found["seconds"]) == (0.5, 700, 4.0)
+    assert "| batches \\| halved | 2 |" in found["notes"].value

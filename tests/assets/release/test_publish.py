@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crmrag_assets.build.failpoints import FailPoint
 from crmrag_assets.release.contents import Pinned
 from crmrag_assets.release.publish import publish, roll_back
-from crmrag_query.artifacts.files import FileEntry, entries
-from crmrag_query.artifacts.manifest import Manifest
+from crmrag_query.artifacts.files import FileEntry, entries, sha256_file
+from crmrag_query.artifacts.manifest import PROVENANCE, Manifest
 from crmrag_query.artifacts.places import PREVIOUS, pointer, release_ids
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
-from tests.support.builds import failing_at
+from tests.support.builds import contents, failing_at
 
 
 def files_of(root: Path, text: str) -> tuple[Pinned, ...]:
@@ -39,7 +41,7 @@ def test_a_published_release_opens_and_verifies(tmp_path: Path) -> None:
     name = publish_text(tmp_path, "first")
     release = open_release("churches", tmp_path)
     release.verify()
-    assert release.id == name and release.provenance == {"built": "first"}
+    assert release.id == name and release.provenance == {"built": "first", "companions": []}
     assert (release.folder / "graph" / "a" / "one.txt").read_text() == "first"
 
 
@@ -104,3 +106,81 @@ def test_a_damaged_release_of_the_same_id_is_replaced(tmp_path: Path) -> None:
     files = files_of(tmp_path / "again", "first")
     publish(tmp_path, Manifest("churches", tuple(p.entry for p in files)), files, {})
     open_release("churches", tmp_path).verify()
+
+
+REPORT = "validation_report.md"
+
+
+def told(root: Path, text: str, **provenance: str) -> Path:
+    """The one release of these tests published with a companion that says ``text``, and with other provenance."""
+    files = files_of(root / f"built {len(list(root.glob('built *')))}", "content")
+    report = root / "reports" / f"{text}.md"
+    report.parent.mkdir(exist_ok=True)
+    report.write_text(text)
+    companion = FileEntry(REPORT, report.stat().st_size, sha256_file(report))
+    manifest = Manifest("churches", tuple(p.entry for p in files))
+    return publish(root, manifest, files, dict(provenance), [Pinned(report, companion)])
+
+
+def test_the_same_release_told_otherwise_keeps_its_id_and_takes_the_newer_provenance(tmp_path: Path) -> None:
+    first, second = told(tmp_path, "files", source="files"), told(tmp_path, "endpoint", source="endpoint")
+    release = open_release("churches", tmp_path)
+    release.verify()
+    assert first == second and release.provenance is not None and release.provenance["source"] == "endpoint"
+    assert (release.folder / REPORT).read_text() == "endpoint"
+    assert not (first.parent / ".working").exists()
+
+
+def test_a_build_that_changed_nothing_leaves_the_release_untouched(tmp_path: Path) -> None:
+    folder = told(tmp_path, "same", source="files", built="monday")
+    before = contents(folder), (folder / PROVENANCE).stat().st_mtime_ns
+    told(tmp_path, "same", source="files", built="tuesday")
+    assert (contents(folder), (folder / PROVENANCE).stat().st_mtime_ns) == before
+
+
+@pytest.mark.parametrize("lost", [REPORT, PROVENANCE])
+def test_what_a_copy_left_out_comes_back_with_the_next_build(tmp_path: Path, lost: str) -> None:
+    folder = told(tmp_path, "same", source="files")
+    before = contents(folder)
+    (folder / lost).unlink()
+    open_release("churches", tmp_path).verify()
+    told(tmp_path, "same", source="files")
+    assert contents(folder) == before
+
+
+class Killed(BaseException):
+    """What a test stops the process with: nothing catches it."""
+
+
+def dying(call: Callable[..., Any], left: list[int]) -> Callable[..., Any]:
+    """The call, or its death when the last of the calls that are ``left`` was made."""
+
+    def made(*given: Any, **named: Any) -> Any:
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        return call(*given, **named)
+
+    return made
+
+
+def test_killed_at_any_file_operation_a_release_that_is_told_anew_verifies(tmp_path: Path) -> None:
+    """Renames and removals are counted, and the process stopped before the first, the second and so on to the last."""
+    operations, done = 0, False
+    folder = told(tmp_path, "old", source="files")
+    while not done:
+        told(tmp_path, "old", source="files")
+        with pytest.MonkeyPatch.context() as patch:
+            left = [operations]
+            for name in ("replace", "unlink", "rename"):
+                patch.setattr(Path, name, dying(getattr(Path, name), left))
+            try:
+                told(tmp_path, "new", source="endpoint")
+                done = True
+            except Killed:
+                operations += 1
+        open_release("churches", tmp_path).verify()
+        told(tmp_path, "new", source="endpoint")
+        open_release("churches", tmp_path).verify()
+        assert (folder / REPORT).read_text() == "new"
+    assert operations > 3

@@ -9,7 +9,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.release.report_text import escaped
+from crmrag_assets.release.markdown import escaped
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import BASE, CRM, Project, build_all, make_project
 
@@ -75,10 +75,25 @@ def test_groups_are_those_that_a_query_finds(
     assert [example["iri"] for example in found["examples"]] == expected
 
 
-def test_broken_lines_are_counted_and_shown_with_their_numbers(report: dict[str, Any]) -> None:
-    harvest = report["harvest"]
-    assert harvest["broken_count"] == 2 and [broken["line"] for broken in harvest["broken"]] == [8, 9]
-    assert any("2 broken lines" in concern for concern in report["concerns"])
+def test_how_it_was_read_is_in_the_provenance_and_not_in_what_is_pinned(
+    project: Project, report: dict[str, Any]
+) -> None:
+    provenance = open_release("churches", project.data).provenance
+    assert provenance is not None
+    harvest = provenance["harvest"]
+    reading = harvest["reading"]
+    assert reading["broken_count"] == 2 and [broken["line"] for broken in reading["broken"]] == [8, 9]
+    assert any("2 broken lines" in concern for concern in harvest["concerns"])
+    assert "harvest" not in report and "bell.nt" not in json.dumps(report)
+    assert not any("broken" in concern for concern in report["concerns"])
+
+
+def test_no_pinned_file_tells_where_the_data_was_read_from(project: Project) -> None:
+    release = open_release("churches", project.data)
+    for entry in release.manifest.files:
+        assert b"bell.nt" not in (release.folder / entry.path).read_bytes(), entry.path
+    assert "bell.nt" not in release.manifest.text()
+    assert release.manifest.entry("validation_report.md") is None
 
 
 def test_properties_outside_the_ontology_are_named(report: dict[str, Any]) -> None:
@@ -95,7 +110,8 @@ def test_the_markdown_tells_the_same_and_nothing_in_it_is_active(project: Projec
     text = (open_release("churches", project.data).folder / "validation_report.md").read_text(
         encoding="utf-8"
     )
-    assert "this line is broken" in text and "<b>" not in text
+    assert "this line is broken" in text and "bell.nt" in text and "<b>" not in text
+    assert text.index("## The harvest") < text.index("this line is broken") < text.index("## The data")
     assert str(project.root) not in text and str(Path.home()) not in text
 
 
