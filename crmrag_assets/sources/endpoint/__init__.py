@@ -1,0 +1,1 @@
+"""SPARQL 1.1 endpoints as a source."""

@@ -1,0 +1,302 @@
+"""The triples of entities: in VALUES batches, each verified by a count, split where the endpoint cannot give it whole.
+
+A part that comes incomplete twice, or not at all, is split: into fewer subjects, a single subject by property, a single
+property by the MD5 of its objects. What is left in the end is either complete or named as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import pyoxigraph as ox
+
+from crmrag_assets.harvest.traffic import Missing
+from crmrag_assets.sources.endpoint.client import Client, Unanswered
+from crmrag_assets.sources.endpoint.queries import (
+    Part,
+    count_of,
+    is_iri,
+    odd_count,
+    odd_rows,
+    properties_of,
+    rows_of,
+)
+from crmrag_assets.sources.endpoint.results import Row
+
+DIGITS = "0123456789abcdef"
+DEEPEST = 4  # digits of the MD5: 65,536 parts of one property of one subject
+SPLITS = 500  # of one batch: an endpoint that always counts wrongly must not be asked for ever
+FULL = 0.8  # share of a row cap that a part is meant to fill
+ASKED_AGAIN = "responses that lacked rows and were asked for again"
+LACKING = "batches split because responses lacked rows"
+REFUSED = "batches split because they were not answered"
+UNCOUNTED = "responses that no count verified"
+STRANGERS = "rows of subjects that were not asked for, left out"
+MORE = "responses with more rows than were counted"
+VANISHED = "subjects that were discovered and then had no triples"
+
+
+@dataclass(frozen=True)
+class Harvested:
+    """Rows of s, p, o (and g), and what could not be had."""
+
+    rows: tuple[Row, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+    def __add__(self, other: Harvested) -> Harvested:
+        return Harvested(self.rows + other.rows, self.missing + other.missing)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """One part as the endpoint gave it: its own rows (None: none came), the number it counts (None: it counts none).
+
+    ``unreadable`` rows came with an IRI that no repair makes valid.
+    """
+
+    rows: list[Row] | None
+    counted: int | None
+    reason: str = ""
+    unreadable: int = 0
+
+    @property
+    def given(self) -> int:
+        return len(self.rows or ()) + self.unreadable
+
+    @property
+    def whole(self) -> bool:
+        return self.rows is not None and (self.counted is None or self.given >= self.counted)
+
+    @property
+    def lacking(self) -> int | None:
+        """Triples that are known to be missing."""
+        return None if self.counted is None else self.counted - self.given
+
+
+def harvest(client: Client, subjects: Sequence[str], unnamed: bool) -> Harvested:
+    """All triples of these subjects; ``unnamed`` leaves out those whose object is a blank node.
+
+    Raises SourceError when the endpoint stops answering.
+    """
+    size = client.settings.batch_entities
+    parts = [Part(tuple(subjects[at : at + size]), unnamed=unnamed) for at in range(0, len(subjects), size)]
+    batches = [_Batch(client) for _ in parts]
+    pool = ThreadPoolExecutor(client.settings.parallel)
+    try:
+        answers = _first_answers(pool, batches, parts)
+        return _joined(pool.map(_Batch.settled, batches, parts, answers))
+    finally:  # when the endpoint goes away or somebody stops the build, nothing more is asked
+        pool.shutdown(cancel_futures=True)
+
+
+def _first_answers(pool: Executor, batches: Sequence[_Batch], parts: Sequence[Part]) -> list[_Answer]:
+    """The answer to each part as it is: counts and rows beside one another, as most parts come whole."""
+    if any(batch.capped for batch in batches):
+        return list(pool.map(_Batch.ask, batches, parts))
+    pairs = [
+        (pool.submit(batch.counted, part), pool.submit(batch.given, part))
+        for batch, part in zip(batches, parts, strict=True)
+    ]
+    return [_answer(counted.result, given.result) for counted, given in pairs]
+
+
+def harvest_odd(client: Client, subjects: Mapping[str, str], unnamed: bool) -> Harvested:
+    """All triples of subjects whose IRIs are not valid (as they are -> as repaired), found by the IRIs' texts.
+
+    That costs the endpoint a scan, whatever their number.
+    """
+    scope = client.scope
+    try:
+        counted = client.count(odd_count(tuple(subjects), scope))
+        table = client.triples(odd_rows(tuple(subjects), scope))
+    except Unanswered as error:
+        return Harvested(missing=tuple(Missing(f"invalid IRI: {error.reason}", one) for one in subjects))
+    kept = tuple(
+        (ox.NamedNode(subjects[row[0].value]), *row[1:])
+        for row in table.rows
+        if isinstance(row[0], ox.Literal) and row[0].value in subjects
+        if not (unnamed and isinstance(row[2], ox.BlankNode))
+    )
+    short = counted - len(table.rows)
+    lost = Missing("of subjects with invalid IRIs: the response lacks rows that are valid", triples=short)
+    return Harvested(kept, (lost,) if short > 0 else ())
+
+
+class _Batch:
+    """One batch on its way through splitting, with what is left of its splits."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._splits = SPLITS
+
+    @property
+    def capped(self) -> bool:
+        """Whether the endpoint is known to give no more than so many rows."""
+        return self._client.learned.row_cap is not None
+
+    def settled(self, part: Part, answer: _Answer) -> Harvested:
+        """The part, whole or with what is missing named; ``answer`` is the first to it."""
+        if not answer.whole and answer.rows is not None:
+            self._client.note(ASKED_AGAIN)
+            answer = self._twice(part, answer)
+        if answer.whole:
+            return self._taken(part, answer)
+        smaller, lost = self._split(part, answer)
+        if not smaller:
+            return Harvested(tuple(answer.rows or ()), (*lost, *_unreadable(answer), _missing(part, answer)))
+        self._splits -= 1
+        self._client.note(LACKING if answer.rows is not None else REFUSED)
+        found = _joined(self.settled(one, self.ask(one)) for one in smaller)
+        return replace(found, missing=(*lost, *found.missing))
+
+    def ask(self, part: Part) -> _Answer:
+        """Count first: what is more than the endpoint gives, or nothing at all, needs no rows."""
+        try:
+            counted = self.counted(part)
+        except Unanswered as error:
+            return _Answer(None, None, error.reason)
+        cap = self._client.learned.row_cap
+        if cap and counted and counted > cap:
+            return _Answer(None, counted, f"more rows than the {cap:,} that the endpoint gives")
+        if counted == 0:
+            return _Answer([], 0)
+        return _answer(lambda: counted, lambda: self.given(part))
+
+    def counted(self, part: Part) -> int | None:
+        """How many triples the part has; an endpoint that never counts is asked for the part's halves instead.
+
+        None for a single subject of such an endpoint. Raises Unanswered where one that counts does not.
+        """
+        try:
+            return self._client.count(count_of(part, self._client.scope))
+        except Unanswered:
+            if self._client.counts:
+                raise
+        if len(part.subjects) == 1:
+            return None
+        halves = [self.given(replace(part, subjects=half)) for half in _cut(part.subjects, 2)]
+        return sum(len(rows) + unreadable for rows, unreadable in halves)
+
+    def given(self, part: Part) -> tuple[list[Row], int]:
+        """The rows of the part alone, as an endpoint or a cache before it may answer something else; and unreadable ones."""
+        alone = len(part.subjects) == 1
+        table = self._client.triples(rows_of(part, self._client.scope), alone)
+        rows = table.rows
+        subjects, properties = set(part.subjects), set(part.properties)
+        own = [
+            row
+            for row in rows
+            if isinstance(row[0], ox.NamedNode) and row[0].value in subjects
+            if isinstance(row[1], ox.NamedNode) and (not properties or row[1].value in properties)
+            if row[2] is not None
+        ]
+        self._client.saw(len(rows) + table.skipped)
+        if len(own) < len(rows):
+            self._client.note(STRANGERS, len(rows) - len(own))
+        return own, table.skipped
+
+    def _twice(self, part: Part, first: _Answer) -> _Answer:
+        """The part asked for again; two responses of the same length, the longest ever, tell of a row cap."""
+        second = self.ask(part)
+        if second.whole or second.rows is None or first.rows is None:
+            return second
+        if first.given == second.given and self._client.is_longest(second.given):
+            self._client.learn_cap(second.given)
+        best = max(first, second, key=lambda answer: answer.given)
+        return replace(best, counted=second.counted, reason="its responses lack rows that it counts")
+
+    def _taken(self, part: Part, answer: _Answer) -> Harvested:
+        rows = tuple(answer.rows or ())
+        if answer.counted is None:
+            self._client.note(UNCOUNTED)
+        elif answer.given > answer.counted:
+            self._client.note(MORE)
+        present = {row[0].value for row in rows}  # type: ignore[union-attr]
+        whole = not part.properties and not part.unnamed
+        if whole and (gone := len(set(part.subjects) - present)):
+            self._client.note(VANISHED, gone)
+        return Harvested(rows, _unreadable(answer))
+
+    def _split(self, part: Part, answer: _Answer) -> tuple[list[Part], tuple[Missing, ...]]:
+        """Smaller parts that make up the part, and what they leave out; none where it cannot or must not be split."""
+        if self._splits <= 0:
+            return [], ()
+        if len(part.subjects) > 1:
+            pieces = self._pieces(answer, len(part.subjects))
+            return [replace(part, subjects=one) for one in _cut(part.subjects, pieces)], ()
+        if len(part.properties) > 1:
+            return [replace(part, properties=one) for one in _cut(part.properties, 2)], ()
+        if not part.properties:
+            return self._by_property(part, answer)
+        if len(part.digest) < DEEPEST and answer.counted and answer.counted > 1:
+            return [replace(part, digest=part.digest + digit) for digit in DIGITS], ()
+        return [], ()
+
+    def _pieces(self, answer: _Answer, most: int) -> int:
+        cap = self._client.learned.row_cap
+        wanted = -(-answer.counted // max(1, int(cap * FULL))) if cap and answer.counted else 2
+        return min(max(2, wanted), most)
+
+    def _by_property(self, part: Part, answer: _Answer) -> tuple[list[Part], tuple[Missing, ...]]:
+        try:
+            rows = self._client.table(properties_of(part, self._client.scope), ("p", "n")).rows
+        except Unanswered:
+            return [], ()
+        counts = {p.value: int(n.value) for p, n in rows if _counts(p, n)}  # type: ignore[union-attr]
+        known = sorted(one for one in counts if is_iri(one))
+        lost = [
+            Missing("its property is no valid IRI", part.subjects[0], one, counts[one])
+            for one in sorted(counts)
+            if one not in known
+        ]
+        if (unlisted := (answer.counted or 0) - sum(counts.values())) > 0:
+            lost.append(Missing("its properties were not all listed", part.subjects[0], triples=unlisted))
+        groups = _cut(known, 2) if len(known) > 1 else [tuple(known)] if known else []
+        return [replace(part, properties=group) for group in groups], tuple(lost)
+
+
+def _answer(count: Callable[[], int | None], give: Callable[[], tuple[list[Row], int]]) -> _Answer:
+    """What both together say; a part that is not counted by an endpoint that counts is not answered."""
+    counted = None
+    try:
+        counted = count()
+        rows, unreadable = give()
+        return _Answer(rows, counted, unreadable=unreadable)
+    except Unanswered as error:
+        return _Answer(None, counted, error.reason)
+
+
+def _counts(p: object, n: object) -> bool:
+    return isinstance(p, ox.NamedNode) and isinstance(n, ox.Literal) and n.value.isdecimal()
+
+
+def _cut(values: Sequence[str], pieces: int) -> list[tuple[str, ...]]:
+    size = -(-len(values) // pieces)
+    return [tuple(values[at : at + size]) for at in range(0, len(values), size)]
+
+
+def _joined(parts: Iterable[Harvested]) -> Harvested:
+    found = list(parts)
+    return Harvested(
+        tuple(row for one in found for row in one.rows), tuple(lost for one in found for lost in one.missing)
+    )
+
+
+def _unreadable(answer: _Answer) -> tuple[Missing, ...]:
+    """Rows that came and are no triples, as an IRI in them is relative or invalid beyond repair."""
+    reason = "an IRI in them is relative or invalid"
+    return (Missing(reason, triples=answer.unreadable),) if answer.unreadable else ()
+
+
+def _missing(part: Part, answer: _Answer) -> Missing:
+    """What is missing of a part that cannot be split any further."""
+    reason = answer.reason or "its responses lack rows that it counts"
+    if len(part.subjects) > 1:
+        return Missing(
+            f"{reason}; given up after {SPLITS} splits, {len(part.subjects)} subjects", triples=answer.lacking
+        )
+    return Missing(
+        reason, part.subjects[0], part.properties[0] if len(part.properties) == 1 else "", answer.lacking
+    )

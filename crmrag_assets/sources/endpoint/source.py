@@ -1,0 +1,226 @@
+"""A SPARQL endpoint as a source: discovered by pages, fetched in batches, blank nodes named as files' are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from crmrag_assets.build.progress import Progress
+from crmrag_assets.harvest.chunks import BUCKETS, bucket_of, chunk_bits
+from crmrag_assets.harvest.entities import in_namespace, without_schema
+from crmrag_assets.harvest.report import MERGED, REPEATED, HarvestReport, Tally
+from crmrag_assets.harvest.skolem import Skolemiser
+from crmrag_assets.harvest.spool import SpoolWriter, read_buckets
+from crmrag_assets.harvest.traffic import Gathered, Missing
+from crmrag_assets.sources.base import Counted, Discovery, Fetched
+from crmrag_assets.sources.endpoint.batches import Harvested, harvest, harvest_odd
+from crmrag_assets.sources.endpoint.blanks import Blanks, harvest_blanks
+from crmrag_assets.sources.endpoint.client import Client, Learned, Unanswered
+from crmrag_assets.sources.endpoint.frames import COLUMNS, to_frame
+from crmrag_assets.sources.endpoint.journal import Journal
+from crmrag_assets.sources.endpoint.look import require_crm, settle_format
+from crmrag_assets.sources.endpoint.neighbours import joined, pointing
+from crmrag_assets.sources.endpoint.queries import count_subjects, count_triples, is_iri
+from crmrag_assets.sources.endpoint.subjects import Subjects, discover_subjects
+from crmrag_assets.sources.iris import valid_iri
+from crmrag_query.artifacts.files import canonical_json, write_text
+from crmrag_query.config.endpoint import EndpointConfig
+from crmrag_query.config.models import Method
+
+SUBJECTS, SETTLED, JOURNAL = "subjects.parquet", "blank_nodes.json", "journal"
+
+
+@dataclass(frozen=True)
+class SparqlEndpoint:
+    """An endpoint; ``work`` keeps what helps later requests, ``refreshed`` tells one harvest of it from the next."""
+
+    config: EndpointConfig
+    method: Method
+    work: Path
+    refreshed: str = ""
+
+    def fingerprint(self) -> str:
+        """SHA-256 of address, graphs and the time of the last refresh: an endpoint has no checksum of its content."""
+        config = self.config
+        identity = {"url": config.url, "graphs": config.graphs, "default_graphs": config.default_graphs}
+        identity["refreshed"] = self.refreshed
+        return hashlib.sha256(canonical_json(identity).encode()).hexdigest()
+
+    def discover(self, folder: Path, progress: Progress) -> Discovery:
+        """Count, list the subjects, and fetch what has blank nodes. Raises SourceError."""
+        client, journal = self._client, Journal(self.work / JOURNAL, self.fingerprint())
+        settle_format(client)
+        require_crm(client)
+        counted = self._counts()
+        excluded = self.method.discovery
+        subjects = discover_subjects(client, journal, excluded.excluded_types, progress)
+        blanks = harvest_blanks(client, client.settings, progress)
+        spooled = _spool(folder, blanks, client)
+        listed, nameless = _listed(subjects, excluded.excluded_namespaces)
+        own = ~pl.col("s").is_in(listed.get_column("iri").implode())
+        skolem = without_schema(read_buckets(folder, range(BUCKETS)).unique().filter(own), excluded)
+        listed.write_parquet(folder / SUBJECTS)
+        write_text(folder / SETTLED, canonical_json({"apart": blanks.counted != 0}))
+        schema = int(listed.get_column("excluded").sum())
+        entities = len(listed) - schema + skolem.entities
+        report = replace(
+            spooled,
+            triples_read=counted.triples or 0,
+            triples=max(0, (counted.triples or 0) - skolem.excluded_triples),
+            entities=entities,
+            excluded_subjects=schema + skolem.excluded_subjects,
+        )
+        gathered = self._gathered((*subjects.missing, *nameless, *blanks.missing))
+        self._remember()
+        chunks = self.method.chunks
+        bits = chunk_bits(entities, chunks.entities, chunks.max_bits)
+        counted = replace(counted, subjects=subjects.counted)
+        return Discovery(entities, report.triples, bits, report, gathered, counted)
+
+    def fetch(self, folder: Path, buckets: range) -> Fetched:
+        """The triples of the named subjects of these buckets from the endpoint, of the others from discovery."""
+        listed = self._subjects(folder).filter(pl.col("bucket").is_in(list(buckets)))
+        Journal(self.work / JOURNAL, "").forget()  # discovery is over
+        found = self._harvested(folder, listed)
+        frame, named = self._frame(found), read_buckets(folder, buckets).select(COLUMNS)
+        self._remember()
+        return Fetched(pl.concat([frame, named]), self._gathered(found.missing))
+
+    def recount(self) -> Counted:
+        counted = self._counts()
+        try:
+            return replace(counted, subjects=self._client.count(count_subjects(self._client.scope)))
+        except Unanswered:
+            return counted
+
+    def entity_iris(self, folder: Path) -> list[str]:
+        listed = self._subjects(folder)
+        named = listed.filter(~pl.col("excluded")).get_column("iri").to_list()
+        others = self._from_blanks(folder).get_column("s").unique().sort()
+        return [*named, *others.filter(~others.is_in(listed.get_column("iri").implode())).to_list()]
+
+    def neighbours(self, folder: Path, iris: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        links = self._held_of(folder, iris)
+        into = pointing(self._client, self._from_blanks(folder), iris)
+        return joined(iris, links, into, frozenset(self.entity_iris(folder)))
+
+    def triples_of(self, folder: Path, iris: Sequence[str]) -> Fetched:
+        frame = self._held_of(folder, iris)
+        lost, self._lost[:] = tuple(self._lost), []
+        return Fetched(frame, self._gathered(lost))
+
+    def _held_of(self, folder: Path, iris: Sequence[str]) -> pl.DataFrame:
+        """All triples of these subjects, asked for once each: later they come from memory."""
+        new = [iri for iri in iris if iri not in self._held]
+        found = self._harvested(folder, self._subjects(folder).filter(pl.col("iri").is_in(new)))
+        self._lost.extend(found.missing)
+        for (iri,), frame in self._frame(found).partition_by("s", as_dict=True).items():
+            self._held[str(iri)] = frame
+        own = [self._held[iri] for iri in iris if iri in self._held]
+        blanks = self._from_blanks(folder).filter(pl.col("s").is_in(list(iris)))
+        return pl.concat([blanks.select(COLUMNS), *own])
+
+    @cached_property
+    def _client(self) -> Client:
+        requests = self.config.resolved(self.method.requests)
+        return Client(self.config, requests, Learned.load(self._learned))
+
+    @cached_property
+    def _lists(self) -> dict[Path, pl.DataFrame]:
+        return {}
+
+    @cached_property
+    def _lost(self) -> list[Missing]:
+        return []
+
+    @cached_property
+    def _held(self) -> dict[str, pl.DataFrame]:
+        return {}
+
+    @property
+    def _learned(self) -> Path:
+        return self.work / f"endpoint-{self.fingerprint()[:16]}.json"
+
+    def _remember(self) -> None:
+        """Keep what was learned of the endpoint for the next process that asks it."""
+        if self._client.learned != Learned.load(self._learned):
+            self.work.mkdir(parents=True, exist_ok=True)
+            self._client.learned.save(self._learned)
+
+    def _counts(self) -> Counted:
+        try:
+            return Counted(triples=self._client.count(count_triples(self._client.scope)))
+        except Unanswered:
+            return Counted()
+
+    def _gathered(self, missing: Sequence[Missing]) -> Gathered:
+        return replace(self._client.gathered(), missing=tuple(missing))
+
+    def _subjects(self, folder: Path) -> pl.DataFrame:
+        if folder not in self._lists:
+            self._lists[folder] = pl.read_parquet(folder / SUBJECTS)
+        return self._lists[folder]
+
+    def _from_blanks(self, folder: Path) -> pl.DataFrame:
+        """The triples that discovery fetched with their blank nodes, those of schema terms left out."""
+        return without_schema(read_buckets(folder, range(BUCKETS)), self.method.discovery).frame
+
+    def _harvested(self, folder: Path, listed: pl.DataFrame) -> Harvested:
+        """All triples of the listed subjects but those that discovery fetched with their blank nodes."""
+        apart = bool(json.loads((folder / SETTLED).read_bytes())["apart"])
+        odd = {raw: iri for raw, iri in listed.select("raw", "iri").iter_rows() if raw != iri}
+        plain = listed.filter(pl.col("raw") == pl.col("iri")).get_column("iri").to_list()
+        found = harvest(self._client, plain, apart)
+        if odd:
+            self._client.note("subjects whose IRIs were repaired", len(odd))
+            found += harvest_odd(self._client, odd, apart)
+        return found
+
+    def _frame(self, found: Harvested) -> pl.DataFrame:
+        notes = Counter[str]()
+        frame = to_frame(found.rows, notes)
+        for what, n in (+notes).items():
+            self._client.note(what, n)
+        return frame
+
+
+def _spool(folder: Path, blanks: Blanks, client: Client) -> HarvestReport:
+    """Name the blank nodes and write their triples to disk; what was met, as the file source tells it."""
+    tally, skolemiser = Tally(), Skolemiser()
+    distinct = list(dict.fromkeys(blanks.quads))
+    writer = SpoolWriter(folder, tally)
+    writer.add(skolemiser.named(writer.add(distinct)))
+    writer.close()
+    client.note(REPEATED, len(blanks.quads) - len(distinct))
+    client.note(MERGED, skolemiser.merged_triples)
+    return HarvestReport(
+        skipped=dict(tally.skipped),
+        anonymous=tally.anonymous,
+        blank_nodes=skolemiser.nodes,
+        blank_components=skolemiser.components,
+        blank_merged=skolemiser.merged,
+        blank_unproven=skolemiser.unproven,
+    )
+
+
+def _listed(subjects: Subjects, namespaces: Sequence[str]) -> tuple[pl.DataFrame, list[Missing]]:
+    """Subjects by bucket: as the endpoint spells them, repaired, and whether they are terms of a schema; and the others."""
+    rows, missing = [], list[Missing]()
+    for raw in subjects.iris:
+        try:
+            iri = raw if is_iri(raw) else valid_iri(raw).value
+        except ValueError:
+            missing.append(Missing("its IRI is relative or invalid beyond repair", raw))
+            continue
+        rows.append((raw, iri, bucket_of(iri), raw in subjects.excluded))
+    schema = {"raw": pl.String, "iri": pl.String, "bucket": pl.UInt8, "typed": pl.Boolean}
+    frame = pl.DataFrame(rows, schema=schema, orient="row").sort("bucket", "iri", "raw")
+    excluded = pl.col("typed") | in_namespace(namespaces, "iri")
+    return frame.select("raw", "iri", "bucket", excluded.alias("excluded")), missing

@@ -1,0 +1,161 @@
+"""Which subjects an endpoint holds: pages in the order of their IRIs, after the last one seen, never by OFFSET.
+
+Where an endpoint cannot sort all its subjects they are read class by class, and where it cannot sort those either, by
+the MD5 of their IRIs. What was found is compared with what the endpoint counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from crmrag_assets.build.progress import Progress
+from crmrag_assets.harvest.traffic import Missing
+from crmrag_assets.sources.endpoint.client import Client, Unanswered
+from crmrag_assets.sources.endpoint.journal import Journal
+from crmrag_assets.sources.endpoint.queries import (
+    all_subjects,
+    class_list,
+    count_subjects,
+    digest_filter,
+    is_iri,
+    listed_as,
+    subject_page,
+    typed,
+    untyped,
+)
+
+LEAST = 100  # subjects in a page below which sorting is given up
+DIGITS = "0123456789abcdef"
+DEEPEST = 5  # digits of the MD5: about a million parts
+BY_CLASS = "classes whose subjects were read one class after another"
+BY_DIGEST = "reads of subjects by the MD5 of their IRIs, as the endpoint would not sort"
+AGAIN = "subjects that only a second reading found"
+UNCOUNTED = "subjects that no count verified"
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """IRIs of subjects as the endpoint spells them, sorted; those of an excluded type; how many it counts."""
+
+    iris: tuple[str, ...]
+    excluded: frozenset[str]
+    counted: int | None
+    missing: tuple[Missing, ...] = ()
+
+
+class _Unsorted(Exception):
+    """The endpoint will not give these subjects in order."""
+
+
+def discover_subjects(
+    client: Client, journal: Journal, excluded_types: Sequence[str], progress: Progress
+) -> Subjects:
+    """Every subject that is an IRI; raises SourceError when the endpoint stops answering."""
+    reading = _Reading(client, journal, progress)
+    found, counted = reading.all()
+    if counted is None:
+        client.note(UNCOUNTED, len(found))
+    missing: tuple[Missing, ...] = ()
+    if counted is not None and len(found) < counted:
+        lost = counted - len(found)
+        missing = (Missing(f"{lost:,} of {counted:,} subjects are counted and were never given"),)
+    excluded = reading.instances(excluded_types)
+    return Subjects(tuple(sorted(found)), frozenset(excluded & found), counted, missing)
+
+
+class _Reading:
+    """Reads subjects, and tells how far it is."""
+
+    def __init__(self, client: Client, journal: Journal, progress: Progress) -> None:
+        self._client, self._journal, self._progress = client, journal, progress
+        self._total: int | None = None
+
+    def counted(self, only: str = "") -> int | None:
+        try:
+            found = self._client.count(count_subjects(self._client.scope, only))
+        except Unanswered:
+            return None
+        if not only:
+            self._total = found
+        return found
+
+    def all(self) -> tuple[set[str], int | None]:
+        """All subjects, and their number: read in order, again where some are lacking, then class by class."""
+        found, counted = set[str](), self.counted()
+        try:
+            found |= set(self._pages("", self._client.settings.page_rows))
+            if counted is not None and len(found) < counted:
+                counted, before = self.counted(), len(found)
+                self._journal.forget()
+                found |= set(self._pages("", self._client.settings.page_rows // 2 or 1))
+                self._client.note(AGAIN, len(found) - before)
+            if counted is None or len(found) >= counted:
+                return found, counted
+        except _Unsorted:
+            pass
+        return found | self._by_class(), counted
+
+    def instances(self, classes: Sequence[str]) -> set[str]:
+        """Subjects of these classes; none where the endpoint does not answer."""
+        return self._some(typed(self._client.scope, classes))
+
+    def _by_class(self) -> set[str]:
+        scope = self._client.scope
+        try:
+            classes = sorted(filter(is_iri, self._client.strings(class_list(scope), "class")))
+        except Unanswered:
+            return self._by_digest("")
+        found = set[str]()
+        for one in classes:
+            self._client.note(BY_CLASS)
+            found |= self._some(typed(scope, [one]))
+        return found | self._some(untyped(scope))
+
+    def _some(self, only: str) -> set[str]:
+        try:
+            found = set(self._pages(only, self._client.settings.page_rows))
+        except _Unsorted:
+            return self._by_digest(only)
+        counted = self.counted(only)
+        return found if counted is None or len(found) >= counted else found | self._by_digest(only)
+
+    def _pages(self, only: str, limit: int) -> Iterator[str]:
+        """Subjects page by page, until twice none is new: a short page may be a silent cap, an empty one a fault."""
+        after, seen, ended = "", set[str](), False
+        while True:
+            query = subject_page(self._client.scope, after, limit, only)
+            try:
+                page = self._journal.strings(query, partial(self._client.strings, variable=listed_as(only)))
+            except Unanswered as error:
+                if limit <= LEAST:
+                    raise _Unsorted from error
+                limit = max(LEAST, limit // 4)
+                continue
+            fresh = [iri for iri in page if iri not in seen]
+            if not fresh and ended:
+                return
+            ended = not fresh
+            limit -= ended and limit > 1  # another text, so that neither the journal nor a cache answers
+            seen.update(fresh)
+            yield from fresh
+            after = page[-1] if fresh else after
+            self._progress.advance(len(seen), self._total, "subjects found")
+            if not only and len(seen) == self._total:
+                return
+
+    def _by_digest(self, only: str, digest: str = "") -> set[str]:
+        """Subjects in any order, in as many parts as it takes for each to come whole."""
+        self._client.note(BY_DIGEST)
+        scope, filtered = self._client.scope, f"{only} {digest_filter('?e', digest)}" if digest else only
+        if digest and not only:
+            filtered = f"{scope.triples('?e', '?p', '?o')} {digest_filter('?e', digest)}"
+        counted = self.counted(filtered)
+        try:
+            found = set(self._client.strings(all_subjects(scope, filtered), listed_as(filtered)))
+        except Unanswered:
+            found = set()
+        if len(found) >= (1 if counted is None else counted) or len(digest) == DEEPEST:
+            return found
+        return found.union(*(self._by_digest(only, digest + digit) for digit in DIGITS))
