@@ -1,0 +1,436 @@
+"""Triples of entities: all of them, each once, from endpoints that cut, lie, choke or forget; what is missing has a name."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from crmrag_assets.harvest.traffic import Missing
+from crmrag_assets.sources.endpoint import batches
+from crmrag_assets.sources.endpoint.batches import Harvested, harvest, harvest_odd
+from crmrag_assets.sources.endpoint.client import Client
+from crmrag_query.errors import SourceError
+from tests.support import faults
+from tests.support.endpoints import EX, Always, First, client_of, node, quad, star
+from tests.support.faults import Fault, InTurn, Poison, refusal, replied
+from tests.support.random_graphs import random_rows, store_of
+from tests.support.sparql_answers import TYPES, Answer, counts
+from tests.support.sparql_exchange import Endpoint, Exchange
+from tests.support.sparql_server import serving
+
+NAMED = {fault.name: fault for fault in faults.ALL}
+Spo = tuple[Any, ...]
+
+
+def triples(quads: Iterable[ox.Quad]) -> set[Spo]:
+    return {(one.subject, one.predicate, one.object) for one in quads}
+
+
+def subjects(quads: Iterable[ox.Quad]) -> list[str]:
+    return sorted({one.subject.value for one in quads if isinstance(one.subject, ox.NamedNode)})
+
+
+def covers(lost: Missing, triple: Spo) -> bool:
+    return lost.subject in ("", triple[0].value) and lost.property in ("", triple[1].value)
+
+
+def account(found: Harvested, truth: set[Spo]) -> set[Spo]:
+    """Checks that nothing is invented, and that what is missing is exactly what `missing` names; gives what is absent."""
+    held = Counter(row[:3] for row in found.rows)
+    assert not set(held) - truth, "invented"
+    absent = truth - set(held)
+    for triple in absent:
+        assert any(covers(lost, triple) for lost in found.missing), triple
+    for lost in found.missing:
+        assert any(covers(lost, triple) for triple in absent), lost
+    if all(lost.triples is not None for lost in found.missing):
+        assert sum(lost.triples or 0 for lost in found.missing) == len(absent)
+    return absent
+
+
+def fully(client: Client, quads: list[ox.Quad]) -> None:
+    found = harvest(client, subjects(quads), unnamed=False)
+    assert account(found, triples(quads)) == set() and found.missing == ()
+    assert len(found.rows) == len(quads)
+
+
+def wide(properties: int, values: int, name: str = "wide") -> list[ox.Quad]:
+    """One subject with so many properties of so many values each."""
+    return [
+        quad(name, f"p{p:02}", ox.Literal(f"value {v}")) for p in range(properties) for v in range(values)
+    ]
+
+
+# All is well.
+
+
+@pytest.mark.parametrize("size", [1, 5, 12, 1000])
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_two_requests_a_batch_bring_everything(size: int, parallel: int) -> None:
+    with serving(star(), latency=0.005) as server:
+        client = client_of(server, batch_entities=size, parallel=parallel)
+        fully(client, star())
+        assert len(server.log) == 2 * -(-12 // size) and server.busiest <= parallel
+        assert client.gathered().notes == Counter()
+
+
+@settings(max_examples=25)
+@given(
+    random_rows,
+    st.integers(1, 7),
+    st.sampled_from(["default", "named", "all", [EX + "g1"], [EX + "g1", EX + "g2"]]),
+)
+def test_rows_of_any_graphs_are_those_of_the_store(rows: list[Any], size: int, graphs: Any) -> None:
+    store = store_of(rows)
+    read = {"default": lambda g: g == "", "named": lambda g: g != "", "all": lambda g: True}
+    admits = read[graphs] if isinstance(graphs, str) else (lambda g: g in graphs)
+    own = [row for row in rows if admits(row[6])]
+    with serving(store) as server:
+        found = harvest(
+            client_of(server, {"graphs": graphs}, batch_entities=size), sorted({r[0] for r in rows}), False
+        )
+    expected = Counter((row[0], row[1], row[2], row[6]) for row in own)
+    assert found.missing == ()
+    assert (
+        Counter((s.value, p.value, o.value, g[0].value if g and g[0] else "") for s, p, o, *g in found.rows)
+        == expected
+    )
+
+
+def test_no_subjects_are_not_asked_for() -> None:
+    with serving(star()) as server:
+        assert harvest(client_of(server), [], False) == Harvested() and server.log == []
+
+
+def test_objects_that_are_blank_nodes_are_left_out_where_they_are_fetched_elsewhere() -> None:
+    quads = [*star(3), ox.Quad(node("s00"), node("has"), ox.BlankNode(), ox.DefaultGraph())]
+    with serving(quads) as server:
+        with_them, without = (
+            harvest(client_of(server), subjects(quads), unnamed) for unnamed in (False, True)
+        )
+        assert (len(with_them.rows), len(without.rows)) == (10, 9) and not without.missing
+
+
+def test_subjects_that_vanished_are_noted_and_not_missing() -> None:
+    with serving(star(3)) as server:
+        client = client_of(server)
+        found = harvest(client, [*subjects(star(3)), EX + "gone", EX + "gone too"[:4]], False)
+        assert account(found, triples(star(3))) == set()
+        assert client.gathered().notes == Counter({batches.VANISHED: 1})
+
+
+# Row caps.
+
+
+def test_a_row_cap_is_learned_once_and_later_parts_fit_it() -> None:
+    quads = star(60, 3)
+    with serving(quads, row_cap=25) as server:
+        client = client_of(server, batch_entities=30, parallel=1)
+        fully(client, quads)
+        assert client.learned.row_cap == 25
+        cut = [one.number for one in server.log if one.rows == 25]
+        assert len(cut) <= 4
+        seen = len(server.log)
+        fully(client, quads)
+        again = server.log[seen:]
+        assert max(one.rows or 0 for one in again) < 25  # nothing is cut any more
+        assert len(again) <= 2 * (1 + 2 * 5)  # a count of each half, then its five parts with count and rows
+
+
+@pytest.mark.parametrize("cap", [1, 2, 7, 25, 59])
+@pytest.mark.parametrize("size", [4, 100])
+def test_any_row_cap_is_met(cap: int, size: int) -> None:
+    quads = star(15, 4)
+    with serving(quads, row_cap=cap, shuffle=True) as server:
+        fully(client_of(server, batch_entities=size), quads)
+        assert server.updates == []
+
+
+def test_a_subject_above_the_cap_is_fetched_by_property() -> None:
+    quads = [*star(5), *wide(12, 4)]
+    with serving(quads, row_cap=10) as server:
+        fully(client_of(server), quads)
+        assert not [one for one in server.log if "MD5" in one.query]
+
+
+def test_a_property_above_the_cap_is_fetched_by_digest() -> None:
+    quads = [*star(5), *wide(2, 150)]
+    with serving(quads, row_cap=10, shuffle=True) as server:
+        fully(client_of(server), quads)
+        assert len(server.log) < 1500
+
+
+def test_same_texts_of_other_languages_share_a_digest_and_are_missing_above_the_cap() -> None:
+    """Nothing tells them apart by their text: at the deepest digest they are named, and nothing else is lost."""
+    tags = [f"{letter}{other}" for letter in "abcd" for other in "efgh"]
+    quads = [*star(5), *(quad("many", "p", ox.Literal("same", language=tag)) for tag in tags)]
+    with serving(quads, row_cap=10) as server:
+        found = harvest(client_of(server), subjects(quads), False)
+        assert len(account(found, triples(quads))) == 6
+        assert [(lost.subject, lost.property, lost.triples) for lost in found.missing] == [
+            (EX + "many", EX + "p", 6)
+        ]
+
+
+# Poison.
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.POISONED, refusal(400, "Bad IRI"), faults.TIME_OUT], ids=["500", "400", "time-out"]
+)
+@pytest.mark.parametrize("size", [1000, 7])
+def test_poisonous_iris_are_isolated_and_named(fault: Fault, size: int) -> None:
+    quads = star(40)
+    poison = [EX + "s07", EX + "s33"]
+    with serving(quads, [Poison(iri, fault) for iri in poison]) as server:
+        client = client_of(server, timeout_seconds=0.1, batch_entities=size, retries=1, parallel=4)
+        client.count("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")
+        found = harvest(client, subjects(quads), False)
+        absent = account(found, triples(quads))
+        assert {row[0].value for row in absent} == set(poison) == {lost.subject for lost in found.missing}
+        assert len(found.missing) == 2 and all(lost.reason for lost in found.missing)
+        assert len(server.log) < 160
+
+
+def test_halving_is_impatient() -> None:
+    """What can be split is asked for twice, not as often as a single IRI: else each halving costs a minute of waiting."""
+    quads = star(32, 2)
+    with serving(quads, [Poison(EX + "s07")]) as server:
+        client = client_of(server, retries=4, parallel=1)
+        client.count("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")
+        harvest(client, subjects(quads), False)
+        asked = Counter(one.query for one in server.log if "s07>" in one.query and "s08>" in one.query)
+        assert asked and max(asked.values()) <= 2
+
+
+def test_a_poisonous_property_costs_no_other() -> None:
+    """It is asked for by name only when its subject is split: all other properties come."""
+    quads = star(6, 5)
+
+    class Explodes:
+        def choose(self, query: str) -> Fault | None:
+            return faults.POISONED if "s03>" in query and ("?p {" not in query or "p2>" in query) else None
+
+    class Listed(Explodes):
+        def choose(self, query: str) -> Fault | None:
+            return None if "GROUP BY" in query else super().choose(query)
+
+    with serving(quads, [Listed()]) as server:
+        client = client_of(server, retries=1)
+        client.count("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")
+        found = harvest(client, subjects(quads), False)
+        assert account(found, triples(quads)) == {(node("s03"), node("p2"), ox.Literal("3 2"))}
+
+
+# Untrue answers.
+
+
+@pytest.mark.parametrize("name", ["other rows", "last rows missing", "cut at line end", "count too high"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_answers_that_are_untrue_for_a_while_are_met(name: str, times: int) -> None:
+    quads = star(20)
+    with serving(quads, [First(NAMED[name], times)]) as server:
+        fully(client_of(server, batch_entities=8), quads)
+        assert server.updates == [] and server.faults[name]
+
+
+def test_a_cache_that_answers_for_others_for_ever_invents_nothing() -> None:
+    quads = star(8)
+    lies = Always(NAMED["other rows"], lambda query: "s03>" in query)
+    with serving(quads, [lies]) as server:
+        client = client_of(server, batch_entities=4)
+        found = harvest(client, subjects(quads), False)
+        assert {row[0].value for row in account(found, triples(quads))} <= {EX + "s03"}
+        assert client.gathered().notes[batches.STRANGERS]
+
+
+def test_counts_that_are_always_too_high_do_not_run_away() -> None:
+    """They cannot be told from missing triples, and are reported as such; nothing is lost for it."""
+    quads = star(12)
+    with serving(quads, [Always(NAMED["count too high"])]) as server:
+        found = harvest(client_of(server), subjects(quads), False)
+        assert {row[:3] for row in found.rows} == triples(quads)
+        assert found.missing and len(server.log) < 2500
+
+
+def test_each_batch_gives_up_after_so_many_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "SPLITS", 3)
+    quads = star(32, 2)
+    with serving(quads, row_cap=4) as server:
+        found = harvest(client_of(server, parallel=1), subjects(quads), False)
+        absent = account(found, triples(quads))
+        assert absent and any("given up after 3 splits" in lost.reason for lost in found.missing)
+
+
+def test_an_endpoint_that_gives_more_than_it_counts_is_noted() -> None:
+    with serving(star(), [Always(faults.COUNT_TOO_LOW)]) as server:
+        client = client_of(server)
+        fully(client, star())
+        assert client.gathered().notes == Counter({batches.MORE: 1})
+
+
+# Endpoints that do not count.
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_an_endpoint_that_does_not_count_is_verified_by_halves(size: int) -> None:
+    quads = star(13)
+    with serving(quads, no_count=True) as server:
+        client = client_of(server, batch_entities=size)
+        fully(client, quads)
+        assert client.gathered().notes[batches.UNCOUNTED] == (13 if size == 1 else 1 if size == 5 else 0)
+
+
+@pytest.mark.parametrize("cap", [3, 10, 20])
+def test_a_row_cap_shows_without_counts(cap: int) -> None:
+    quads = star(13)
+    with serving(quads, no_count=True, row_cap=cap) as server:
+        fully(client_of(server), quads)
+
+
+def test_a_subject_at_the_row_cap_of_an_endpoint_that_does_not_count_is_not_taken_for_whole() -> None:
+    quads = [*star(13), *wide(5, 5)]
+    with serving(quads, no_count=True, row_cap=10) as server:
+        found = harvest(client_of(server), subjects(quads), False)
+        assert {row[0] for row in account(found, triples(quads))} <= {node("wide")}
+
+
+# Endpoints that go away.
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_an_endpoint_that_goes_away_is_not_asked_for_the_rest(parallel: int) -> None:
+    quads = star(99)
+    with serving(quads) as server:
+        client = client_of(server, batch_entities=1, parallel=parallel, retries=1)
+        server.before(21, lambda: setattr(server, "plans", [Always(NAMED["reset"])]))
+        with pytest.raises(SourceError, match="stopped answering"):
+            harvest(client, subjects(quads), False)
+        assert len(server.log) <= 20 + 5 * parallel
+
+
+# Subjects and properties whose IRIs are not valid.
+
+ODD = {"http://e/a b": "http://e/a%20b", "http://e/{c}": "http://e/%7Bc%7D"}
+
+
+def odd_body(*rows: tuple[str, str]) -> Answer:
+    """JSON rows of subjects as strings, one property, and IRIs as objects."""
+    bindings = [
+        {
+            "s": {"type": "literal", "value": s},
+            "p": {"type": "uri", "value": EX + "p"},
+            "o": {"type": "uri", "value": o},
+        }
+        for s, o in rows
+    ]
+    body = {"head": {"vars": ["s", "p", "o"]}, "results": {"bindings": bindings}}
+    return Answer(json.dumps(body).encode(), TYPES["json"])
+
+
+def scripted(number: int, *rows: tuple[str, str]) -> Always:
+    """An endpoint that counts so many triples, and gives these."""
+    count = Answer(f"?n\n{number}\n".encode(), TYPES["tsv"])
+
+    def act(exchange: Exchange) -> None:
+        exchange.send(count if counts(exchange.query) else odd_body(*rows))
+
+    return Always(Fault("scripted", act))
+
+
+def test_subjects_with_invalid_iris_come_under_repaired_ones() -> None:
+    rows = [
+        ("http://e/a b", "http://e/x y"),
+        ("http://e/{c}", "http://e/z"),
+        ("http://e/stranger", "http://e/z"),
+    ]
+    with serving(faults=[scripted(2, *rows)]) as server:
+        client = client_of(server)
+        found = harvest_odd(client, ODD, False)
+        expected = [("http://e/a%20b", "http://e/x%20y"), ("http://e/%7Bc%7D", "http://e/z")]
+        assert [(row[0].value, row[2].value) for row in found.rows] == expected  # type: ignore[union-attr]
+        assert found.missing == () and client.gathered().repaired == 1
+        assert all(
+            json.dumps(raw) in one.query for one in server.log for raw in ODD
+        )  # as strings, never as IRIs
+        assert not any("<http://e" in one.query for one in server.log)
+
+
+def test_triples_of_invalid_subjects_that_do_not_come_are_missing() -> None:
+    with serving(faults=[scripted(5, ("http://e/a b", "http://e/z"))]) as server:
+        found = harvest_odd(client_of(server), ODD, False)
+        assert len(found.rows) == 1 and sum(lost.triples or 0 for lost in found.missing) == 4
+    with serving(star(), [Always(refusal(400, "no"), lambda query: "STR(?e) IN" in query)]) as server:
+        client = client_of(server)
+        client.rows("SELECT ?s ?p ?o { ?s ?p ?o }", 3)
+        assert {lost.subject for lost in harvest_odd(client, ODD, False).missing} == set(ODD)
+
+
+def test_repaired_objects_are_no_reason_to_ask_again() -> None:
+    """One triple of three has an IRI with a space: TSV cannot hold it, JSON brings it."""
+    body = odd_body(("x", "http://e/a b")).body.replace(
+        b'"type": "literal", "value": "x"', b'"type": "uri", "value": "http://example.org/s00"'
+    )
+
+    def act(exchange: Exchange) -> None:
+        count = Answer(b"?n\n1\n", TYPES["tsv"])
+        exchange.send(count if counts(exchange.query) else Answer(body, TYPES["json"]))
+
+    with serving(faults=[Always(Fault("scripted", act))]) as server:
+        client = client_of(server)
+        found = harvest(client, [EX + "s00"], False)
+        assert [row[2] for row in found.rows] == [node("http://e/a%20b")] and not found.missing
+        assert len(server.log) == 2 and client.gathered().repaired == 1
+
+
+def test_rows_beyond_repair_are_missing_by_their_number() -> None:
+    body = odd_body(("x", "relative"), ("x", "http://e/z")).body
+    body = body.replace(
+        b'"type": "literal", "value": "x"', b'"type": "uri", "value": "http://example.org/s00"'
+    )
+
+    def act(exchange: Exchange) -> None:
+        count = Answer(b"?n\n2\n", TYPES["tsv"])
+        exchange.send(count if counts(exchange.query) else Answer(body, TYPES["json"]))
+
+    with serving(faults=[Always(Fault("scripted", act))]) as server:
+        found = harvest(client_of(server), [EX + "s00"], False)
+        assert [row[2] for row in found.rows] == [node("http://e/z")]
+        assert sum(lost.triples or 0 for lost in found.missing) == 1 and len(server.log) == 2
+
+
+def served(server: Endpoint) -> list[str]:
+    return [one.query for one in server.log]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=8),
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_any_shape_of_data_comes_whole_through_any_cap(
+    sizes: list[int], cap: int, size: int, shuffle: bool, properties: int
+) -> None:
+    quads = [
+        quad(f"s{n}", f"p{k % properties}", ox.Literal(f"value {k}"))
+        for n, count in enumerate(sizes)
+        for k in range(count)
+    ]
+    with serving(quads, row_cap=cap, shuffle=shuffle) as server:
+        fully(client_of(server, batch_entities=size), quads)
+        assert not any(query.lstrip()[:6] != "SELECT" for query in served(server))
+
+
+def test_scripted_answers_are_in_turn() -> None:
+    with serving(star(), [InTurn(replied("empty", Answer(b"")))]) as server:
+        fully(client_of(server), star())
