@@ -72,7 +72,8 @@ class Step:
 
     ``writer``: raised when the code would write other bytes from the same inputs. ``inputs``: the identity of everything
     read, by name. ``write``: fills an empty folder and returns counts for people. ``after``: done when the artifact is
-    finished, also when it was there already; must be safe to repeat.
+    finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program alone does not
+    make it anew, as a source would be asked for everything again; only ``writer`` does.
     """
 
     artifact: str
@@ -80,6 +81,7 @@ class Step:
     inputs: Callable[[BuildContext, str | None], Inputs]
     write: Callable[[BuildContext, Path, str | None], Stats]
     chunked: bool = False
+    lasting: bool = False
     after: Callable[[BuildContext], None] | None = None
 
 
@@ -95,9 +97,11 @@ class Outcome:
 def version_of(step: Step, context: BuildContext, chunk: str | None = None) -> str:
     """The data version that the artifact gets from what it reads now; BuildError when that is not built.
 
-    The program's version is part of it: after an upgrade everything is made again (embeddings from their cache).
+    The program's version is part of it: after an upgrade everything is made again (embeddings from their cache), but for
+    what lasts.
     """
-    return data_version(step.artifact, step.writer, {"crmrag": __version__, **step.inputs(context, chunk)})
+    program = {} if step.lasting else {"crmrag": __version__}
+    return data_version(step.artifact, step.writer, {**program, **step.inputs(context, chunk)})
 
 
 def current_outcome(step: Step, context: BuildContext, chunk: str | None = None) -> Outcome | None:

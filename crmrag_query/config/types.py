@@ -10,8 +10,8 @@ CategoryName = Literal["Thing", "Actor", "Place", "Event", "Concept", "Time"]
 
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Codes = tuple[str, ...]
 """Codes of classes or properties: `E22`, `P108i`."""
 Properties = tuple[str, ...]

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+import yaml
+
 from crmrag_query.config.datasets import DatasetConfig, load_datasets, parse_dataset
 from crmrag_query.config.folders import ENVIRONMENT
 from crmrag_query.errors import ConfigError
@@ -84,7 +86,7 @@ def _value(value: Value) -> str:
     if isinstance(value, str):
         return _scalar(value)
     if isinstance(value, bool | int | float | Mapping):
-        return json.dumps(value)
+        return str(yaml.safe_dump(value)).partition("\n")[0]
     return f"[{', '.join(_scalar(item, in_list=True) for item in value)}]"
 
 

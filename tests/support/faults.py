@@ -200,6 +200,22 @@ def _last_rows_missing(exchange: Exchange) -> None:
     exchange.send(exchange.answer(table.first(exchange.chance.randrange(len(table.rows)))))
 
 
+def _incomplete(exchange: Exchange) -> None:
+    """Virtuoso's "anytime" answer: what was found in the time, with a header that says so."""
+    table = exchange.table()
+    if not table.rows:
+        exchange.fails("")
+        exchange.send(exchange.answer(table))
+        return
+    less = (
+        table.raised(-1)
+        if counts(exchange.query)
+        else table.first(exchange.chance.randrange(len(table.rows)))
+    )
+    exchange.send(replace(exchange.answer(less), headers=_ANYTIME))
+
+
+_ANYTIME = {"X-SQL-State": "S1TAT", "X-SQL-Message": "RC...: Returning incomplete results, query interrupted"}
 _HTML_502 = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 SIGNALLED = (
     Fault("time-out", _time_out),
@@ -225,6 +241,7 @@ SIGNALLED = (
     Fault("JSON as TSV", _json_as_tsv),
     bent("empty body", lambda answer: replace(answer, body=b"")),
     bent("error in body", _error_in_body),
+    Fault("incomplete", _incomplete, lambda query: rows_asked(query) or counts(query)),
 )
 SILENT = (
     Fault("cut at line end", _cut_at_line_end),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Mapping
@@ -88,10 +89,12 @@ class Table:
             self.head, tuple(_NUMBER.sub(lambda m: b"%d" % (int(m[1]) + n), row) for row in self.rows)
         )
 
-    def answer(self, format: str) -> Answer:
-        """As ``tsv``, ``json``, ``xml``, or ``mangled``: TSV as careless endpoints write it."""
-        if format == "mangled":
-            return Answer(self._mangled(), TYPES["tsv"])
+    def answer(self, format: str, dialect: str = "") -> Answer:
+        """As ``tsv``, ``json``, ``xml``; in a dialect as SPARQL has it, ``careless`` (TSV) or ``virtuoso`` (TSV, JSON)."""
+        if format == "tsv" and dialect:
+            return Answer(self._careless() if dialect == "careless" else self._virtuoso_tsv(), TYPES["tsv"])
+        if format == "json" and dialect == "virtuoso":
+            return Answer(_virtuoso_json(self.answer("json").body), TYPES["json"])
         if format == "tsv":
             return Answer(self._tsv(), TYPES["tsv"])
         body = self._parsed().serialize(format=RESULTS[format])
@@ -106,14 +109,42 @@ class Table:
         assert isinstance(solutions, ox.QuerySolutions)
         return solutions
 
-    def _mangled(self) -> bytes:
+    def _careless(self) -> bytes:
         """Nothing is escaped; languages and datatypes are lost."""
-        lines = ["\t".join("" if term is None else _careless(term) for term in row) for row in self._parsed()]
+        lines = ["\t".join(_careless_cell(term) for term in row) for row in self._parsed()]
         return "\n".join((self.head.decode(), *lines, "")).encode()
 
+    def _virtuoso_tsv(self) -> bytes:
+        """CSV with tabs, as Virtuoso 7 has it: no question marks, all but integers as strings, only quotes escaped."""
+        head = "\t".join(f'"{name[1:]}"' for name in self.head.decode().split("\t"))
+        lines = ["\t".join(_virtuoso_cell(term) for term in row) for row in self._parsed()]
+        return "\n".join((head, *lines, "")).encode()
 
-def _careless(term: object) -> str:
-    return f'"{term.value}"' if isinstance(term, ox.Literal) else str(term)
+
+def _careless_cell(term: object) -> str:
+    if isinstance(term, ox.Literal):
+        return f'"{term.value}"'
+    return "" if term is None else str(term)
+
+
+def _virtuoso_cell(term: object) -> str:
+    if isinstance(term, ox.Literal) and term.datatype.value.endswith("#integer"):
+        return term.value
+    if isinstance(term, ox.BlankNode):
+        return f'"nodeID://{term.value}"'
+    text = term.value if isinstance(term, ox.Literal | ox.NamedNode) else None
+    return "" if text is None else '"{}"'.format(text.replace('"', '""'))
+
+
+def _virtuoso_json(body: bytes) -> bytes:
+    """Typed literals by the name that SPARQL 1.0 gave them, labels of blank nodes that are none."""
+    results = json.loads(body)
+    for cell in (cell for row in results["results"]["bindings"] for cell in row.values()):
+        if "datatype" in cell:
+            cell["type"] = "typed-literal"
+        elif cell["type"] == "bnode":
+            cell["value"] = "nodeID://" + cell["value"]
+    return json.dumps(results).encode()
 
 
 def negotiated(accept: str, offered: tuple[str, ...]) -> str:
@@ -151,6 +182,11 @@ def sorted_rows(query: str) -> list[int | None]:
     tails = re.findall(r"\bORDER\s+BY\b([^{}]*)", words(query))
     limits = [re.search(r"\bLIMIT\s+(\d+)", tail) for tail in tails]
     return [int(limit[1]) if limit else None for limit in limits]
+
+
+def listed(query: str) -> int:
+    """How many IRIs the longest VALUES of the query lists."""
+    return max((block.count("<") for block in re.findall(r"VALUES\b[^{]*\{([^}]*)\}", query)), default=0)
 
 
 def writes(query: str) -> bool:

@@ -25,6 +25,7 @@ from tests.support.sparql_answers import (
     Refused,
     Table,
     counts,
+    listed,
     negotiated,
     sorted_rows,
 )
@@ -34,6 +35,10 @@ _SORT_LIMIT = (
     "Virtuoso 22023 Error SR353: Sorted TOP clause specifies more then {0} rows to sort. Only {0} are allowed. "
     "Either decrease the offset and/or row count or use a scrollable cursor"
 )
+_TOO_MANY = (
+    "Virtuoso 37000 Error SP030: SPARQL compiler, line 0: "
+    "Too many arguments for standard built-in function in operator()"
+)
 _LONGEST_STALL = 30.0
 
 
@@ -41,7 +46,9 @@ _LONGEST_STALL = 30.0
 class Options:
     """What the endpoint can and cannot do.
 
-    `row_cap` rows at most, silently, with status 200. `sort_limit`: no ORDER BY of more rows, or without LIMIT. `union`: the
+    `row_cap` rows at most, silently, with status 200. `sort_limit`: no ORDER BY of more rows, or without LIMIT.
+    `values_limit` IRIs in one VALUES at most. `mangled_tsv`: nothing escaped, no languages and datatypes.
+    `like_virtuoso`: TSV and JSON as Virtuoso writes them. `union`: the
     default graph holds all graphs. `relabel` gives blank nodes other labels in every response, `shuffle` rows another
     order (where no ORDER BY asks for one). `latency` in seconds. `compress`: gzip for those who take it.
     """
@@ -51,7 +58,9 @@ class Options:
     no_sort: bool = False
     no_count: bool = False
     formats: tuple[str, ...] = ("json", "tsv", "xml")
+    values_limit: int | None = None
     mangled_tsv: bool = False
+    like_virtuoso: bool = False
     relabel: bool = True
     shuffle: bool = False
     union: bool = False
@@ -59,6 +68,11 @@ class Options:
     latency: float = 0.0
     auth: Auth | None = None
     tls: bool = False
+
+    @property
+    def dialect(self) -> str:
+        """How results are written: see `Table.answer`."""
+        return "virtuoso" if self.like_virtuoso else "careless" if self.mangled_tsv else ""
 
 
 @dataclass(frozen=True)
@@ -235,8 +249,7 @@ class Exchange:
                 return Answer(truth.serialize(format=RESULTS[format]) or b"", TYPES[format])
             table = self.table() if table is None else table
             self._record = replace(self._record, rows=len(table.rows))
-            mangled = format == "tsv" and self.endpoint.options.mangled_tsv
-            return table.answer("mangled" if mangled else format)
+            return table.answer(format, self.endpoint.options.dialect)
         except Refused as refused:
             return refused.answer
 
@@ -294,15 +307,17 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Graphs:
-    """The data set that a request asks for by parameters; None for what the endpoint has."""
+    """The data set that a request asks for by parameters; empty for what the endpoint has."""
 
-    default: tuple[ox.NamedNode, ...] | None = None
-    named: tuple[ox.NamedNode, ...] | None = None
+    default: tuple[ox.NamedNode, ...] = ()
+    named: tuple[ox.NamedNode, ...] = ()
 
 
 def _refuse(query: str, options: Options) -> None:
     if options.no_count and counts(query):
         raise Refused(400, "Aggregates are not supported")
+    if options.values_limit is not None and listed(query) > options.values_limit:
+        raise Refused(400, _TOO_MANY)
     for limit in sorted_rows(query):
         if options.no_sort:
             raise Refused(400, "ORDER BY is not supported")
@@ -313,11 +328,14 @@ def _refuse(query: str, options: Options) -> None:
 def _evaluated(
     store: ox.Store, query: str, union: bool, graphs: Graphs
 ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-    default = list(graphs.default) if graphs.default else None
-    named = list(graphs.named) if graphs.named else None
+    default: list[ox.NamedNode | ox.BlankNode | ox.DefaultGraph] = [*graphs.default]
+    named: list[ox.NamedNode | ox.BlankNode] = [*graphs.named]
     try:
         return store.query(
-            query, use_default_graph_as_union=union and not default, default_graph=default, named_graphs=named
+            query,
+            use_default_graph_as_union=union and not default,
+            default_graph=default or None,
+            named_graphs=named or None,
         )
     except SyntaxError as error:
         raise Refused(400, f"Syntax error: {error}") from error

@@ -190,8 +190,8 @@ class _Request:
         direct = self.kind == "application/sparql-update" or "update" in self.fields
         return direct or self.method in ("PUT", "DELETE", "PATCH") or writes(self.text)
 
-    def _graphs(self, field: str) -> tuple[ox.NamedNode, ...] | None:
-        return tuple(ox.NamedNode(iri) for iri in self.fields.get(field, [])) or None
+    def _graphs(self, field: str) -> tuple[ox.NamedNode, ...]:
+        return tuple(ox.NamedNode(iri) for iri in self.fields.get(field, []))
 
     def _compressed(self, answer: Answer) -> Answer:
         if self.endpoint.options.compress and "gzip" in self.headers.get("accept-encoding", ""):

@@ -114,7 +114,11 @@ def _started(server: Virtuoso) -> subprocess.Popen[bytes]:
     if setpriv := shutil.which("setpriv"):
         command = [setpriv, "--pdeathsig", "KILL", *command]
     return subprocess.Popen(
-        command, cwd=server.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+        command,
+        cwd=server.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
     )
 
 

@@ -7,7 +7,7 @@ property by the MD5 of its objects. What is left in the end is either complete o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import pyoxigraph as ox
@@ -21,9 +21,10 @@ from crmrag_assets.sources.endpoint.queries import (
     odd_count,
     odd_rows,
     properties_of,
+    property_names,
     rows_of,
 )
-from crmrag_assets.sources.endpoint.results import Row
+from crmrag_assets.sources.endpoint.triples import Cells, cells_of
 
 DIGITS = "0123456789abcdef"
 DEEPEST = 4  # digits of the MD5: 65,536 parts of one property of one subject
@@ -32,6 +33,7 @@ FULL = 0.8  # share of a row cap that a part is meant to fill
 ASKED_AGAIN = "responses that lacked rows and were asked for again"
 LACKING = "batches split because responses lacked rows"
 REFUSED = "batches split because they were not answered"
+UNVERIFIED = "as many rows as the endpoint gives at most, and no count"
 UNCOUNTED = "responses that no count verified"
 STRANGERS = "rows of subjects that were not asked for, left out"
 MORE = "responses with more rows than were counted"
@@ -40,9 +42,9 @@ VANISHED = "subjects that were discovered and then had no triples"
 
 @dataclass(frozen=True)
 class Harvested:
-    """Rows of s, p, o (and g), and what could not be had."""
+    """Triples, and what could not be had."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[Cells, ...] = ()
     missing: tuple[Missing, ...] = ()
 
     def __add__(self, other: Harvested) -> Harvested:
@@ -53,13 +55,14 @@ class Harvested:
 class _Answer:
     """One part as the endpoint gave it: its own rows (None: none came), the number it counts (None: it counts none).
 
-    ``unreadable`` rows came with an IRI that no repair makes valid.
+    ``unreadable`` rows came with an IRI that no repair makes valid. ``capped``: more may have been cut off.
     """
 
-    rows: list[Row] | None
+    rows: list[Cells] | None
     counted: int | None
     reason: str = ""
     unreadable: int = 0
+    capped: bool = False
 
     @property
     def given(self) -> int:
@@ -67,7 +70,9 @@ class _Answer:
 
     @property
     def whole(self) -> bool:
-        return self.rows is not None and (self.counted is None or self.given >= self.counted)
+        return (
+            self.rows is not None and not self.capped and (self.counted is None or self.given >= self.counted)
+        )
 
     @property
     def lacking(self) -> int | None:
@@ -83,12 +88,9 @@ def harvest(client: Client, subjects: Sequence[str], unnamed: bool) -> Harvested
     size = client.settings.batch_entities
     parts = [Part(tuple(subjects[at : at + size]), unnamed=unnamed) for at in range(0, len(subjects), size)]
     batches = [_Batch(client) for _ in parts]
-    pool = ThreadPoolExecutor(client.settings.parallel)
-    try:
+    with client.workers() as pool:
         answers = _first_answers(pool, batches, parts)
         return _joined(pool.map(_Batch.settled, batches, parts, answers))
-    finally:  # when the endpoint goes away or somebody stops the build, nothing more is asked
-        pool.shutdown(cancel_futures=True)
 
 
 def _first_answers(pool: Executor, batches: Sequence[_Batch], parts: Sequence[Part]) -> list[_Answer]:
@@ -110,16 +112,17 @@ def harvest_odd(client: Client, subjects: Mapping[str, str], unnamed: bool) -> H
     scope = client.scope
     try:
         counted = client.count(odd_count(tuple(subjects), scope))
-        table = client.triples(odd_rows(tuple(subjects), scope))
+        rows = client.rows(odd_rows(tuple(subjects), scope), scope.width)
     except Unanswered as error:
         return Harvested(missing=tuple(Missing(f"invalid IRI: {error.reason}", one) for one in subjects))
-    kept = tuple(
+    named = (
         (ox.NamedNode(subjects[row[0].value]), *row[1:])
-        for row in table.rows
+        for row in rows
         if isinstance(row[0], ox.Literal) and row[0].value in subjects
-        if not (unnamed and isinstance(row[2], ox.BlankNode))
     )
-    short = counted - len(table.rows)
+    apart = (unnamed and isinstance(row[2], ox.BlankNode) for row in rows)
+    kept = tuple(cells for row in named if (cells := cells_of(row)) is not None)
+    short = counted - len(kept) - sum(apart)
     lost = Missing("of subjects with invalid IRIs: the response lacks rows that are valid", triples=short)
     return Harvested(kept, (lost,) if short > 0 else ())
 
@@ -138,18 +141,44 @@ class _Batch:
 
     def settled(self, part: Part, answer: _Answer) -> Harvested:
         """The part, whole or with what is missing named; ``answer`` is the first to it."""
-        if not answer.whole and answer.rows is not None:
+        return self._ended(part, self._confirmed(part, answer))
+
+    def _confirmed(self, part: Part, answer: _Answer) -> _Answer:
+        """The answer, the better of two where rows are lacking; what may have been cut and was not counted is not whole."""
+        if answer.rows is not None and (not answer.whole or answer.unreadable):  # which may be another's rows
             self._client.note(ASKED_AGAIN)
             answer = self._twice(part, answer)
+        cap = self._client.learned.row_cap
+        if answer.whole and not self._client.counts and cap and answer.given >= cap:
+            return replace(answer, counted=None, reason=UNVERIFIED, capped=True)
+        return answer
+
+    def _apart(self, part: Part, answer: _Answer) -> Harvested:
+        """A part that did not come whole: from smaller ones, or with what is missing named."""
+        smaller, lost = self._split(part, answer)
+        if smaller:
+            self._splits -= 1
+            self._client.note(LACKING if answer.rows is not None else REFUSED)
+            answers = [self._confirmed(one, self.ask(one)) for one in smaller]
+            if len(part.subjects) > 1 or _better(answers, answer):
+                found = _joined(map(self._ended, smaller, answers))
+                return replace(found, missing=(*lost, *found.missing))
+        answer = self._lastly(part, answer)
         if answer.whole:
             return self._taken(part, answer)
-        smaller, lost = self._split(part, answer)
-        if not smaller:
-            return Harvested(tuple(answer.rows or ()), (*lost, *_unreadable(answer), _missing(part, answer)))
-        self._splits -= 1
-        self._client.note(LACKING if answer.rows is not None else REFUSED)
-        found = _joined(self.settled(one, self.ask(one)) for one in smaller)
-        return replace(found, missing=(*lost, *found.missing))
+        return Harvested(tuple(answer.rows or ()), (*_unreadable(answer), _missing(part, answer)))
+
+    def _lastly(self, part: Part, answer: _Answer) -> _Answer:
+        """What is left to be had of a part that smaller ones do not bring."""
+        cap = self._client.learned.row_cap
+        if answer.rows is not None and not answer.capped:
+            return self._twice(part, answer)
+        if answer.rows is None and cap and (answer.counted or 0) > cap:  # a part of it is better than nothing
+            return replace(_answer(lambda: answer.counted, lambda: self.given(part)), reason=answer.reason)
+        return answer
+
+    def _ended(self, part: Part, answer: _Answer) -> Harvested:
+        return self._taken(part, answer) if answer.whole else self._apart(part, answer)
 
     def ask(self, part: Part) -> _Answer:
         """Count first: what is more than the endpoint gives, or nothing at all, needs no rows."""
@@ -170,7 +199,7 @@ class _Batch:
         None for a single subject of such an endpoint. Raises Unanswered where one that counts does not.
         """
         try:
-            return self._client.count(count_of(part, self._client.scope))
+            return self._client.count(count_of(part, self._client.scope), len(part.subjects) == 1)
         except Unanswered:
             if self._client.counts:
                 raise
@@ -179,19 +208,12 @@ class _Batch:
         halves = [self.given(replace(part, subjects=half)) for half in _cut(part.subjects, 2)]
         return sum(len(rows) + unreadable for rows, unreadable in halves)
 
-    def given(self, part: Part) -> tuple[list[Row], int]:
+    def given(self, part: Part) -> tuple[list[Cells], int]:
         """The rows of the part alone, as an endpoint or a cache before it may answer something else; and unreadable ones."""
         alone = len(part.subjects) == 1
         table = self._client.triples(rows_of(part, self._client.scope), alone)
-        rows = table.rows
-        subjects, properties = set(part.subjects), set(part.properties)
-        own = [
-            row
-            for row in rows
-            if isinstance(row[0], ox.NamedNode) and row[0].value in subjects
-            if isinstance(row[1], ox.NamedNode) and (not properties or row[1].value in properties)
-            if row[2] is not None
-        ]
+        rows, subjects, properties = table.rows, set(part.subjects), set(part.properties)
+        own = [row for row in rows if row[0] in subjects and (not properties or row[1] in properties)]
         self._client.saw(len(rows) + table.skipped)
         if len(own) < len(rows):
             self._client.note(STRANGERS, len(rows) - len(own))
@@ -200,6 +222,8 @@ class _Batch:
     def _twice(self, part: Part, first: _Answer) -> _Answer:
         """The part asked for again; two responses of the same length, the longest ever, tell of a row cap."""
         second = self.ask(part)
+        if first.whole and second.whole:
+            return min(first, second, key=lambda answer: answer.unreadable)
         if second.whole or second.rows is None or first.rows is None:
             return second
         if first.given == second.given and self._client.is_longest(second.given):
@@ -213,7 +237,7 @@ class _Batch:
             self._client.note(UNCOUNTED)
         elif answer.given > answer.counted:
             self._client.note(MORE)
-        present = {row[0].value for row in rows}  # type: ignore[union-attr]
+        present = {row[0] for row in rows}
         whole = not part.properties and not part.unnamed
         if whole and (gone := len(set(part.subjects) - present)):
             self._client.note(VANISHED, gone)
@@ -230,7 +254,7 @@ class _Batch:
             return [replace(part, properties=one) for one in _cut(part.properties, 2)], ()
         if not part.properties:
             return self._by_property(part, answer)
-        if len(part.digest) < DEEPEST and answer.counted and answer.counted > 1:
+        if len(part.digest) < DEEPEST and (answer.capped or (answer.counted and answer.counted > 1)):
             return [replace(part, digest=part.digest + digit) for digit in DIGITS], ()
         return [], ()
 
@@ -240,24 +264,40 @@ class _Batch:
         return min(max(2, wanted), most)
 
     def _by_property(self, part: Part, answer: _Answer) -> tuple[list[Part], tuple[Missing, ...]]:
-        try:
-            rows = self._client.table(properties_of(part, self._client.scope), ("p", "n")).rows
-        except Unanswered:
-            return [], ()
-        counts = {p.value: int(n.value) for p, n in rows if _counts(p, n)}  # type: ignore[union-attr]
+        counts = self._properties(part)
         known = sorted(one for one in counts if is_iri(one))
         lost = [
-            Missing("its property is no valid IRI", part.subjects[0], one, counts[one])
+            Missing("its property is no valid IRI", part.subjects[0], one, counts[one] or None)
             for one in sorted(counts)
             if one not in known
         ]
-        if (unlisted := (answer.counted or 0) - sum(counts.values())) > 0:
+        if any(counts.values()) and (unlisted := (answer.counted or 0) - sum(counts.values())) > 0:
             lost.append(Missing("its properties were not all listed", part.subjects[0], triples=unlisted))
         groups = _cut(known, 2) if len(known) > 1 else [tuple(known)] if known else []
         return [replace(part, properties=group) for group in groups], tuple(lost)
 
+    def _properties(self, part: Part) -> dict[str, int]:
+        """The part's properties with the numbers of their triples, 0 where the endpoint counts none; none if not answered."""
+        client, scope = self._client, self._client.scope
+        try:
+            rows = client.table(properties_of(part, scope), ("p", "n")).rows
+            return {p.value: int(n.value) for p, n in rows if _counts(p, n)}  # type: ignore[union-attr]
+        except Unanswered:
+            pass
+        try:
+            return dict.fromkeys(client.strings(property_names(part, scope), "property"), 0)
+        except Unanswered:
+            return {}
 
-def _answer(count: Callable[[], int | None], give: Callable[[], tuple[list[Row], int]]) -> _Answer:
+
+def _better(smaller: Sequence[_Answer], answer: _Answer) -> bool:
+    """Whether smaller parts are whole, or bring more than the answer: else its count may be too high, and no row lacking."""
+    if all(one.whole for one in smaller) or any(one.rows is None or one.capped for one in smaller):
+        return True
+    return sum(one.given for one in smaller) > answer.given
+
+
+def _answer(count: Callable[[], int | None], give: Callable[[], tuple[list[Cells], int]]) -> _Answer:
     """What both together say; a part that is not counted by an endpoint that counts is not answered."""
     counted = None
     try:
@@ -286,7 +326,7 @@ def _joined(parts: Iterable[Harvested]) -> Harvested:
 
 def _unreadable(answer: _Answer) -> tuple[Missing, ...]:
     """Rows that came and are no triples, as an IRI in them is relative or invalid beyond repair."""
-    reason = "an IRI in them is relative or invalid"
+    reason = "an IRI in them is relative or invalid, or a blank node stands where none was"
     return (Missing(reason, triples=answer.unreadable),) if answer.unreadable else ()
 
 

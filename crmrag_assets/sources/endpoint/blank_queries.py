@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Literal
 
 from crmrag_assets.harvest.triples import RDF_TYPE
 from crmrag_assets.sources.endpoint.queries import Scope, iri, string
@@ -28,35 +31,58 @@ class Anchor:
     property: str = ""
 
 
-ROOTS = Anchor("", "roots")
-"""Blank nodes that nothing points at, and that point at no IRI but their class."""
-RINGS = Anchor("", "rings")
-"""Blank nodes that only blank nodes lead to, in a ring."""
+LOOSE = Anchor("")
+"""Blank nodes that nothing points at and that point at no IRI but their class, and those in a ring that no IRI points at:
+each blank node that no IRI leads to is one of them or below one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far from its start a query goes: ``depth`` blank nodes below, or with ``up`` in either direction.
+    """Which steps a query takes from its first nodes: each of ``ways`` is a series of steps "d" down and "u" up.
 
-    ``lists`` follows `rdf:rest` to the end: "no", after the "last" step or after "each", so that a list counts as one.
+    ``lists`` follows `rdf:rest` to the end: "no", in the "last" step or in "each", so that a list counts as one.
+    ``spread`` is the number of steps, in any direction, of a walk that is no series.
     """
 
-    depth: int
-    up: bool = False
-    lists: str = "no"
+    ways: tuple[str, ...] = ()
+    lists: Literal["no", "last", "each"] = "no"
+    spread: int = 0
+
+    @property
+    def upwards(self) -> bool:
+        return self.spread > 0 or any("u" in way for way in self.ways)
+
+
+def down(depth: int, lists: Literal["no", "last", "each"]) -> Walk:
+    """To ``depth`` blank nodes below one another."""
+    return Walk(tuple("d" * steps for steps in range(depth)), lists)
+
+
+def around(depth: int) -> Walk:
+    """To ``depth`` blank nodes in a row, in either direction at each step."""
+    return Walk(tuple("".join(way) for steps in range(depth) for way in product("du", repeat=steps)))
+
+
+def over(above: int, depth: int) -> Walk:
+    """Up to so many blank nodes above the first, and down from there."""
+    return Walk(tuple("u" * up + "d" * steps for up in range(above + 1) for steps in range(depth)), "each")
+
+
+SHORT, ROUND, ABOVE = 2, 4, 2  # blank nodes in a row; beyond ROUND there are too many ways for one query
 
 
 def walks(depth: int) -> tuple[Walk, ...]:
     """The walks to try one after another, from cheap to thorough, for trees of ``depth`` blank nodes below one another."""
-    two, four = min(2, depth), min(4, depth)
+    short, round_ = min(SHORT, depth), min(ROUND, depth)
     ladder = (
-        Walk(two, lists="last"),
-        Walk(two, up=True),
-        Walk(four, lists="each"),
-        Walk(depth, lists="each"),
-        Walk(four, up=True, lists="each"),
-        Walk(depth, up=True),
-        Walk(2 * depth, up=True, lists="each"),
+        down(short, "last"),
+        around(short),
+        down(round_, "each"),
+        down(depth, "each"),
+        around(round_),
+        over(ABOVE, depth),
+        down(2 * depth, "no"),
+        Walk(spread=2 * depth - 1),
     )
     return tuple(dict.fromkeys(ladder))
 
@@ -73,13 +99,20 @@ class Start:
     ways: tuple[Way, ...]
 
 
-def start_of(anchors: Sequence[Anchor], scope: Scope, longest: int) -> Start:
-    """The start at anchors that are all IRIs, all narrowed to a property, or just ROOTS or RINGS (of ``longest`` nodes)."""
-    if ROOTS in anchors:
-        return Start("", (lambda x: _loose_roots(x, scope),))
-    if RINGS in anchors:
-        rings = [_ring(length, scope) for length in range(1, longest + 1)]
-        return Start("", tuple(rings))
+def start_of(anchors: Sequence[Anchor], scope: Scope, longest: int, spelt: Sequence[str] = ()) -> Start:
+    """The start at anchors that are all IRIs, all narrowed to a property, or just LOOSE (rings of ``longest`` nodes).
+
+    ``spelt``: how the endpoint spells the IRI of a single anchor that is not valid there; it is found by its text.
+    """
+    if LOOSE in anchors:
+        return Start(
+            "",
+            (partial(_loose_root, scope), *(partial(_ring, scope, size) for size in range(1, longest + 1))),
+        )
+    if spelt:
+        text = f"FILTER(isIRI(?a) && STR(?a) IN ({', '.join(map(string, spelt))}))"
+        down, up = _ways(scope)
+        return Start("", (lambda x: f"{down(x)} {text}", lambda x: f"{up(x)} {text}"))
     if anchors[0].property:
         pairs = " ".join(f"({iri(anchor.iri)} {iri(anchor.property)})" for anchor in anchors)
         return Start(f"VALUES (?a ?q) {{ {pairs} }}", _ways(scope))
@@ -169,26 +202,22 @@ def _at_top(x: str, scope: Scope) -> str:
     return f"FILTER NOT EXISTS {{ {scope.triples('?above', '?by', x, '?gt')} }}"
 
 
-def _loose_roots(x: str, scope: Scope) -> str:
+def _loose_root(scope: Scope, x: str) -> str:
     return (
         f"{scope.triples(x, '?q', '?any', '?ga')} FILTER(isBlank({x})) {_at_top(x, scope)} "
         f"FILTER NOT EXISTS {{ {scope.triples(x, '?to', '?named', '?gn')} FILTER(isIRI(?named) && ?to != {TYPE}) }}"
     )
 
 
-def _ring(length: int, scope: Scope) -> Way:
+def _ring(scope: Scope, length: int, x: str) -> str:
     """A ring of so many blank nodes, the first of which no IRI points at."""
-
-    def ring(x: str) -> str:
-        nodes = [x, *(f"?r{k}" for k in range(1, length))]
-        steps = [
-            f"{scope.triples(node, f'?z{k}', following, f'?gr{k}')} FILTER(isBlank({node}))"
-            for k, (node, following) in enumerate(zip(nodes, [*nodes[1:], x], strict=True))
-        ]
-        named = f"{scope.triples('?named', '?by', x, '?gn')} FILTER(isIRI(?named))"
-        return f"{' '.join(steps)} FILTER NOT EXISTS {{ {named} }}"
-
-    return ring
+    nodes = [x, *(f"?r{k}" for k in range(1, length))]
+    steps = [
+        f"{scope.triples(node, f'?z{k}', following, f'?gr{k}')} FILTER(isBlank({node}))"
+        for k, (node, following) in enumerate(zip(nodes, [*nodes[1:], x], strict=True))
+    ]
+    named = f"{scope.triples('?named', '?by', x, '?gn')} FILTER(isIRI(?named))"
+    return f"{' '.join(steps)} FILTER NOT EXISTS {{ {named} }}"
 
 
 def _about(start: Start, walk: Walk, scope: Scope) -> str:
@@ -198,75 +227,60 @@ def _about(start: Start, walk: Walk, scope: Scope) -> str:
 
 
 def _nodes(start: Start, walk: Walk, scope: Scope) -> str:
-    return _up(start, walk, scope) if walk.up else _down(start, walk, scope)
+    return _spread(start, walk.spread, scope) if walk.spread else _along(start, walk, scope)
 
 
 def _first(start: Start, x: str) -> str:
     return f"{start.given} {_union([way(x) for way in start.ways])}"
 
 
-def _down(start: Start, walk: Walk, scope: Scope) -> str:
-    """Nodes up to ``depth`` levels below: a chain of patterns for each level."""
+def _along(start: Start, walk: Walk, scope: Scope) -> str:
+    """Nodes at the end of each way: a chain of patterns for each."""
     chains = []
-    for depth in range(1, walk.depth + 1):
-        nodes = [*(f"?n{k}" for k in range(1, depth)), "?x"]
+    for way in walk.ways:
+        nodes = [*(f"?n{k}" for k in range(len(way))), "?x"]
         steps = [
             _step(
-                nodes[k - 1],
-                nodes[k],
-                k,
-                walk.lists == "each" or (walk.lists == "last" and k == depth - 1),
-                scope,
+                nodes[k], nodes[k + 1], k, turn == "d", walk.lists == "each" or _is_last(walk, way, k), scope
             )
-            for k in range(1, depth)
+            for k, turn in enumerate(way)
         ]
-        chains += [" ".join([way(nodes[0]), *steps]) for way in start.ways]
+        chains += [" ".join([first(nodes[0]), *steps]) for first in start.ways]
     return f"SELECT DISTINCT ?x WHERE {{ {start.given} {_union(chains)} }}"
 
 
-def _step(node: str, below: str, k: int, along: bool, scope: Scope) -> str:
-    """From a node to the blank nodes that it points at, and with ``along`` on to the rest of a list."""
-    if not along:
-        return f"{scope.triples(node, f'?q{k}', below, f'?g{k}')} FILTER(isBlank({below}))"
-    cell = f"?c{k}"
-    return (
-        f"{scope.triples(node, f'?q{k}', cell, f'?g{k}')} FILTER(isBlank({cell})) "
-        f"{scope.triples(cell, REST + '*', below, f'?h{k}')} FILTER(isBlank({below}))"
-    )
+def _is_last(walk: Walk, way: str, k: int) -> bool:
+    return walk.lists == "last" and k == len(way) - 1
 
 
-def _up(start: Start, walk: Walk, scope: Scope) -> str:
-    """Nodes up to ``depth`` steps away in either direction: a query for each level around that for the one before.
+def _step(node: str, other: str, k: int, below: bool, along: bool, scope: Scope) -> str:
+    """From a node to blank nodes below or above it; with ``along`` by way of all cells of a list."""
+    cell = f"?c{k}" if along else other if below else node
+    top, bottom = (node, cell) if below else (other, cell)
+    parts = [scope.triples(top, f"?q{k}", bottom, f"?g{k}"), f"FILTER(isBlank({other}))"]
+    if along:
+        end = other if below else node
+        rest = scope.triples(cell, REST + "*", end, f"?h{k}")
+        parts = [parts[0], f"FILTER(isBlank({cell}))", rest, parts[1]] if below else [rest, *parts]
+    return " ".join(parts)
 
-    Two neighbouring levels hold all nodes but those without neighbours, as a step can be taken back; these are on the
-    first. A path of no steps stays where it is, so with lists the last level holds all.
+
+def _spread(start: Start, steps: int, scope: Scope) -> str:
+    """Nodes up to so many steps away: a query for each step around that for the one before.
+
+    A path of no steps stays where it is, so each holds the nodes of the one before.
     """
-    lists = walk.lists != "no"
-    levels = [walk.depth] if lists else sorted({1, max(1, walk.depth - 1), walk.depth})
-    return (
-        f"SELECT DISTINCT ?x WHERE {{ {_union([_level(start, level, lists, scope) for level in levels])} }}"
-    )
-
-
-def _level(start: Start, depth: int, lists: bool, scope: Scope) -> str:
-    text = f"SELECT DISTINCT {_node(1, depth)} WHERE {{ {_first(start, _node(1, depth))} }}"
-    for k in range(2, depth + 1):
-        node, other = _node(k - 1, depth), _node(k, depth)
+    text = f"SELECT DISTINCT ?n0 WHERE {{ {_first(start, '?n0')} }}"
+    for k in range(1, steps + 1):
+        node, other = f"?n{k - 1}", f"?n{k}" if k < steps else "?x"
         ways = [
             scope.triples(node, f"?q{k}", other, f"?g{k}"),
             scope.triples(other, f"?q{k}", node, f"?g{k}"),
+            scope.triples(node, REST + "*", other, f"?h{k}"),
+            scope.triples(other, REST + "*", node, f"?h{k}"),
         ]
-        if lists:
-            ways += [
-                scope.triples(node, REST + "*", other, f"?h{k}"),
-                scope.triples(other, REST + "*", node, f"?h{k}"),
-            ]
         text = f"SELECT DISTINCT {other} WHERE {{ {{ {text} }} {_union(ways)} FILTER(isBlank({other})) }}"
     return text
-
-
-def _node(k: int, depth: int) -> str:
-    return "?x" if k == depth else f"?n{k}"
 
 
 def _union(patterns: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ is left out and named as missing; what nothing led to is found by counting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -20,22 +20,32 @@ from crmrag_assets.build.progress import Progress
 from crmrag_assets.harvest.traffic import Missing
 from crmrag_assets.sources.endpoint import blank_queries as queries
 from crmrag_assets.sources.endpoint.blank_asking import Asking, Lacking
-from crmrag_assets.sources.endpoint.blank_queries import RINGS, ROOTS, Anchor, Walk, start_of, walks
+from crmrag_assets.sources.endpoint.blank_queries import (
+    LOOSE,
+    SHORT,
+    Anchor,
+    Walk,
+    around,
+    start_of,
+    walks,
+)
 from crmrag_assets.sources.endpoint.blank_views import Piece, has_ring, quads_of, shared_nodes
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.queries import is_iri
+from crmrag_assets.sources.iris import valid_iri
 from crmrag_query.config.build import Requests
 
 PAGE = 100  # anchors in a page below which sorting is given up
 REFUSALS = 3  # refusals of a walk from one anchor after which it is not tried again, if it was never answered
 FEW = 10  # anchors that say too little of which walk most of them need
+COMMON = 3  # walks, the first, that many anchors may need; the others are for the odd one
 CALM = 10  # batches answered in a row after which a larger one is tried again
 AGAIN = "entities whose blank nodes were asked for again, by a longer walk"
 SHARED = "blank nodes that several subjects point at"
 RING = "components of blank nodes with a ring"
-TOO_DEEP = "blank nodes that hang together too far to be fetched whole"
+TOO_DEEP = "blank nodes hang together too far to be fetched whole"
 AT = "with blank nodes that hang on it"
-LOOSE = "with blank nodes that no IRI leads to"
+UNNAMED = "with blank nodes that no IRI leads to"
 UNREACHED = "with blank nodes that no walk reached whole"
 
 
@@ -103,11 +113,11 @@ class _Sizes:
         self._limit = self._size = self._most = self._before = limit
         self._calm = 0
 
-    def batch(self, waiting: Sequence[Anchor]) -> list[Anchor]:
-        """The next anchors; one that is narrowed to a property goes alone."""
+    def batch(self, waiting: Sequence[Anchor], single: Callable[[Anchor], bool]) -> list[Anchor]:
+        """The next anchors; a ``single`` one goes alone."""
         batch = list(waiting[: self._size])
-        narrow = next((at for at, one in enumerate(batch) if one.property), len(batch))
-        return batch[: max(1, narrow)]
+        until = next((at for at, one in enumerate(batch) if single(one)), len(batch))
+        return batch[: max(1, until)]
 
     def answered(self) -> None:
         self._calm += 1
@@ -140,6 +150,7 @@ class _Harvest:
         self._first = 0  # rung that most anchors needed lately
         self._sizes = _Sizes(settings.batch_entities)
         self._anchors = set[str]()
+        self._spelt: Mapping[str, tuple[str, ...]] = {}
         self._split = set[str]()  # anchors that are asked property by property
         self._failed = dict[Anchor, str]()  # anchors that nothing was got from, with the reason
         self._reasons = dict[Anchor, str]()
@@ -148,12 +159,11 @@ class _Harvest:
         self._missing: list[Missing] = []
 
     def run(self) -> Blanks:
-        anchors, unlisted = _listed(self._client, self._settings.page_rows)
+        listed, unlisted = _listed(self._client, self._settings.page_rows)
         self._missing += unlisted
-        self._anchors = set(anchors)
-        for one in (one for one in anchors if not is_iri(one)):
-            self._fail(Anchor(one), "not a valid IRI, so that it cannot be asked for")
-        todo = [Anchor(one) for one in anchors if is_iri(one)]
+        self._spelt = _spelt(listed)
+        self._anchors = {*filter(is_iri, listed), *self._spelt}
+        todo = [Anchor(one) for one in sorted(self._anchors)]
         size = self._settings.batch_entities
         for at in range(0, len(todo), size):
             if self._left() == 0:
@@ -161,9 +171,7 @@ class _Harvest:
             self._climb(todo[at : at + size])
             self._progress.advance(len(self._quads), self._counted, "triples with blank nodes")
         if self._left() and self._recounted():
-            for loose in (ROOTS, RINGS):
-                if self._left() != 0:
-                    self._climb([loose])
+            self._climb([LOOSE])
         return Blanks(self._quads, self._lost(), self._counted)
 
     def _left(self) -> int | None:
@@ -172,36 +180,37 @@ class _Harvest:
 
     def _climb(self, anchors: list[Anchor]) -> None:
         """Try one walk after another until each anchor's own components are taken, or named as missing."""
-        todo, alone = anchors, anchors[0] in (ROOTS, RINGS)
+        todo = anchors
         for number, rung in enumerate(self._rungs):
-            if number < self._first and not alone:
+            if number < self._first and LOOSE not in anchors:
                 continue
             now = [one for one in todo if self._helps(rung.walk, one)]
             if not now or rung.hopeless:
                 continue
             if todo is not anchors:
                 self._client.note(AGAIN, len(now))
-            later = [one for one in todo if one not in set(now)]
+            later = [one for one in todo if not self._helps(rung.walk, one)]
             todo = sorted([*later, *self._asked(rung, now)])
             if len(anchors) > FEW and 2 * len(todo) > len(anchors):
-                self._first = min(number + 1, self._deepest_down)
+                self._first = min(number + 1, COMMON)
         for one in todo:
             self._give_up(one)
 
-    @property
-    def _deepest_down(self) -> int:
-        return max(number for number, rung in enumerate(self._rungs) if not rung.walk.up)
-
     def _helps(self, walk: Walk, anchor: Anchor) -> bool:
-        """Whether a walk can show more of an anchor's components: a short one upwards only does where parents lack."""
+        """Whether a walk can show more of an anchor's components.
+
+        The short one upwards does where parents lack; all that hangs on no IRI is below where its walks start.
+        """
+        if anchor == LOOSE:
+            return not walk.upwards
         held = self._held.get(anchor)
-        return not (walk.up and walk.depth <= 2) or held is None or held.parents
+        return walk != around(SHORT) or held is None or held.parents
 
     def _asked(self, rung: _Rung, anchors: list[Anchor]) -> list[Anchor]:
         """Ask for all these anchors by one walk, in batches as large as come whole; those still open."""
         waiting, open_ = anchors, list[Anchor]()
         while waiting and not rung.hopeless:
-            batch = self._sizes.batch(waiting)
+            batch = self._sizes.batch(waiting, self._single)
             rest = waiting[len(batch) :]
             try:
                 pieces = self._asking.around(self._start(batch), rung.walk, len(batch) == 1)
@@ -233,11 +242,16 @@ class _Harvest:
         return [], []
 
     def _start(self, batch: list[Anchor]) -> queries.Start:
-        return start_of(batch, self._client.scope, self._settings.blank_depth)
+        spelt = self._spelt.get(batch[0].iri, ())
+        return start_of(batch, self._client.scope, self._settings.blank_depth, spelt)
+
+    def _single(self, anchor: Anchor) -> bool:
+        """Whether an anchor must be asked for alone."""
+        return anchor == LOOSE or bool(anchor.property) or anchor.iri in self._spelt
 
     def _by_property(self, anchor: Anchor) -> list[Anchor]:
         """An anchor property by property; none where that makes no difference."""
-        if anchor.property or not anchor.iri:
+        if self._single(anchor):
             return []
         try:
             found = self._client.strings(queries.properties_at(anchor, self._client.scope))
@@ -275,7 +289,7 @@ class _Harvest:
         ]
         if usable := [one for one in listed if one not in self._failed]:
             return min(usable)
-        return ROOTS if piece.topped else RINGS
+        return LOOSE
 
     def _take(self, anchor: Anchor) -> None:
         for piece in self._held.pop(anchor).whole:
@@ -290,17 +304,18 @@ class _Harvest:
         if anchor not in self._held:
             self._fail(anchor, self._reasons.get(anchor, "it was not answered"))
             return
-        for piece in self._held[anchor].partial:
+        partial = self._held[anchor].partial
+        if anchor == LOOSE and partial and self._counted is None:
+            self._missing.append(Missing(f"{UNNAMED}: {TOO_DEEP}"))
+        for piece in partial if anchor != LOOSE else ():  # these may be parts of what is named already
             by = min((by for iri, by in piece.hangs if iri == anchor.iri), default="")
             self._missing.append(Missing(TOO_DEEP, anchor.iri, by, len(piece.quads)))
         self._take(anchor)
 
     def _fail(self, anchor: Anchor, reason: str) -> None:
         self._failed[anchor] = reason
-        if anchor.iri:
-            self._missing.append(Missing(f"{AT}: {reason}", anchor.iri, anchor.property))
-        else:
-            self._missing.append(Missing(f"{LOOSE}: {reason}"))
+        what = UNNAMED if anchor == LOOSE else AT
+        self._missing.append(Missing(f"{what}: {reason}", anchor.iri, anchor.property))
 
     def _recounted(self) -> bool:
         """Whether triples are left when those that several graphs repeat are counted once."""
@@ -323,6 +338,16 @@ class _Harvest:
             )
         rest = (Missing(UNREACHED, triples=left - seen),) if left > seen else ()
         return (*self._missing, *rest)
+
+
+def _spelt(listed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """IRIs as they come repaired -> as the endpoint spells them, of those that are not valid; relative ones left out."""
+    spelt: dict[str, tuple[str, ...]] = {}
+    for raw in (one for one in listed if not is_iri(one)):
+        with suppress(ValueError):
+            iri = valid_iri(raw).value
+            spelt[iri] = (*spelt.get(iri, (iri,)), raw)
+    return spelt
 
 
 def _listed(client: Client, limit: int) -> tuple[list[str], list[Missing]]:

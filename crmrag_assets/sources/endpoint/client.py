@@ -7,7 +7,11 @@ import os
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -16,8 +20,9 @@ from crmrag_assets.harvest.traffic import Gathered, Traffic
 from crmrag_assets.sources.endpoint import transport
 from crmrag_assets.sources.endpoint.pace import Pace
 from crmrag_assets.sources.endpoint.queries import ALIVE, Scope
-from crmrag_assets.sources.endpoint.results import JSON, TSV, Mangled, NotResults, Row, Table, read_body
+from crmrag_assets.sources.endpoint.results import JSON, TSV, Mangled, NotResults, R, Row, Table, read_body
 from crmrag_assets.sources.endpoint.transport import Credentials, Failure, Limits, Response
+from crmrag_assets.sources.endpoint.triples import Cells, read_triples
 from crmrag_query import __version__
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.build import Requests
@@ -29,6 +34,7 @@ COUNT = ("n",)
 REFUSALS = (400, 413, 414, 422, 431)  # the query is at fault: asking again does not help, a smaller one may
 NO_ENDPOINT = (401, 403, 404, 405, 406, 410, 415, 501)
 DAMAGED = 3  # damaged TSV bodies after which JSON is asked for from the start
+Reader = Callable[[bytes, str], Table[R]]
 RESUMES = "What was harvested is kept: run the build again to go on."
 
 
@@ -73,15 +79,18 @@ class Client:
         self._agent = f"CRM-RAG/{__version__} ({config.contact or 'no contact given'})"
         self._limits = Limits(requests.timeout_seconds, requests.response_bytes)
         self._pace = Pace(requests.pause_seconds)
+        self._pool: Executor | None = None
+        self._seats = threading.BoundedSemaphore(requests.parallel)
         self._lock = threading.Lock()
         self._traffic, self._notes, self._repaired = Traffic(), Counter[str](), 0
         self.counts = False  # whether it ever gave a number
         self._answered = False
         self._damaged = self._longest = 0
 
-    def triples(self, query: str, patient: bool = True) -> Table:
-        """The rows of a SELECT of s, p, o (and g, where graphs are told); see `table`."""
-        return self.table(query, NAMES[: self.scope.width], patient)
+    def triples(self, query: str, patient: bool = True) -> Table[Cells]:
+        """The response to a SELECT of s, p, o (and g, where graphs are told), as triples; errors as `table`."""
+        variables = NAMES[: self.scope.width]
+        return self._answered_by(query, partial(read_triples, variables=variables), patient)
 
     def rows(self, query: str, width: int, patient: bool = True) -> list[Row]:
         """The rows of a SELECT of s, p, o (and g): ``width`` terms each; see `table`."""
@@ -91,26 +100,33 @@ class Client:
         """The values of a SELECT of one variable that holds strings."""
         return [row[0].value for row in self.table(query, (variable,)).rows if isinstance(row[0], ox.Literal)]
 
-    def count(self, query: str) -> int:
+    def count(self, query: str, patient: bool = True) -> int:
         """The number that a SELECT of ?n gives."""
-        term = self.table(query, COUNT).rows[0][0]
+        term = self.table(query, COUNT, patient).rows[0][0]
         if not isinstance(term, ox.Literal) or not term.value.isdecimal():
             raise Unanswered(f"it counts to {term}")
         self.counts = True
         return int(term.value)
 
-    def table(self, query: str, variables: tuple[str, ...], patient: bool = True) -> Table:
+    def table(self, query: str, variables: tuple[str, ...], patient: bool = True) -> Table[Row]:
         """The response to a SELECT of these variables; ``patient`` False: tried again once only, as it can be split.
 
         Raises Unanswered when the endpoint lives but does not answer the query, SourceError when it does not live.
         """
+        return self._answered_by(query, partial(_read_rows, variables=variables), patient)
+
+    def _answered_by(self, query: str, read: Reader[R], patient: bool) -> Table[R]:
         attempts = 1 + (self.settings.retries if patient else min(1, self.settings.retries))
         try:
-            return self._insistently(query, variables, attempts)
+            return self._insistently(query, read, attempts)
         except Failure as failure:
             if failure.code not in REFUSALS or not self._answered:
                 self._require_life(failure)
             raise Unanswered(failure.reason) from failure
+
+    def go_on(self) -> None:
+        """Take it that the endpoint answered before, in another process perhaps: what fails now may pass."""
+        self._answered = True
 
     def note(self, what: str, n: int = 1) -> None:
         """Count something worth knowing; it ends in the harvest report."""
@@ -138,6 +154,21 @@ class Client:
         with self._lock:
             self.learned = replace(self.learned, json=True)
 
+    @contextmanager
+    def workers(self) -> Iterator[Executor]:
+        """Threads that send as many requests at once as may be; they stay for the next time.
+
+        When the endpoint goes away or somebody stops the build, nothing that waits is asked any more.
+        """
+        pool = self._pool or ThreadPoolExecutor(self.settings.parallel)
+        self._pool = None
+        try:
+            yield pool
+            self._pool = pool
+        finally:
+            if self._pool is None:
+                pool.shutdown(cancel_futures=True)
+
     def gathered(self) -> Gathered:
         """Traffic and notes since the last call."""
         with self._lock:
@@ -146,14 +177,14 @@ class Client:
             self._traffic, self._notes, self._repaired = Traffic(), Counter(), 0
         return found
 
-    def _insistently(self, query: str, variables: tuple[str, ...], attempts: int) -> Table:
+    def _insistently(self, query: str, read: Reader[R], attempts: int) -> Table[R]:
         format = JSON if self.learned.json else TSV
         failure = Failure("it was not asked")
         for attempt in range(attempts):
             if attempt:
                 self._pace.back_off(self._wait(attempt, failure))
             try:
-                return self._attempt(query, variables, format, attempt > 0)
+                return self._attempt(query, read, format, attempt > 0)
             except Failure as found:
                 failure = found
                 if failure.code == 406 and format is TSV:
@@ -163,16 +194,20 @@ class Client:
                 format = JSON  # where a format is the fault, it is the remedy; else it does no harm
         raise failure
 
-    def _attempt(
-        self, query: str, variables: tuple[str, ...], format: ox.QueryResultsFormat, again: bool
-    ) -> Table:
+    def _attempt(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> Table[R]:
+        with self._seats:
+            return self._attempt_now(query, read, format, again)
+
+    def _attempt_now(
+        self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool
+    ) -> Table[R]:
         self._pace.turn()
         start, response, table = time.monotonic(), None, None
         try:
             response = transport.send(
                 self.url, query, format, self._agent, self._credentials, self._limits, self._default_graphs
             )
-            table = self._read(response, variables)
+            table = self._read(response, read)
             return table
         finally:
             self._add(
@@ -185,16 +220,14 @@ class Client:
                 )
             )
 
-    def _read(self, response: Response, variables: tuple[str, ...]) -> Table:
+    def _read(self, response: Response, read: Reader[R]) -> Table[R]:
         try:
-            table = read_body(response.body, response.content_type, variables)
+            table = read(response.body, response.content_type)
         except Mangled as error:
             self._count_damage()
             raise Damaged(f"its response is damaged: {error}") from error
         except NotResults as error:
             raise Failure(f"it answers something that is no result ({error})") from error
-        if variables == COUNT and len(table.rows) != 1:
-            raise Damaged(f"its response has {len(table.rows)} rows where a count has one")
         self._answered = True
         if response.url != self.url:
             self.note(f"responses by redirection to {response.url}: declare that address")
@@ -243,7 +276,7 @@ class Client:
     def _require_life(self, failure: Failure) -> None:
         """Raise SourceError unless the endpoint answers the simplest query."""
         try:
-            self._insistently(ALIVE, COUNT, 1 + self.settings.retries)
+            self._insistently(ALIVE, partial(_read_rows, variables=COUNT), 1 + self.settings.retries)
         except Failure as last:
             raise self._down(last if self._answered else failure) from last
 
@@ -262,6 +295,14 @@ class Client:
     def _add(self, traffic: Traffic) -> None:
         with self._lock:
             self._traffic += traffic
+
+
+def _read_rows(body: bytes, content_type: str, variables: tuple[str, ...]) -> Table[Row]:
+    """Rows of terms; raises Mangled also where a count has not one row."""
+    table = read_body(body, content_type, variables)
+    if variables == COUNT and len(table.rows) != 1:
+        raise Mangled(f"{len(table.rows)} rows where a count has one")
+    return table
 
 
 def credentials_of(config: EndpointConfig) -> Credentials:

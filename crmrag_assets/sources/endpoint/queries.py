@@ -114,6 +114,11 @@ def properties_of(part: Part, scope: Scope) -> str:
     return f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {part.pattern(scope)} }} GROUP BY ?p"
 
 
+def property_names(part: Part, scope: Scope) -> str:
+    """Each property of the part's subjects, for endpoints that do not count."""
+    return f"SELECT DISTINCT (STR(?p) AS ?property) WHERE {{ {part.pattern(scope)} }}"
+
+
 def odd_rows(subjects: Sequence[str], scope: Scope) -> str:
     """Triples of subjects whose IRIs are not valid, so that they cannot be named: found by their texts."""
     return f"SELECT {scope.columns('(STR(?e) AS ?s)', '?p', '?o')} WHERE {{ {_odd(subjects, scope)} }}"
@@ -124,8 +129,7 @@ def odd_count(subjects: Sequence[str], scope: Scope) -> str:
 
 
 def _odd(subjects: Sequence[str], scope: Scope) -> str:
-    listed = ", ".join(map(string, subjects))
-    return f"{scope.triples('?e', '?p', '?o')} FILTER(isIRI(?e) && STR(?e) IN ({listed}))"
+    return f"{scope.triples('?e', '?p', '?o')} {spelt('?e', subjects)}"
 
 
 def subject_page(scope: Scope, after: str, limit: int, only: str = "") -> str:
@@ -133,7 +137,7 @@ def subject_page(scope: Scope, after: str, limit: int, only: str = "") -> str:
     name, pattern = _subjects(scope, only)
     distinct = (  # made distinct before they are sorted: an endpoint would sort every triple's subject
         f"SELECT DISTINCT (STR(?e) AS ?{name}) WHERE {{ {pattern} "
-        f"FILTER(isIRI(?e) && STR(?e) > {string(after)}) }}"
+        f"FILTER(isIRI(?e)) {later_than('?e', after)} }}"
     )
     return f"SELECT ?{name} WHERE {{ {{ {distinct} }} }} ORDER BY ?{name} LIMIT {limit}"
 
@@ -156,6 +160,20 @@ def _subjects(scope: Scope, only: str) -> tuple[str, str]:
 def typed(scope: Scope, classes: Sequence[str]) -> str:
     """The pattern of an ?e that is an instance of one of the classes."""
     return f"{values('?c', classes)} {scope.triples('?e', 'a', '?c')}"
+
+
+def later_than(variable: str, after: str) -> str:
+    """Leaves terms whose text comes after another, by code points; all where that is empty.
+
+    Both sides go through CONCAT, as Virtuoso compares the bare text of an IRI with a string rightly for ASCII only.
+    """
+    return f'FILTER(CONCAT(STR({variable}), "") > CONCAT({string(after)}, ""))' if after else ""
+
+
+def spelt(variable: str, texts: Sequence[str]) -> str:
+    """Leaves IRIs with one of these texts, valid or not; by VALUES, as IN misses texts beyond ASCII in Virtuoso."""
+    listed = " ".join(map(string, texts))
+    return f"FILTER(isIRI({variable}) && STR({variable}) = ?spelt) VALUES ?spelt {{ {listed} }}"
 
 
 def digest_filter(variable: str, digest: str) -> str:

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyoxigraph as ox
 
@@ -38,21 +38,24 @@ class NotResults(Exception):
     """A body that is no result at all, such as a web page."""
 
 
+R = TypeVar("R")
+
+
 @dataclass(frozen=True)
-class Table:
+class Table(Generic[R]):
     """Rows of a response; ``repaired`` holds rows with an IRI that had to be repaired, ``skipped`` rows that could not be.
 
     ``format`` is what the body was in, ``labelled`` whether it said so.
     """
 
-    rows: list[Row]
+    rows: list[R]
     repaired: int = 0
     skipped: int = 0
     format: ox.QueryResultsFormat = TSV
     labelled: bool = True
 
 
-def read_body(body: bytes, content_type: str, variables: tuple[str, ...]) -> Table:
+def read_body(body: bytes, content_type: str, variables: tuple[str, ...]) -> Table[Row]:
     """The rows of a response with exactly these variables.
 
     Raises Mangled where the body is damaged or answers something else, NotResults where it is no result.
@@ -105,7 +108,7 @@ def _strictly(body: bytes, format: ox.QueryResultsFormat, variables: tuple[str, 
     return rows
 
 
-def _leniently(body: bytes, variables: tuple[str, ...], labelled: bool) -> Table:
+def _leniently(body: bytes, variables: tuple[str, ...], labelled: bool) -> Table[Row]:
     """JSON whose only fault is an IRI with characters that IRIs may not hold, or an odd label of a blank node."""
     try:
         raw = json.loads(body)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from crmrag_assets.build.progress import Progress
+from crmrag_assets.build.progress import Progress, SilentProgress
 from crmrag_assets.harvest.chunks import BUCKETS, bucket_of, chunk_bits
 from crmrag_assets.harvest.entities import in_namespace, without_schema
 from crmrag_assets.harvest.report import MERGED, REPEATED, HarvestReport, Tally
@@ -23,12 +22,12 @@ from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_assets.sources.endpoint.batches import Harvested, harvest, harvest_odd
 from crmrag_assets.sources.endpoint.blanks import Blanks, harvest_blanks
 from crmrag_assets.sources.endpoint.client import Client, Learned, Unanswered
-from crmrag_assets.sources.endpoint.frames import COLUMNS, to_frame
 from crmrag_assets.sources.endpoint.journal import Journal
 from crmrag_assets.sources.endpoint.look import require_crm, settle_format
 from crmrag_assets.sources.endpoint.neighbours import joined, pointing
 from crmrag_assets.sources.endpoint.queries import count_subjects, count_triples, is_iri
 from crmrag_assets.sources.endpoint.subjects import Subjects, discover_subjects
+from crmrag_assets.sources.endpoint.triples import COLUMNS, to_frame
 from crmrag_assets.sources.iris import valid_iri
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.endpoint import EndpointConfig
@@ -56,42 +55,49 @@ class SparqlEndpoint:
     def discover(self, folder: Path, progress: Progress) -> Discovery:
         """Count, list the subjects, and fetch what has blank nodes. Raises SourceError."""
         client, journal = self._client, Journal(self.work / JOURNAL, self.fingerprint())
-        settle_format(client)
-        require_crm(client)
-        counted = self._counts()
         excluded = self.method.discovery
-        subjects = discover_subjects(client, journal, excluded.excluded_types, progress)
-        blanks = harvest_blanks(client, client.settings, progress)
+        settle_format(client)
+        with client.workers() as pool:
+            counting = pool.submit(self._counts)
+            require_crm(client)
+            fetching = pool.submit(harvest_blanks, client, client.settings, SilentProgress())
+            subjects = discover_subjects(client, journal, excluded.excluded_types, progress)
+            counted, blanks = counting.result(), fetching.result()
         spooled = _spool(folder, blanks, client)
         listed, nameless = _listed(subjects, excluded.excluded_namespaces)
         own = ~pl.col("s").is_in(listed.get_column("iri").implode())
-        skolem = without_schema(read_buckets(folder, range(BUCKETS)).unique().filter(own), excluded)
+        unnamed = without_schema(read_buckets(folder, range(BUCKETS)).unique().filter(own), excluded)
         listed.write_parquet(folder / SUBJECTS)
         write_text(folder / SETTLED, canonical_json({"apart": blanks.counted != 0}))
+        self._remember()
         schema = int(listed.get_column("excluded").sum())
-        entities = len(listed) - schema + skolem.entities
         report = replace(
             spooled,
             triples_read=counted.triples or 0,
-            triples=max(0, (counted.triples or 0) - skolem.excluded_triples),
-            entities=entities,
-            excluded_subjects=schema + skolem.excluded_subjects,
+            triples=max(0, (counted.triples or 0) - unnamed.excluded_triples),
+            entities=len(listed) - schema + unnamed.entities,
+            excluded_subjects=schema + unnamed.excluded_subjects,
         )
-        gathered = self._gathered((*subjects.missing, *nameless, *blanks.missing))
-        self._remember()
-        chunks = self.method.chunks
-        bits = chunk_bits(entities, chunks.entities, chunks.max_bits)
-        counted = replace(counted, subjects=subjects.counted)
-        return Discovery(entities, report.triples, bits, report, gathered, counted)
+        return Discovery(
+            report.entities,
+            report.triples,
+            chunk_bits(report.entities, self.method.chunks.entities, self.method.chunks.max_bits),
+            report,
+            self._gathered((*subjects.missing, *nameless, *blanks.missing)),
+            replace(counted, subjects=subjects.counted),
+        )
 
     def fetch(self, folder: Path, buckets: range) -> Fetched:
         """The triples of the named subjects of these buckets from the endpoint, of the others from discovery."""
         listed = self._subjects(folder).filter(pl.col("bucket").is_in(list(buckets)))
         Journal(self.work / JOURNAL, "").forget()  # discovery is over
+        self._client.go_on()
         found = self._harvested(folder, listed)
-        frame, named = self._frame(found), read_buckets(folder, buckets).select(COLUMNS)
+        parts = [self._frame(found)]
+        if _apart(folder):
+            parts.append(read_buckets(folder, buckets).select(COLUMNS))
         self._remember()
-        return Fetched(pl.concat([frame, named]), self._gathered(found.missing))
+        return Fetched(pl.concat(parts), self._gathered(found.missing))
 
     def recount(self) -> Counted:
         counted = self._counts()
@@ -174,7 +180,7 @@ class SparqlEndpoint:
 
     def _harvested(self, folder: Path, listed: pl.DataFrame) -> Harvested:
         """All triples of the listed subjects but those that discovery fetched with their blank nodes."""
-        apart = bool(json.loads((folder / SETTLED).read_bytes())["apart"])
+        apart = _apart(folder)
         odd = {raw: iri for raw, iri in listed.select("raw", "iri").iter_rows() if raw != iri}
         plain = listed.filter(pl.col("raw") == pl.col("iri")).get_column("iri").to_list()
         found = harvest(self._client, plain, apart)
@@ -184,11 +190,15 @@ class SparqlEndpoint:
         return found
 
     def _frame(self, found: Harvested) -> pl.DataFrame:
-        notes = Counter[str]()
-        frame = to_frame(found.rows, notes)
-        for what, n in (+notes).items():
-            self._client.note(what, n)
-        return frame
+        """Distinct triples; the others are counted."""
+        distinct = dict.fromkeys(found.rows)
+        self._client.note(REPEATED, len(found.rows) - len(distinct))
+        return to_frame(distinct)
+
+
+def _apart(folder: Path) -> bool:
+    """Whether discovery fetched triples with blank nodes, which chunks then leave out."""
+    return bool(json.loads((folder / SETTLED).read_bytes())["apart"])
 
 
 def _spool(folder: Path, blanks: Blanks, client: Client) -> HarvestReport:

@@ -71,6 +71,7 @@ class _Reading:
     def __init__(self, client: Client, journal: Journal, progress: Progress) -> None:
         self._client, self._journal, self._progress = client, journal, progress
         self._total: int | None = None
+        self._limit = client.settings.page_rows  # what the endpoint sorted at most, once it refused more
 
     def counted(self, only: str = "") -> int | None:
         try:
@@ -124,6 +125,7 @@ class _Reading:
     def _pages(self, only: str, limit: int) -> Iterator[str]:
         """Subjects page by page, until twice none is new: a short page may be a silent cap, an empty one a fault."""
         after, seen, ended = "", set[str](), False
+        sorted_rows = limit = min(limit, self._limit)
         while True:
             query = subject_page(self._client.scope, after, limit, only)
             try:
@@ -131,8 +133,9 @@ class _Reading:
             except Unanswered as error:
                 if limit <= LEAST:
                     raise _Unsorted from error
-                limit = max(LEAST, limit // 4)
+                sorted_rows = limit = max(LEAST, limit // 10)
                 continue
+            self._limit = sorted_rows
             fresh = [iri for iri in page if iri not in seen]
             if not fresh and ended:
                 return
@@ -145,17 +148,27 @@ class _Reading:
             if not only and len(seen) == self._total:
                 return
 
-    def _by_digest(self, only: str, digest: str = "") -> set[str]:
-        """Subjects in any order, in as many parts as it takes for each to come whole."""
+    def _by_digest(self, only: str, digest: str = "", found: set[str] | None = None) -> set[str]:
+        """Subjects in any order, in as many parts as bring more than was ``found``, which one response gave."""
         self._client.note(BY_DIGEST)
-        scope, filtered = self._client.scope, f"{only} {digest_filter('?e', digest)}" if digest else only
-        if digest and not only:
-            filtered = f"{scope.triples('?e', '?p', '?o')} {digest_filter('?e', digest)}"
-        counted = self.counted(filtered)
-        try:
-            found = set(self._client.strings(all_subjects(scope, filtered), listed_as(filtered)))
-        except Unanswered:
-            found = set()
-        if len(found) >= (1 if counted is None else counted) or len(digest) == DEEPEST:
+        found = self._listed(only, digest) if found is None else found
+        counted = self.counted(self._part(only, digest))
+        if (counted is not None and len(found) >= counted) or len(digest) == DEEPEST:
             return found
-        return found.union(*(self._by_digest(only, digest + digit) for digit in DIGITS))
+        parts = {digest + digit: self._listed(only, digest + digit) for digit in DIGITS}
+        if found >= set[str]().union(*parts.values()):  # no row is lacking, or none can be had
+            return found
+        return found.union(*(self._by_digest(only, digit, part) for digit, part in parts.items()))
+
+    def _listed(self, only: str, digest: str) -> set[str]:
+        part = self._part(only, digest)
+        try:
+            return set(self._client.strings(all_subjects(self._client.scope, part), listed_as(part)))
+        except Unanswered:
+            return set()
+
+    def _part(self, only: str, digest: str) -> str:
+        """The pattern of subjects whose MD5 begins so."""
+        if not digest:
+            return only
+        return f"{only or self._client.scope.triples('?e', '?p', '?o')} {digest_filter('?e', digest)}"

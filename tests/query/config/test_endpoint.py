@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crmrag_query.config import DatasetConfig, load_datasets, load_method
@@ -239,9 +239,10 @@ def test_a_nested_entry_is_written_with_its_keys_and_read_back(tmp_path: Path) -
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
 LEAVES = TEXTS | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | st.lists(TEXTS, max_size=2)
-NESTED = st.recursive(LEAVES, lambda inner: st.dictionaries(TEXTS, inner, max_size=3), max_leaves=8)
+NESTED = st.recursive(LEAVES, lambda inner: st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6)
 
 
+@example({"requests": {"pause_seconds": 1e-05}}, "  ")
 @given(st.dictionaries(TEXTS, NESTED, max_size=3), st.sampled_from(["  ", "    "]))
 def test_entries_nested_to_any_depth_read_back_as_they_were_given(
     values: dict[str, object], indent: str

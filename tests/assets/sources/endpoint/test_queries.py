@@ -225,4 +225,6 @@ def test_the_probe_brings_back_what_formats_get_wrong() -> None:
     ((text, greek, typed, iri),) = rows(queries.PROBE)
     assert (text, iri) == (ox.Literal(queries.PROBED[0]), ox.NamedNode(queries.PROBED[2]))
     assert (greek, typed.value) == (ox.Literal(queries.PROBED[1], language="el"), "x")
-    assert {"\t", "\n", "\r", '"', "\\"} <= set(text.value) and any(ord(letter) > 0xFFFF for letter in greek.value)
+    assert {"\t", "\n", "\r", '"', "\\"} <= set(text.value) and any(
+        ord(letter) > 0xFFFF for letter in greek.value
+    )

@@ -160,6 +160,33 @@ def test_mangled_tsv_is_wrong_where_json_is_right() -> None:
         assert Counter(_rows(_ask(server, EVERYTHING, accept=JSON.media_type)[2], JSON)) == _truth(server)
 
 
+def test_virtuoso_writes_its_own_tsv_and_json() -> None:
+    number = ox.Literal("1", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer"))
+    quads = [
+        ox.Quad(_n("s"), _n("p"), value)
+        for value in (number, ox.BlankNode(), ox.Literal('é "x"', language="el"))
+    ]
+    with serving(quads, like_virtuoso=True) as server:
+        head, *lines = _ask(server, EVERYTHING)[2].decode().splitlines()
+        assert head == '"s"\t"p"\t"o"'
+        same = f'"{EX}s"\t"{EX}p"\t'
+        assert sorted(lines) == sorted(same + value for value in ("1", '"nodeID://b0"', '"é ""x"""'))
+        cells = [
+            row["o"]
+            for row in json.loads(_ask(server, EVERYTHING, accept=JSON.media_type)[2])["results"]["bindings"]
+        ]
+        assert {cell["type"]: cell["value"] for cell in cells} == {
+            "typed-literal": "1", "bnode": "nodeID://b0", "literal": 'é "x"',
+        }  # fmt: skip
+
+
+def test_long_lists_of_iris_may_be_refused() -> None:
+    queries = [f"SELECT * {{ VALUES ?s {{ {'<a:b> ' * n} }} ?s ?p ?o }}" for n in (3, 4)]
+    with serving(_museum(), values_limit=3) as server:
+        assert [_ask(server, query)[0] for query in queries] == [200, 400]
+        assert b"Too many arguments" in _ask(server, queries[1])[2]
+
+
 def test_formats_are_those_offered() -> None:
     with serving(_museum(), formats=("xml",)) as server:
         assert _ask(server, NUMBER, accept=TSV.media_type)[0] == 406
@@ -359,6 +386,13 @@ def test_a_fault_that_finds_nothing_to_spoil_is_not_in_the_log() -> None:
     with serving(faults=[InTurn(_fault("last rows missing"), _fault("other rows"))]) as server:
         assert [_rows(_ask(server, EVERYTHING)[2]) for _ in range(2)] == [[], []]
         assert server.faults == Counter()
+
+
+def test_incomplete_answers_say_so_in_a_header() -> None:
+    with serving(_museum(), [InTurn(*[_fault("incomplete")] * 2)]) as server:
+        rows, number = _ask(server, EVERYTHING), _ask(server, NUMBER)
+        assert rows[0] == number[0] == 200 and rows[1]["x-sql-state"] == number[1]["x-sql-state"] == "S1TAT"
+        assert len(_rows(rows[2])) < len(server.store) > _number(number[2])
 
 
 # Plans.

@@ -15,7 +15,7 @@ import pytest
 from crmrag_assets.sources.endpoint.results import JSON, TSV
 from crmrag_assets.sources.endpoint.transport import HOPS, Credentials, Failure, Limits, Response, send
 from tests.support import faults
-from tests.support.endpoints import star
+from tests.support.endpoints import EX, quad, star
 from tests.support.faults import InTurn, redirected, refusal, replied
 from tests.support.sparql_answers import TYPES, Answer, redirect
 from tests.support.sparql_auth import Auth
@@ -100,15 +100,16 @@ def test_a_response_has_so_many_seconds_in_all(name: str) -> None:
     with serving(star(), [InTurn(NAMED[name])]) as server:
         start = time.monotonic()
         failure = fails(server, query=EVERYTHING, seconds=0.3)
-        assert 0.25 < time.monotonic() - start < 0.9
+        assert 0.25 < time.monotonic() - start < 3
         assert failure.reason == "no whole response within 0.3 s" and not failure.unreachable
 
 
 def test_redirects_share_the_time_of_their_request() -> None:
     with serving(star(), [InTurn(*[redirected("again", 307, "/sparql")] * 9)], latency=0.1) as server:
         start = time.monotonic()
-        fails(server, seconds=0.25)
-        assert time.monotonic() - start < 0.5
+        failure = fails(server, seconds=0.25)
+        assert failure.reason.startswith("no whole response within 0.25 s")
+        assert len(server.log) < 6 and time.monotonic() - start < 5
 
 
 @pytest.mark.parametrize("packed", [bytes, gzip.compress])
@@ -218,6 +219,17 @@ def test_every_redirect_keeps_the_query(status: int) -> None:
         assert [(one.method, one.query) for one in server.log] == [("POST", NUMBER)] * 2
         assert len({one.headers["authorization"] for one in server.log}) == 1  # it is the same host
         assert server.updates == []
+
+
+def test_default_graphs_go_with_the_query_wherever_it_goes() -> None:
+    quads = [quad("a", "p", "b", f"g{n % 3}") for n in range(3)]
+    limits, graphs = Limits(5, 1000), (f"{EX}g1", f"{EX}g2")
+    with serving(quads, [InTurn(None, redirected("moved", 302, "/moved"))]) as server:
+        for address in (server.url, server.url, server.url + "?default-graph-uri=" + EX + "g0"):
+            send(address, EVERYTHING, TSV, "", Credentials(), limits, graphs)
+        plain = send(server.url, NUMBER, TSV, "", Credentials(), limits)
+        assert plain.body == b"?n\n0\n"
+        assert [one.rows for one in server.log if one.status == 200] == [2, 2, 3, 1]
 
 
 def test_a_relative_redirect_is_followed() -> None:

@@ -1,0 +1,248 @@
+"""Subjects: all of them, by pages after one another, whatever the endpoint will not do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crmrag_assets.sources.endpoint import subjects as module
+from crmrag_assets.sources.endpoint.queries import is_iri
+from crmrag_query.errors import SourceError
+from tests.support import faults
+from tests.support.endpoints import EX, Always, First, client_of, node, quad, star, subjects_of
+from tests.support.faults import FaultPlan, InTurn, refusal
+from tests.support.sparql_answers import counts, sorted_rows
+from tests.support.sparql_exchange import Endpoint
+from tests.support.sparql_server import serving
+
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+NAMED = {fault.name: fault for fault in faults.ALL}
+
+
+def iris(quads: list[ox.Quad]) -> tuple[str, ...]:
+    return tuple(sorted({one.subject.value for one in quads if isinstance(one.subject, ox.NamedNode)}))
+
+
+def pages(server: Endpoint) -> list[str]:
+    return [one.query for one in server.log if sorted_rows(one.query)]
+
+
+def mixed(number: int = 40) -> list[ox.Quad]:
+    """Subjects of three classes, of two at once, and of none; and blank nodes, which are no subjects here."""
+    kinds = [quad(f"s{n:02}", TYPE, f"C{n % 4}") for n in range(number) if n % 4 < 3]
+    both = [quad(f"s{n:02}", TYPE, "C1") for n in range(0, number, 8)]
+    names = [quad(f"s{n:02}", "name", ox.Literal(str(n))) for n in range(number)]
+    blanks = [ox.Quad(ox.BlankNode(), node("name"), ox.Literal(str(n)), ox.DefaultGraph()) for n in range(5)]
+    return [*kinds, *both, *names, *blanks]
+
+
+# In order, page by page.
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 39, 40, 41, 10_000])
+def test_pages_of_any_size_give_every_subject_once(size: int, tmp_path: Path) -> None:
+    with serving(mixed()) as server:
+        client = client_of(server, page_rows=size)
+        found = subjects_of(client, tmp_path)
+        assert (found.iris, found.counted, found.missing) == (iris(mixed()), 40, ())
+        assert len(pages(server)) <= -(-40 // size) + 3
+        assert all("OFFSET" not in one.query.upper() for one in server.log) and server.updates == []
+        assert client.gathered().notes == Counter()
+
+
+ODD = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Zs"], exclude_characters='<>"{}|\\^`'),
+    min_size=1,
+    max_size=6,
+)
+IRIS = st.builds(
+    "{}{}".format, st.sampled_from(["http://e/", "http://e/%C3%A9", "urn:x:", "a:", "http://ü/𐍈"]), ODD
+).filter(is_iri)
+
+
+def valid(iri: str) -> bool:
+    try:
+        return bool(ox.NamedNode(iri))
+    except ValueError:
+        return False
+
+
+@settings(max_examples=25)
+@given(st.sets(IRIS.filter(valid), min_size=1, max_size=12), st.integers(1, 13))
+def test_iris_of_all_scripts_come_in_pages(
+    tmp_path_factory: pytest.TempPathFactory, names: set[str], size: int
+) -> None:
+    with serving([quad(name, "p", "o") for name in names]) as server:
+        found = subjects_of(client_of(server, page_rows=size), tmp_path_factory.mktemp("s"))
+        assert found.iris == tuple(sorted(names)) and found.missing == ()
+
+
+@pytest.mark.parametrize("graphs", ["default", "named", "all", [EX + "g1"], [EX + "g1", EX + "g2"]])
+def test_subjects_are_those_of_the_graphs_that_are_read(graphs: str | list[str], tmp_path: Path) -> None:
+    quads = [
+        quad(f"s{n}", "p", "o", g)
+        for n in range(12)
+        for k, g in enumerate(["", "g1", "g2"])
+        if n % (k + 2) == 0
+    ]
+    read = {"default": [""], "named": ["g1", "g2"], "all": ["", "g1", "g2"]}
+    names = read[graphs] if isinstance(graphs, str) else [graph.removeprefix(EX) for graph in graphs]
+    own = [
+        one
+        for one in quads
+        if one.graph_name in [node(name) if name else ox.DefaultGraph() for name in names]
+    ]
+    with serving(quads) as server:
+        found = subjects_of(client_of(server, {"graphs": graphs}, page_rows=5), tmp_path)
+        assert (found.iris, found.counted) == (iris(own), len(iris(own)))
+
+
+def test_an_empty_endpoint_has_no_subjects(tmp_path: Path) -> None:
+    with serving() as server:
+        found = subjects_of(client_of(server), tmp_path, (EX + "C1",))
+        assert (found.iris, found.counted, found.missing) == ((), 0, ()) and len(server.log) < 10
+
+
+def test_subjects_of_excluded_types_are_told(tmp_path: Path) -> None:
+    with serving(mixed()) as server:
+        found = subjects_of(client_of(server, page_rows=7), tmp_path, (EX + "C1", EX + "none"))
+        assert found.excluded == {one.subject.value for one in mixed() if one.object == node("C1")}  # type: ignore[union-attr]
+        assert len(found.iris) == 40
+
+
+def test_pages_that_were_read_are_not_asked_for_again(tmp_path: Path) -> None:
+    with serving(mixed()) as server:
+        server.before(6, lambda: setattr(server, "plans", [Always(NAMED["reset"])]))
+        with pytest.raises(SourceError, match="stopped answering"):
+            subjects_of(client_of(server, page_rows=5, retries=0), tmp_path)
+        before = {one.query for one in server.log if one.status == 200 and sorted_rows(one.query)}
+        seen = len(server.log)
+        server.plans = []
+        assert subjects_of(client_of(server, page_rows=5), tmp_path).iris == iris(mixed())
+        assert len(before) == 4 and not before & {one.query for one in server.log[seen:]}
+
+
+# Endpoints that cut, lie or refuse.
+
+
+@pytest.mark.parametrize("cap", [1, 3, 39])
+@pytest.mark.parametrize("size", [7, 10_000])
+def test_a_page_that_is_cut_silently_is_no_end(cap: int, size: int, tmp_path: Path) -> None:
+    with serving(mixed(), row_cap=cap) as server:
+        found = subjects_of(client_of(server, page_rows=size), tmp_path)
+        assert found.iris == iris(mixed()) and found.missing == ()
+
+
+@pytest.mark.parametrize("cap", [3, 39])
+def test_a_cut_page_is_no_end_also_where_nothing_is_counted(cap: int, tmp_path: Path) -> None:
+    with serving(mixed(), row_cap=cap, no_count=True) as server:
+        client = client_of(server, page_rows=10)
+        found = subjects_of(client, tmp_path)
+        assert (found.iris, found.counted, found.missing) == (iris(mixed()), None, ())
+        assert client.gathered().notes[module.UNCOUNTED] == 40
+
+
+@pytest.mark.parametrize(
+    "name", ["other rows", "last rows missing", "cut at line end", "empty body", "count too high"]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_that_are_untrue_for_a_while_are_met(name: str, seed: int, tmp_path: Path) -> None:
+    plan = FaultPlan(seed, rate=0.5, kinds=[NAMED[name]], at_most_in_a_row=1)
+    with serving(mixed(), [plan]) as server:
+        found = subjects_of(client_of(server, page_rows=6), tmp_path)
+        assert set(found.iris) <= set(iris(mixed()))
+        assert len(found.iris) == 40 or sum(lost.triples is None for lost in found.missing) == 1
+        assert len(server.log) < 500
+
+
+def test_a_count_that_is_too_high_once_is_counted_again(tmp_path: Path) -> None:
+    with serving(mixed(), [First(NAMED["count too high"])]) as server:
+        found = subjects_of(client_of(server, page_rows=10), tmp_path)
+        assert (found.iris, found.counted, found.missing) == (iris(mixed()), 40, ())
+        assert len(server.log) < 25
+
+
+def test_a_count_that_is_always_too_high_is_reported_and_does_not_run_away(tmp_path: Path) -> None:
+    with serving(mixed(), [Always(NAMED["count too high"])]) as server:
+        found = subjects_of(client_of(server, page_rows=10), tmp_path, (EX + "C1",))
+        assert found.iris == iris(mixed())
+        (lost,) = found.missing
+        assert f"of {found.counted} subjects are counted and were never given" in lost.reason
+        assert len(server.log) < 400
+
+
+@pytest.mark.parametrize("options", [{"sort_limit": 150}, {"no_sort": True}, {"sort_limit": 5}], ids=str)
+@pytest.mark.parametrize("no_count", [False, True])
+@pytest.mark.parametrize("cap", [None, 20])
+def test_an_endpoint_that_will_not_sort_is_read_otherwise(
+    options: dict[str, int], no_count: bool, cap: int | None, tmp_path: Path
+) -> None:
+    """With smaller pages, class by class, or by the MD5 of the IRIs: in the end nothing is lacking, or it is named."""
+    with serving(mixed(), no_count=no_count, row_cap=cap, **options) as server:
+        client = client_of(server, retries=0)
+        found = subjects_of(client, tmp_path, (EX + "C1", EX + "none"))
+        assert set(found.iris) <= set(iris(mixed()))
+        if not (no_count and cap and options != {"sort_limit": 150}):
+            assert found.iris == iris(mixed()) and found.missing == ()
+            assert found.excluded == {one.subject.value for one in mixed() if one.object == node("C1")}  # type: ignore[union-attr]
+        assert len(server.log) < 250
+
+
+def test_a_row_cap_below_what_cannot_be_sorted_or_counted_is_no_end(tmp_path: Path) -> None:
+    """Nothing proves that 20 rows are all: parts by the MD5 of the IRIs bring the others."""
+    with serving(mixed(), no_count=True, no_sort=True, row_cap=12) as server:
+        found = subjects_of(client_of(server, retries=0), tmp_path)
+        assert found.iris == iris(mixed()) or found.missing
+        assert len(server.log) < 600
+
+
+def test_an_endpoint_that_cannot_sort_everything_sorts_class_by_class(tmp_path: Path) -> None:
+    whole = Always(refusal(500, "too much to sort"), lambda query: "ORDER BY" in query and "?c" not in query)
+    with serving(mixed(), [whole]) as server:
+        client = client_of(server, retries=0)
+        found = subjects_of(client, tmp_path)
+        assert found.iris == iris(mixed()) and found.missing == ()
+        notes = client.gathered().notes
+        assert notes[module.BY_CLASS] == 3 and module.BY_DIGEST not in notes
+
+
+@pytest.mark.parametrize("refused", ["COUNT", "ORDER BY", "?class"])
+def test_refusals_are_not_repeated_for_ever(refused: str, tmp_path: Path) -> None:
+    with serving(mixed(), [Always(refusal(500, "no"), lambda query: refused in query)]) as server:
+        found = subjects_of(client_of(server, retries=1), tmp_path)
+        assert found.iris == iris(mixed()) and len(server.log) < 120
+
+
+def test_an_endpoint_that_will_list_nothing_names_what_is_missing(tmp_path: Path) -> None:
+    with serving(mixed(), [Always(refusal(400, "too much"), lambda query: not counts(query))]) as server:
+        found = subjects_of(client_of(server), tmp_path)
+        assert found.iris == () and found.counted == 40
+        assert [lost.reason for lost in found.missing] == [
+            "40 of 40 subjects are counted and were never given"
+        ]
+        assert len(server.log) < 1000
+
+
+def test_an_endpoint_that_refuses_whatever_it_is_asked_ends(tmp_path: Path) -> None:
+    with serving(mixed(), [Always(refusal(400, "give me a format"))]) as server:
+        with pytest.raises(SourceError, match="give me a format"):
+            subjects_of(client_of(server), tmp_path)
+        assert len(server.log) < 5
+
+
+def test_a_shrunken_page_stays_small(tmp_path: Path) -> None:
+    """What an endpoint refused once it is not asked for again with every list."""
+    with serving(star(30), sort_limit=150) as server:
+        subjects_of(client_of(server, retries=0), tmp_path, (EX + "C1", EX + "C2"))
+        refused = [one for one in server.log if one.status == 500]
+        assert len(refused) <= 6
+
+
+def test_an_interrupted_answer_is_asked_again_at_once(tmp_path: Path) -> None:
+    with serving(mixed(), [InTurn(None, NAMED["cut in line"], NAMED["502"])]) as server:
+        assert subjects_of(client_of(server), tmp_path).iris == iris(mixed())
