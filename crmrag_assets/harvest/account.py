@@ -9,7 +9,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from crmrag_assets.harvest.prefetch import COUNTS, ChunkReport
-from crmrag_assets.harvest.report import LEFT_OUT, MERGED, REPEATED, gathered_as_dict
+from crmrag_assets.harvest.report import LEFT_OUT, MERGED, REPEATED, ROUNDED, gathered_as_dict
 from crmrag_assets.harvest.traffic import Gathered, Missing
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ def concerns(account: Account) -> Iterator[str]:
     if account.countable and len(_counts(account)) < 2:
         again = " again" if account.before is not None and account.before.triples is not None else ""
         yield f"The source would not count its triples{again}: nothing proves that it gave all of them."
+    if account.gathered.notes[ROUNDED]:
+        yield "Numbers of type xsd:double and xsd:float came back rounded; the source holds more of their digits."
     report = account.discovery.report
     if report.broken_count:
         yield f"{report.broken_count:,} broken lines were skipped."

@@ -109,6 +109,7 @@ NOTES = "notes"
 # Notes by which a source tells of triples that it counts and we do not hold; an account takes them off what was counted.
 MERGED = "triples of blank nodes that repeat others"
 REPEATED = "triples that the source gave more than once"
+ROUNDED = "numbers (xsd:double, xsd:float) that the source gives with fewer digits than it holds"
 LEFT_OUT = "triples left out as no RDF that can be kept"
 
 

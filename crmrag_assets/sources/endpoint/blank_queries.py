@@ -105,10 +105,7 @@ def start_of(anchors: Sequence[Anchor], scope: Scope, longest: int, spelt: Seque
     ``spelt``: how the endpoint spells the IRI of a single anchor that is not valid there; it is found by its text.
     """
     if LOOSE in anchors:
-        return Start(
-            "",
-            (partial(_loose_root, scope), *(partial(_ring, scope, size) for size in range(1, longest + 1))),
-        )
+        return Start("", (partial(_loose, scope, longest),))
     if spelt:
         text = f"FILTER(isIRI(?a) && STR(?a) IN ({', '.join(map(string, spelt))}))"
         down, up = _ways(scope)
@@ -200,6 +197,12 @@ def _ways(scope: Scope) -> tuple[Way, Way]:
 
 def _at_top(x: str, scope: Scope) -> str:
     return f"FILTER NOT EXISTS {{ {scope.triples('?above', '?by', x, '?gt')} }}"
+
+
+def _loose(scope: Scope, longest: int, x: str) -> str:
+    """The nodes of LOOSE, each once: there may be many ways around a ring."""
+    ways = [_loose_root(scope, x), *(_ring(scope, length, x) for length in range(1, longest + 1))]
+    return f"{{ SELECT DISTINCT {x} WHERE {{ {_union(ways)} }} }}"
 
 
 def _loose_root(scope: Scope, x: str) -> str:

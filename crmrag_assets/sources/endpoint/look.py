@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
+from crmrag_assets.harvest.report import ROUNDED
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
-from crmrag_assets.sources.endpoint.queries import PROBE, PROBED, class_list, property_list
-from crmrag_assets.sources.endpoint.results import TSV, Row
+from crmrag_assets.sources.endpoint.queries import PRECISE, PROBE, PROBED, class_list, property_list
+from crmrag_assets.sources.endpoint.results import TSV, Row, Table
 from crmrag_query.errors import SourceError
 from crmrag_query.ontology.codes import normalise_class, normalise_property
 
@@ -16,7 +17,7 @@ EXPECTED: Row = (
     ox.Literal("x", datatype=ox.NamedNode("urn:x:crmrag#type")),
     ox.NamedNode(PROBED[2]),
 )
-VARIABLES = ("a", "b", "c", "d")
+VARIABLES = ("a", "b", "c", "d", "e")
 SHOWN = 3
 
 
@@ -25,20 +26,34 @@ def settle_format(client: Client) -> None:
     if client.learned.json:
         return
     try:
-        for _ in range(
-            2
-        ):  # once a response may be damaged by chance: it comes as JSON at the next attempt, or empty
+        table = _probed(client)
+        if table.format is not TSV or not _as_asked(table):
+            client.learn_json()
+            client.note("garbled TSV made JSON the format of all requests")
             table = client.table(PROBE, VARIABLES)
-            if table.format is TSV and table.rows:
-                break
-        if table.format is TSV and table.rows == [EXPECTED]:
-            return
-        client.learn_json()
-        client.note("garbled TSV made JSON the format of all requests")
-        if client.table(PROBE, VARIABLES).rows != [EXPECTED]:
-            client.note("constants that JSON brought back altered")
+            if not _as_asked(table):
+                client.note("constants that JSON brought back altered")
+        if not all(_is_precise(row[-1]) for row in table.rows):
+            client.note(ROUNDED)
     except Unanswered:
         client.note("probes of the format that were not answered")
+
+
+def _probed(client: Client) -> Table[Row]:
+    """The response to the probe, the second one where the first may have been damaged by chance."""
+    table = client.table(PROBE, VARIABLES)
+    return table if table.format is TSV and table.rows else client.table(PROBE, VARIABLES)
+
+
+def _as_asked(table: Table[Row]) -> bool:
+    return [row[:-1] for row in table.rows] == [EXPECTED]
+
+
+def _is_precise(term: object) -> bool:
+    try:
+        return isinstance(term, ox.Literal) and float(term.value) == float(PRECISE)
+    except ValueError:
+        return False
 
 
 def require_crm(client: Client) -> None:

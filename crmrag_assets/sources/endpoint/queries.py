@@ -178,7 +178,7 @@ def spelt(variable: str, texts: Sequence[str]) -> str:
 
 def digest_filter(variable: str, digest: str) -> str:
     """Leaves terms whose text has an MD5 that begins so: an even split that needs no order."""
-    return f"FILTER(STRSTARTS(MD5(STR({variable})), {string(digest)}))"
+    return f"FILTER(STRSTARTS(LCASE(MD5(STR({variable}))), {string(digest)}))"
 
 
 def untyped(scope: Scope) -> str:
@@ -218,8 +218,10 @@ def pointing_at(scope: Scope, targets: Sequence[str], limit: int) -> str:
 
 # A response to this holds what formats get wrong: tab, line ends, quotes, backslash, a language, a datatype, other scripts.
 PROBED = ('tab\tnew\nline\rreturn "quoted" back\\slash', "Παναγία 𐀀", "urn:x:crmrag#probe")
+PRECISE = "35.0459871234"
 PROBE = (
-    f"SELECT ?a ?b ?c ?d WHERE {{ VALUES (?a ?b ?c ?d) {{ ({string(PROBED[0])} {string(PROBED[1])}@el "
-    f"{string('x')}^^<urn:x:crmrag#type> {iri(PROBED[2])}) }} }}"
+    f"SELECT ?a ?b ?c ?d ?e WHERE {{ VALUES (?a ?b ?c ?d ?e) {{ ({string(PROBED[0])} {string(PROBED[1])}@el "
+    f"{string('x')}^^<urn:x:crmrag#type> {iri(PROBED[2])} "
+    f"{string(PRECISE)}^^<http://www.w3.org/2001/XMLSchema#double>) }} }}"
 )
 ALIVE = "SELECT ?n WHERE { VALUES ?n { 1 } }"

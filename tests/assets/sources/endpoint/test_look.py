@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyoxigraph as ox
 import pytest
 
+from crmrag_assets.harvest.report import ROUNDED
 from crmrag_assets.sources.endpoint.check import first_look
 from crmrag_assets.sources.endpoint.look import require_crm, settle_format
+from crmrag_assets.sources.endpoint.queries import PRECISE
 from crmrag_query.errors import SourceError
 from tests.support.endpoints import CRM, METHOD, Always, client_of, config_of, quad, star
-from tests.support.faults import ALL, Fault, InTurn, refusal, replied
+from tests.support.faults import ALL, Fault, InTurn, bent, refusal, replied
 from tests.support.sparql_answers import LOGIN_PAGE, TYPES, Answer
 from tests.support.sparql_exchange import Exchange
 from tests.support.sparql_server import serving
@@ -35,6 +39,16 @@ def test_tsv_that_garbles_is_given_up_for_all_requests() -> None:
         require_crm(client)
         settle_format(client)
         assert all(TYPES["json"] in one.accept for one in server.log[seen:]) and len(server.log) == seen + 1
+
+
+def test_numbers_that_come_back_rounded_are_noted() -> None:
+    def rounded(answer: Answer) -> Answer:
+        return replace(answer, body=answer.body.replace(PRECISE.encode(), b"35.046"))
+
+    with serving(star(), [InTurn(bent("rounded", rounded))]) as server:
+        client = client_of(server)
+        settle_format(client)
+        assert client.gathered().notes == {ROUNDED: 1} and not client.learned.json
 
 
 def test_tsv_that_is_csv_is_given_up() -> None:

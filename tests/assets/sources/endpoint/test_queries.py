@@ -222,7 +222,8 @@ def test_lists_of_one_kind_are_never_taken_for_another() -> None:
 
 
 def test_the_probe_brings_back_what_formats_get_wrong() -> None:
-    ((text, greek, typed, iri),) = rows(queries.PROBE)
+    ((text, greek, typed, iri, number),) = rows(queries.PROBE)
+    assert number.value == queries.PRECISE
     assert (text, iri) == (ox.Literal(queries.PROBED[0]), ox.NamedNode(queries.PROBED[2]))
     assert (greek, typed.value) == (ox.Literal(queries.PROBED[1], language="el"), "x")
     assert {"\t", "\n", "\r", '"', "\\"} <= set(text.value) and any(
