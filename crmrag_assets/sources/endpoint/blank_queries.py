@@ -14,7 +14,7 @@ from itertools import product
 from typing import Literal
 
 from crmrag_assets.harvest.triples import RDF_TYPE
-from crmrag_assets.sources.endpoint.queries import Scope, iri, string
+from crmrag_assets.sources.endpoint.queries import Scope, by_text, iri, later_than
 
 REST = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#rest>"
 TYPE = f"<{RDF_TYPE}>"
@@ -31,9 +31,10 @@ class Anchor:
     property: str = ""
 
 
-LOOSE = Anchor("")
-"""Blank nodes that nothing points at and that point at no IRI but their class, and those in a ring that no IRI points at:
-each blank node that no IRI leads to is one of them or below one of them."""
+ROOTS = Anchor("", "roots")
+"""Blank nodes that nothing points at, and that point at no IRI but their class."""
+RINGS = Anchor("", "rings")
+"""Blank nodes in a ring: where no IRI leads, what is not below a root is below a ring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,11 @@ class Walk:
     ways: tuple[str, ...] = ()
     lists: Literal["no", "last", "each"] = "no"
     spread: int = 0
+
+    @property
+    def longest(self) -> int:
+        """The most blank nodes in a row."""
+        return 1 + max([self.spread, *map(len, self.ways)])
 
     @property
     def upwards(self) -> bool:
@@ -72,7 +78,10 @@ SHORT, ROUND, ABOVE = 2, 4, 2  # blank nodes in a row; beyond ROUND there are to
 
 
 def walks(depth: int) -> tuple[Walk, ...]:
-    """The walks to try one after another, from cheap to thorough, for trees of ``depth`` blank nodes below one another."""
+    """The walks to try one after another, for trees of ``depth`` blank nodes below one another.
+
+    The last two are for engines that cannot spread; in a dense component their ways are too many to be answered.
+    """
     short, round_ = min(SHORT, depth), min(ROUND, depth)
     ladder = (
         down(short, "last"),
@@ -80,9 +89,9 @@ def walks(depth: int) -> tuple[Walk, ...]:
         down(round_, "each"),
         down(depth, "each"),
         around(round_),
+        Walk(spread=2 * depth - 1),
         over(ABOVE, depth),
         down(2 * depth, "no"),
-        Walk(spread=2 * depth - 1),
     )
     return tuple(dict.fromkeys(ladder))
 
@@ -100,14 +109,16 @@ class Start:
 
 
 def start_of(anchors: Sequence[Anchor], scope: Scope, longest: int, spelt: Sequence[str] = ()) -> Start:
-    """The start at anchors that are all IRIs, all narrowed to a property, or just LOOSE (rings of ``longest`` nodes).
+    """The start at anchors that are all IRIs, all narrowed to a property, or just ROOTS or RINGS (of ``longest`` nodes).
 
     ``spelt``: how the endpoint spells the IRI of a single anchor that is not valid there; it is found by its text.
     """
-    if LOOSE in anchors:
-        return Start("", (partial(_loose, scope, longest),))
+    if ROOTS in anchors:
+        return Start("", (partial(_loose_roots, scope),))
+    if RINGS in anchors:
+        return Start("", (partial(_rings, scope, longest),))
     if spelt:
-        text = f"FILTER(isIRI(?a) && STR(?a) IN ({', '.join(map(string, spelt))}))"
+        text = by_text("?a", spelt)
         down, up = _ways(scope)
         return Start("", (lambda x: f"{down(x)} {text}", lambda x: f"{up(x)} {text}"))
     if anchors[0].property:
@@ -152,7 +163,7 @@ def count_touching_once(scope: Scope) -> str:
 def anchor_page(scope: Scope, after: str, limit: int) -> str:
     """IRIs of anchors as strings in order, after ``after``."""
     return (
-        f"SELECT DISTINCT (STR(?a) AS ?iri) WHERE {{ {_anchors(scope)} FILTER(STR(?a) > {string(after)}) }} "
+        f"SELECT DISTINCT (STR(?a) AS ?iri) WHERE {{ {_anchors(scope)} {later_than('?a', after)} }} "
         f"ORDER BY ?iri LIMIT {limit}"
     )
 
@@ -199,28 +210,28 @@ def _at_top(x: str, scope: Scope) -> str:
     return f"FILTER NOT EXISTS {{ {scope.triples('?above', '?by', x, '?gt')} }}"
 
 
-def _loose(scope: Scope, longest: int, x: str) -> str:
-    """The nodes of LOOSE, each once: there may be many ways around a ring."""
-    ways = [_loose_root(scope, x), *(_ring(scope, length, x) for length in range(1, longest + 1))]
-    return f"{{ SELECT DISTINCT {x} WHERE {{ {_union(ways)} }} }}"
-
-
-def _loose_root(scope: Scope, x: str) -> str:
+def _loose_roots(scope: Scope, x: str) -> str:
     return (
-        f"{scope.triples(x, '?q', '?any', '?ga')} FILTER(isBlank({x})) {_at_top(x, scope)} "
-        f"FILTER NOT EXISTS {{ {scope.triples(x, '?to', '?named', '?gn')} FILTER(isIRI(?named) && ?to != {TYPE}) }}"
+        f"{{ SELECT DISTINCT {x} WHERE {{ {scope.triples(x, '?q', '?any', '?ga')} FILTER(isBlank({x})) "
+        f"{_at_top(x, scope)} FILTER NOT EXISTS {{ {scope.triples(x, '?to', '?named', '?gn')} "
+        f"FILTER(isIRI(?named) && ?to != {TYPE}) }} }} }}"
+    )
+
+
+def _rings(scope: Scope, longest: int, x: str) -> str:
+    """Nodes in rings of up to so many, each once, as there may be many ways around."""
+    return (
+        f"{{ SELECT DISTINCT {x} WHERE {{ {_union([_ring(scope, n, x) for n in range(1, longest + 1)])} }} }}"
     )
 
 
 def _ring(scope: Scope, length: int, x: str) -> str:
-    """A ring of so many blank nodes, the first of which no IRI points at."""
     nodes = [x, *(f"?r{k}" for k in range(1, length))]
     steps = [
         f"{scope.triples(node, f'?z{k}', following, f'?gr{k}')} FILTER(isBlank({node}))"
         for k, (node, following) in enumerate(zip(nodes, [*nodes[1:], x], strict=True))
     ]
-    named = f"{scope.triples('?named', '?by', x, '?gn')} FILTER(isIRI(?named))"
-    return f"{' '.join(steps)} FILTER NOT EXISTS {{ {named} }}"
+    return " ".join(steps)
 
 
 def _about(start: Start, walk: Walk, scope: Scope) -> str:

@@ -19,13 +19,14 @@ T = TypeVar("T")
 class Piece:
     """A component of blank nodes as far as a response shows it; it is whole when it shows all of each node.
 
-    ``hangs`` holds IRIs that it can be asked for from, each with the property; ``parents``: a node points at
-    it whose own triples are not shown.
+    ``hangs`` holds IRIs that it can be asked for from, each with the property; ``topped``: nothing points at one of its
+    nodes; ``parents``: a node points at it whose own triples are not shown.
     """
 
     quads: tuple[ox.Quad, ...]
     whole: bool
     hangs: frozenset[tuple[str, str]]
+    topped: bool
     parents: bool
 
 
@@ -94,7 +95,7 @@ def _piece(component: Sequence[ox.Quad], seen: set[str]) -> Piece:
     parents = any(
         isinstance(quad.subject, ox.BlankNode) and quad.subject.value in hidden for quad in component
     )
-    return Piece(tuple(component), not hidden, frozenset(hangs), parents)
+    return Piece(tuple(component), not hidden, frozenset(hangs), bool(tops), parents)
 
 
 def _quad(

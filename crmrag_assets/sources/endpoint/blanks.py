@@ -17,11 +17,13 @@ from dataclasses import dataclass, replace
 import pyoxigraph as ox
 
 from crmrag_assets.build.progress import Progress
+from crmrag_assets.harvest.skolem import components
 from crmrag_assets.harvest.traffic import Missing
 from crmrag_assets.sources.endpoint import blank_queries as queries
 from crmrag_assets.sources.endpoint.blank_asking import Asking, Lacking
 from crmrag_assets.sources.endpoint.blank_queries import (
-    LOOSE,
+    RINGS,
+    ROOTS,
     SHORT,
     Anchor,
     Walk,
@@ -37,6 +39,7 @@ from crmrag_query.config.build import Requests
 
 PAGE = 100  # anchors in a page below which sorting is given up
 REFUSALS = 3  # refusals of a walk from one anchor after which it is not tried again, if it was never answered
+LOOSE = ROOTS, RINGS
 FEW = 10  # anchors that say too little of which walk most of them need
 COMMON = 3  # walks, the first, that many anchors may need; the others are for the odd one
 CALM = 10  # batches answered in a row after which a larger one is tried again
@@ -77,6 +80,7 @@ def harvest_blanks(client: Client, settings: Requests, progress: Progress) -> Bl
             pass
         else:
             client.note(SHARED, shared_nodes(quads))
+            client.note(RING, sum(map(has_ring, components(quads))))
             return Blanks(quads, (), counted)
     return _Harvest(client, settings, progress, asking, counted).run()
 
@@ -171,7 +175,9 @@ class _Harvest:
             self._climb(todo[at : at + size])
             self._progress.advance(len(self._quads), self._counted, "triples with blank nodes")
         if self._left() and self._recounted():
-            self._climb([LOOSE])
+            for loose in LOOSE:
+                if self._left() != 0:
+                    self._climb([loose])
         return Blanks(self._quads, self._lost(), self._counted)
 
     def _left(self) -> int | None:
@@ -182,7 +188,7 @@ class _Harvest:
         """Try one walk after another until each anchor's own components are taken, or named as missing."""
         todo = anchors
         for number, rung in enumerate(self._rungs):
-            if number < self._first and LOOSE not in anchors:
+            if number < self._first and anchors[0] not in LOOSE:
                 continue
             now = [one for one in todo if self._helps(rung.walk, one)]
             if not now or rung.hopeless:
@@ -199,10 +205,10 @@ class _Harvest:
     def _helps(self, walk: Walk, anchor: Anchor) -> bool:
         """Whether a walk can show more of an anchor's components.
 
-        The short one upwards does where parents lack; all that hangs on no IRI is below where its walks start.
+        The short one upwards does where parents lack; what only hangs on rings is below them.
         """
-        if anchor == LOOSE:
-            return not walk.upwards
+        if anchor == RINGS:
+            return not walk.upwards and walk.longest <= self._settings.blank_depth
         held = self._held.get(anchor)
         return walk != around(SHORT) or held is None or held.parents
 
@@ -247,7 +253,7 @@ class _Harvest:
 
     def _single(self, anchor: Anchor) -> bool:
         """Whether an anchor must be asked for alone."""
-        return anchor == LOOSE or bool(anchor.property) or anchor.iri in self._spelt
+        return bool(anchor.property) or anchor.iri in self._spelt
 
     def _by_property(self, anchor: Anchor) -> list[Anchor]:
         """An anchor property by property; none where that makes no difference."""
@@ -289,7 +295,7 @@ class _Harvest:
         ]
         if usable := [one for one in listed if one not in self._failed]:
             return min(usable)
-        return LOOSE
+        return ROOTS if piece.topped else RINGS
 
     def _take(self, anchor: Anchor) -> None:
         for piece in self._held.pop(anchor).whole:
@@ -305,17 +311,17 @@ class _Harvest:
             self._fail(anchor, self._reasons.get(anchor, "it was not answered"))
             return
         partial = self._held[anchor].partial
-        if anchor == LOOSE and partial and self._counted is None:
+        if anchor in LOOSE and partial and self._counted is None:
             self._missing.append(Missing(f"{UNNAMED}: {TOO_DEEP}"))
-        for piece in partial if anchor != LOOSE else ():  # these may be parts of what is named already
+        for piece in partial if anchor not in LOOSE else ():  # these may be parts of what is named already
             by = min((by for iri, by in piece.hangs if iri == anchor.iri), default="")
             self._missing.append(Missing(TOO_DEEP, anchor.iri, by, len(piece.quads)))
         self._take(anchor)
 
     def _fail(self, anchor: Anchor, reason: str) -> None:
         self._failed[anchor] = reason
-        what = UNNAMED if anchor == LOOSE else AT
-        self._missing.append(Missing(f"{what}: {reason}", anchor.iri, anchor.property))
+        what, by = (UNNAMED, "") if anchor in LOOSE else (AT, anchor.property)
+        self._missing.append(Missing(f"{what}: {reason}", anchor.iri, by))
 
     def _recounted(self) -> bool:
         """Whether triples are left when those that several graphs repeat are counted once."""

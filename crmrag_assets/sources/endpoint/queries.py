@@ -129,7 +129,7 @@ def odd_count(subjects: Sequence[str], scope: Scope) -> str:
 
 
 def _odd(subjects: Sequence[str], scope: Scope) -> str:
-    return f"{scope.triples('?e', '?p', '?o')} {spelt('?e', subjects)}"
+    return f"{scope.triples('?e', '?p', '?o')} {by_text('?e', subjects)}"
 
 
 def subject_page(scope: Scope, after: str, limit: int, only: str = "") -> str:
@@ -170,7 +170,7 @@ def later_than(variable: str, after: str) -> str:
     return f'FILTER(CONCAT(STR({variable}), "") > CONCAT({string(after)}, ""))' if after else ""
 
 
-def spelt(variable: str, texts: Sequence[str]) -> str:
+def by_text(variable: str, texts: Sequence[str]) -> str:
     """Leaves IRIs with one of these texts, valid or not; by VALUES, as IN misses texts beyond ASCII in Virtuoso."""
     listed = " ".join(map(string, texts))
     return f"FILTER(isIRI({variable}) && STR({variable}) = ?spelt) VALUES ?spelt {{ {listed} }}"

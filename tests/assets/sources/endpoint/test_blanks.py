@@ -353,6 +353,14 @@ def test_shared_nodes_are_noted(rows: int) -> None:
     assert client.notes[SHARED] == 1
 
 
+@pytest.mark.parametrize("rows", [0, 1000])
+def test_rings_are_noted(rows: int) -> None:
+    hung = [*ring(3), ox.Quad(NAMED[0], P[0], ring(3)[0].subject), *chain(2, "alone", NAMED[2])]
+    client = InMemory(hung, blank_rows=rows)
+    harvested(client)
+    assert client.notes[RING] == 1
+
+
 def test_twins_are_merged_and_components_of_several_entities_are_not() -> None:
     twins = [*chain(1, "a"), *chain(1, "b")]
     shared = [*chain(1, "c", NAMED[1]), ox.Quad(NAMED[2], P[1], ox.BlankNode("c0"))]
