@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pyoxigraph as ox
 
 from crmrag_assets.harvest.report import Tally
+from crmrag_query.config.types import FORBIDDEN_IN_IRI
 
-_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|\\^`]')  # what IRIREF of N-Triples excludes
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _ASTRAY = re.compile(r"[\[\]]|%(?![0-9A-Fa-f]{2})")
 
@@ -35,7 +35,7 @@ def repair(quad: ox.Quad, tally: Tally) -> ox.Quad:
 
 def valid_iri(iri: str) -> ox.NamedNode:
     """The IRI, characters that it may not hold percent-encoded; raises ValueError where that is not enough."""
-    text = _FORBIDDEN.sub(lambda found: quote(found[0]), iri)
+    text = FORBIDDEN_IN_IRI.sub(lambda found: quote(found[0]), iri)
     try:
         return ox.NamedNode(text)
     except ValueError:  # brackets beside those of a host, and percent signs that encode nothing

@@ -11,10 +11,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from crmrag_query.config.build import Requests
 from crmrag_query.config.reading import Record
-from crmrag_query.config.types import Count, NotNegative, Positive
+from crmrag_query.config.types import FORBIDDEN_IN_IRI, Count, NotNegative, Positive
 
 GRAPHS = ("default", "named", "all")
-_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|\\^`]')  # what IRIREF of SPARQL 1.1 excludes
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.")
 # Capitals only, as is the custom: nearly every secret that is pasted here by mistake has a small letter or a sign.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -27,7 +26,7 @@ _OUR_HEADERS = {
 
 
 def _address(text: str) -> str:
-    if _FORBIDDEN.search(text) or not text.isascii():
+    if FORBIDDEN_IN_IRI.search(text) or not text.isascii():
         raise ValueError("an address holds no spaces, quotes or letters beyond ASCII: percent-encode them")
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
@@ -44,7 +43,7 @@ def _address(text: str) -> str:
 
 
 def _iri(text: str) -> str:
-    if not _SCHEME.match(text) or _FORBIDDEN.search(text):
+    if not _SCHEME.match(text) or FORBIDDEN_IN_IRI.search(text):
         raise ValueError(f"{text!r} is not an absolute IRI, as http://example.org/graph/1")
     return text
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
+
+FORBIDDEN_IN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
+"""What the production IRIREF of SPARQL 1.1 and of N-Triples excludes."""
 
 CategoryName = Literal["Thing", "Actor", "Place", "Event", "Concept", "Time"]
 
@@ -19,8 +23,6 @@ Properties = tuple[str, ...]
 
 
 def _pattern(text: str) -> str:
-    import re
-
     try:
         re.compile(text)
     except re.error as error:

@@ -11,7 +11,6 @@ import pyoxigraph as ox
 
 from crmrag_assets.harvest.triples import RDF_TYPE
 
-_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|\\^`]')  # what IRIREF of SPARQL 1.1 excludes
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _ESCAPED = re.compile(r'[\\"\n\r\t\b\f]')
 
@@ -20,8 +19,6 @@ Graphs = Literal["default", "named", "all"] | tuple[str, ...]
 
 def is_iri(text: str) -> bool:
     """Whether the text can stand between < and > as an absolute IRI, for every endpoint."""
-    if _FORBIDDEN.search(text):
-        return False
     try:
         ox.NamedNode(text)
     except ValueError:
