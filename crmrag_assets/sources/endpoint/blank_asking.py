@@ -18,11 +18,11 @@ class Lacking(Unanswered):
 
 
 class Asking:
-    """Asks for rows and compares their number with a count."""
+    """Asks for rows and compares their number with a count; ``unreadable`` rows had an IRI that no repair makes valid."""
 
     def __init__(self, client: Client) -> None:
         self._client, self._scope = client, client.scope
-        self.responses = 0
+        self.responses = self.unreadable = 0
 
     def all(self, counted: int) -> list[Row]:
         """Every triple with a blank node; raises Unanswered."""
@@ -30,16 +30,16 @@ class Asking:
 
     def around(self, start: Start, walk: Walk, alone: bool) -> list[Piece]:
         """What a walk shows; raises Unanswered."""
-        counted = self._counted(start, walk)
+        counted = self._counted(start, walk, alone)
         if not counted:
             return []
         rows = self._verified(queries.surroundings(start, walk, self._scope), VIEW, counted, alone)
         return pieces_of(rows, self.responses)
 
-    def _counted(self, start: Start, walk: Walk) -> int:
+    def _counted(self, start: Start, walk: Walk, alone: bool) -> int:
         """The rows of a walk; an endpoint that never counts is asked for them in two halves."""
         try:
-            return self._client.count(queries.count_surroundings(start, walk, self._scope))
+            return self._client.count(queries.count_surroundings(start, walk, self._scope), alone)
         except Unanswered:
             if self._client.counts:
                 raise
@@ -60,6 +60,7 @@ class Asking:
             self._client.saw(len(table.rows))
             if len(rows) + table.skipped >= counted:
                 self.responses += 1
+                self.unreadable += table.skipped
                 self._client.note(RESPONSES)
                 return rows
             if attempt and len(rows) == given and self._client.is_longest(given):

@@ -249,22 +249,21 @@ def _first(start: Start, x: str) -> str:
 
 
 def _along(start: Start, walk: Walk, scope: Scope) -> str:
-    """Nodes at the end of each way: a chain of patterns for each."""
+    """Nodes at the end of each way: a chain of patterns for each, and one by way of lists.
+
+    The second would do, but Virtuoso has no paths of no steps in named graphs.
+    """
     chains = []
     for way in walk.ways:
-        nodes = [*(f"?n{k}" for k in range(len(way))), "?x"]
-        steps = [
-            _step(
-                nodes[k], nodes[k + 1], k, turn == "d", walk.lists == "each" or _is_last(walk, way, k), scope
-            )
-            for k, turn in enumerate(way)
-        ]
-        chains += [" ".join([first(nodes[0]), *steps]) for first in start.ways]
+        lists = {"no": 0, "last": min(1, len(way)), "each": len(way)}[walk.lists]
+        for listed in sorted({0, lists}):
+            nodes = [*(f"?n{k}" for k in range(len(way))), "?x"]
+            steps = [
+                _step(nodes[k], nodes[k + 1], k, turn == "d", k >= len(way) - listed, scope)
+                for k, turn in enumerate(way)
+            ]
+            chains += [" ".join([first(nodes[0]), *steps]) for first in start.ways]
     return f"SELECT DISTINCT ?x WHERE {{ {start.given} {_union(chains)} }}"
-
-
-def _is_last(walk: Walk, way: str, k: int) -> bool:
-    return walk.lists == "last" and k == len(way) - 1
 
 
 def _step(node: str, other: str, k: int, below: bool, along: bool, scope: Scope) -> str:

@@ -49,6 +49,7 @@ RING = "components of blank nodes with a ring"
 TOO_DEEP = "blank nodes hang together too far to be fetched whole"
 AT = "with blank nodes that hang on it"
 UNNAMED = "with blank nodes that no IRI leads to"
+UNREADABLE = "with blank nodes: an IRI in them is relative or invalid"
 UNREACHED = "with blank nodes that no walk reached whole"
 
 
@@ -81,7 +82,8 @@ def harvest_blanks(client: Client, settings: Requests, progress: Progress) -> Bl
         else:
             client.note(SHARED, shared_nodes(quads))
             client.note(RING, sum(map(has_ring, components(quads))))
-            return Blanks(quads, (), counted)
+            lost = Missing(UNREADABLE, triples=asking.unreadable)
+            return Blanks(quads, (lost,) if asking.unreadable else (), counted)
     return _Harvest(client, settings, progress, asking, counted).run()
 
 

@@ -32,6 +32,7 @@ from crmrag_assets.sources.endpoint.results import TSV
 
 PORTION = 1 << 16  # bytes read at once
 HOPS = 5  # redirects followed for one request
+PACKED = ("gzip", "x-gzip", "deflate")
 EXCERPT = 2000  # bytes read of an error's body
 REDIRECTIONS = (301, 302, 303, 307, 308)
 
@@ -229,7 +230,7 @@ def _body(response: http.client.HTTPResponse, encoding: str, most: int, deadline
     """The uncompressed body and the bytes it was transferred in; bounded while it is read."""
     unpack: Callable[[bytes], bytes] = bytes
     packed = None
-    if encoding.lower() in ("gzip", "x-gzip", "deflate"):
+    if encoding.lower() in PACKED:
         packed = _Packed(most)
         unpack = packed.unpacked
     elif encoding.lower() not in ("", "identity"):
@@ -278,8 +279,10 @@ def _of_status(error: HTTPError) -> Exception:
     if error.code in REDIRECTIONS and location:
         return _Redirected(location)
     try:
-        text = error.read(EXCERPT).decode("utf-8", "replace")
-    except (OSError, http.client.HTTPException):
+        body = error.read(EXCERPT)
+        packed = error.headers.get("Content-Encoding", "").lower() in PACKED
+        text = (_Packed(EXCERPT).unpacked(body) if packed else body).decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException, zlib.error):
         text = ""
     said = "" if "<html" in text.lower() else shortened(" ".join(text.split()))
     reason = f"status {error.code} {error.reason}".rstrip() + (f": {said}" if said else "")

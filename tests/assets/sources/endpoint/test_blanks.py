@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import count, pairwise
 
 import pyoxigraph as ox
@@ -129,6 +130,17 @@ def require_equal_or_missing(blanks: Blanks, quads: Graph) -> None:
             assert "" in subjects or hangs_on(component, subjects)
 
 
+def require_equal_but_long_rings(blanks: Blanks, quads: Graph) -> None:
+    """Nothing is missing but components that no IRI leads to and that hold more nodes than a ring is followed for."""
+    require_equal_or_missing(blanks, quads)
+    got = forms(blanks.quads)
+    for component in components(blank(quads)):
+        if canonical(component).text not in got:
+            assert not any(isinstance(quad.subject, ox.NamedNode) for quad in component)
+            assert canonical(component).nodes > METHOD.blank_depth
+    assert {one.subject for one in blanks.missing} <= {""}
+
+
 triples = st.builds(
     ox.Quad,
     st.sampled_from([*NODES, *NAMED]),
@@ -189,8 +201,9 @@ def test_one_response_for_all_equals_files(quads: Graph) -> None:
 @given(graphs(), st.sampled_from([1, 2, 1000]))
 def test_tree_by_tree_equals_files(quads: Graph, size: int) -> None:
     blanks = harvested(InMemory(quads, blank_rows=0, batch_entities=size, page_rows=2))
-    assert named(blanks.quads) == named(quads)
-    assert not blanks.missing
+    require_equal_but_long_rings(blanks, quads)
+    if not blanks.missing:
+        assert named(blanks.quads) == named(quads)
 
 
 @settings(max_examples=60)
@@ -227,8 +240,7 @@ def test_named_graphs_equal_files(quads: Graph, read: str | tuple[str, ...], row
         "all": quads,
     }.get(str(read), [quad for quad in quads if quad.graph_name in GRAPHS[1:3]])
     blanks = harvested(InMemory(quads, read, blank_rows=rows, batch_entities=size))
-    assert named(blanks.quads)[0] == named(chosen)[0]
-    assert not blanks.missing
+    require_equal_but_long_rings(blanks, chosen)
 
 
 def chain(length: int, name: str = "c", top: ox.NamedNode = NAMED[0]) -> Graph:
@@ -397,3 +409,14 @@ def test_entity_whose_iri_is_not_valid_is_found_by_its_text() -> None:
     blanks = harvested(InMemory([*odd, *chain(1)], blank_rows=0))
     assert named(blanks.quads) == named([*valid, *chain(1)])
     assert not [one for one in blanks.missing if one.subject]
+
+
+def test_rows_that_cannot_be_read_are_missing_by_number() -> None:
+    class Torn(InMemory):
+        def table(self, query: str, variables: tuple[str, ...], patient: bool = True) -> Table:
+            table = super().table(query, variables, patient)
+            return replace(table, rows=table.rows[1:], skipped=1) if variables == ("s", "p", "o") else table
+
+    blanks = harvested(Torn(chain(3)))
+    assert len(blanks.quads) == len(chain(3)) - 1
+    assert [one.triples for one in blanks.missing] == [1]

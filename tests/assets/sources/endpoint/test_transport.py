@@ -122,6 +122,14 @@ def test_a_response_has_so_many_bytes_whatever_its_encoding(packed: Any) -> None
         assert (failure.code, "more than 10,002 bytes" in failure.reason) == (413, True)
 
 
+def test_what_an_error_says_is_read_when_it_is_compressed() -> None:
+    body = gzip.compress(b"Virtuoso 37000 Error SP030: syntax error")
+    refused = replied("refused", Answer(body, "text/plain", 400, {"Content-Encoding": "gzip"}))
+    with serving(star(), [InTurn(refused)]) as server:
+        failure = fails(server)
+    assert failure.code == 400 and failure.reason.endswith("Virtuoso 37000 Error SP030: syntax error")
+
+
 def test_a_bomb_of_gzip_is_not_unpacked() -> None:
     packer = zlib.compressobj(9, wbits=31)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(64)) + packer.flush()
