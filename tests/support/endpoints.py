@@ -22,6 +22,25 @@ from tests.support.sparql_exchange import Endpoint
 EX = "http://example.org/"
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 METHOD = load_method()
+SPECIMENS: list[Any] = [
+    ox.NamedNode(f"{EX}b"),
+    ox.NamedNode(f"{EX}é/𐍈?a=1&b='2'"),
+    ox.Literal("plain, Παναγία 𐍈"),
+    ox.Literal(""),
+    ox.Literal("_:b0 <http://e/x> @en ^^"),
+    ox.Literal('tab\t, line\n, return\r, "quotes", \\n and 𐍈'),
+    ox.Literal("\x0b\x0c\x85\u2028 lines of others"),
+    ox.Literal("Αμφορέας", language="el"),
+    ox.Literal("x", language="de-CH-1996"),
+    ox.Literal('"x"', language="en"),
+    ox.Literal("0480", datatype=ox.NamedNode(f"{EX}year")),
+    *(
+        ox.Literal(text, datatype=ox.NamedNode(f"http://www.w3.org/2001/XMLSchema#{name}"))
+        for text, name in (("12", "integer"), ("1.5", "decimal"), ("true", "boolean"))
+    ),
+    ox.BlankNode("b7"),
+]
+"""Terms that formats of results are apt to get wrong."""
 QUICK = {"pause_seconds": 0, "first_wait_seconds": 0.001, "longest_wait_seconds": 0.05, "timeout_seconds": 5}
 
 

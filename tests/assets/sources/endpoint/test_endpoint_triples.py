@@ -13,27 +13,12 @@ from hypothesis import strategies as st
 from crmrag_assets.harvest.triples import distinct_sorted, to_table
 from crmrag_assets.sources.endpoint.results import JSON, TSV, Mangled, NotResults, read_body
 from crmrag_assets.sources.endpoint.triples import COLUMNS, SCHEMA, cells_of, read_triples, to_frame
-from tests.support.endpoints import node, quad
+from tests.support.endpoints import SPECIMENS, node, quad
 from tests.support.random_graphs import random_rows, store_of
 
 S, P, O = node("s"), node("p"), node("o")  # noqa: E741
 SPOG = ("s", "p", "o", "g")
 XSD = "http://www.w3.org/2001/XMLSchema#"
-VALUES: list[Any] = [
-    node("é/𐍈"),
-    ox.Literal("plain, Παναγία 𐍈"),
-    ox.Literal(""),
-    ox.Literal("_:b0 <http://e/x> @en ^^"),
-    ox.Literal('tab\t, line\n, return\r, "quotes", \\n'),
-    ox.Literal("\x0b\x0c\x85\u2028 lines of others"),
-    ox.Literal("x", language="de-CH-1996"),
-    ox.Literal('"x"', language="en"),
-    ox.Literal("0480", datatype=node("year")),
-    ox.Literal("12", datatype=ox.NamedNode(XSD + "integer")),
-    ox.Literal("1.5", datatype=ox.NamedNode(XSD + "decimal")),
-    ox.Literal("true", datatype=ox.NamedNode(XSD + "boolean")),
-    ox.BlankNode("b7"),
-]
 
 
 def body_of(quads: Any, format: ox.QueryResultsFormat = TSV) -> bytes:
@@ -46,7 +31,7 @@ def body_of(quads: Any, format: ox.QueryResultsFormat = TSV) -> bytes:
     return found
 
 
-BODY = body_of(quad("s", f"p{n:02}", value, "g" if n % 2 else "") for n, value in enumerate(VALUES))
+BODY = body_of(quad("s", f"p{n:02}", value, "g" if n % 2 else "") for n, value in enumerate(SPECIMENS))
 
 
 def carefully(body: bytes) -> tuple[Counter[Any], int]:
@@ -65,7 +50,7 @@ def test_rows_of_a_store_are_its_triples(rows: list[Any]) -> None:
 
 @pytest.mark.parametrize("format", [TSV, JSON])
 def test_both_ways_give_the_same(format: ox.QueryResultsFormat) -> None:
-    body = body_of((quad("s", f"p{n:02}", value) for n, value in enumerate(VALUES)), format)
+    body = body_of((quad("s", f"p{n:02}", value) for n, value in enumerate(SPECIMENS)), format)
     table = read_triples(body, format.media_type.partition(";")[0], SPOG)
     assert (Counter(table.rows), table.skipped) == carefully(body)
     assert (table.skipped, table.format, table.labelled) == (1, format, True)

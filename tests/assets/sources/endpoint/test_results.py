@@ -13,27 +13,13 @@ from hypothesis import strategies as st
 
 from crmrag_assets.sources.endpoint.queries import is_iri
 from crmrag_assets.sources.endpoint.results import JSON, TSV, Mangled, NotResults, Row, read_body
-from tests.support.endpoints import node, quad
+from tests.support.endpoints import SPECIMENS, node, quad
 from tests.support.sparql_answers import LOGIN_PAGE
 
 FORMATS = (TSV, JSON)
 SPO = ("s", "p", "o")
 QUERY = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-SPECIMENS: list[Any] = [
-    node("b"),
-    node("é/𐍈?a=1&b='2'"),
-    ox.Literal('tab\t, line\n, return\r, "quotes", \\n and 𐍈'),
-    ox.Literal(""),
-    ox.Literal("_:b0"),
-    ox.Literal("Αμφορέας", language="el"),
-    ox.Literal("x", language="en-GB"),
-    ox.Literal("0480", datatype=node("year")),
-    ox.Literal("12", datatype=ox.NamedNode(XSD + "integer")),
-    ox.Literal("1.5", datatype=ox.NamedNode(XSD + "decimal")),
-    ox.Literal("true", datatype=ox.NamedNode(XSD + "boolean")),
-    ox.BlankNode("b7"),
-]
 
 
 def body_of(values: list[Any], format: ox.QueryResultsFormat) -> bytes:
