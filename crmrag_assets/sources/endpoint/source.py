@@ -47,8 +47,7 @@ class SparqlEndpoint:
 
     def fingerprint(self) -> str:
         """SHA-256 of address, graphs and the time of the last refresh: an endpoint has no checksum of its content."""
-        config = self.config
-        identity = {"url": config.url, "graphs": config.graphs, "default_graphs": config.default_graphs}
+        identity = self.config.model_dump(mode="json", include={"url", "graphs", "default_graphs"})
         identity["refreshed"] = self.refreshed
         return hashlib.sha256(canonical_json(identity).encode()).hexdigest()
 
