@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,9 @@ def open_instance(data: Path) -> Iterator[DagsterInstance]:
     """The instance that the UI shows; output to the terminal stays there instead of going to Dagster's log files."""
     home = dagster_home(data)
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
+    # An interruption is raised wherever the program is; within SQLAlchemy's closing of a connection it would be logged
+    # there too, with its traceback, though it goes on to the caller.
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     with DagsterInstance.from_ref(InstanceRef.from_dir(str(home), overrides=NO_CAPTURE)) as instance:
         yield instance
 
