@@ -69,11 +69,11 @@ class Release:
     @cached_property
     def method(self) -> Method:
         """The configuration that the release was built with."""
-        from crmrag_query.config import Method
+        from crmrag_query.config.loading import read_stored_method
 
         path = self.folder / CONFIG
         try:
-            return Method.model_validate_json(path.read_bytes())
+            return read_stored_method(path.read_bytes())
         except (OSError, ValueError) as error:
             what = str(error).splitlines()[0]
             raise ReleaseError(

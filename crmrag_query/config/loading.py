@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from crmrag_query.config.folders import config_folder, default_folder, part_file
 from crmrag_query.config.models import (
@@ -79,3 +79,25 @@ def _ordered(value: Any) -> Any:
             for key, item in value.items()
         }
     return [_ordered(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def read_stored_method(stored: bytes) -> Method:
+    """The method as a release holds it; a constant that is younger than the release is the one that ships.
+
+    Raises ValueError for anything else that is no method.
+    """
+    values = json.loads(stored)
+    try:
+        return Method.model_validate(values)
+    except ValidationError as error:
+        mistakes = error.errors()
+        if any(one["type"] != "missing" for one in mistakes):
+            raise
+    shipped = load_method(default_folder()).model_dump(mode="json")
+    for one in mistakes:
+        *records, key = one["loc"]
+        within, whole = values, shipped
+        for record in records:
+            within, whole = within[record], whole[record]
+        within[key] = whole[key]
+    return Method.model_validate(values)

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from crmrag_query.config import Method, config_hash, load_method
 from crmrag_query.config.check import check_folder, check_method
 from crmrag_query.config.folders import config_folder, default_folder
+from crmrag_query.config.loading import read_stored_method
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology import load_ontology
 from crmrag_query.ontology.spelling import take_apart
@@ -97,6 +98,30 @@ def test_event_classes_are_those_of_the_table(shared_data: Path) -> None:
 
 def test_a_method_survives_json() -> None:
     assert Method.model_validate(json.loads(METHOD.model_dump_json())) == METHOD
+
+
+def test_an_older_release_takes_constants_that_it_lacks_from_what_ships() -> None:
+    method = load_method()
+    stored = method.model_dump(mode="json")
+    del (
+        stored["wikidata"],
+        stored["retrieval"]["k"]["specific"],
+        stored["questions"]["languages"]["fr"]["none"],
+    )
+    stored["retrieval"]["subgraph"]["type_modifiers"] = {"E22": 1.0}
+    read = read_stored_method(json.dumps(stored).encode())
+    assert (read.wikidata, read.retrieval.k, read.questions) == (
+        method.wikidata,
+        method.retrieval.k,
+        method.questions,
+    )
+    assert read.retrieval.subgraph.type_modifiers == {"E22": 1.0}
+
+
+@pytest.mark.parametrize("stored", [b"", b"[]", b"{}{", b'{"retrieval": 3}', b'{"unknown": 1}'])
+def test_what_is_no_method_is_refused(stored: bytes) -> None:
+    with pytest.raises(ValueError):
+        read_stored_method(stored)
 
 
 def test_the_hash_is_of_the_values_alone(folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""Entity linking: the entities of the data that a question names."""
