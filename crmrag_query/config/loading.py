@@ -96,7 +96,8 @@ def read_stored_method(stored: bytes) -> Method:
     shipped = load_method(default_folder()).model_dump(mode="json")
     for one in mistakes:
         *records, key = one["loc"]
-        within, whole = values, shipped
+        within: Any = values
+        whole: Any = shipped
         for record in records:
             within, whole = within[record], whole[record]
         within[key] = whole[key]
