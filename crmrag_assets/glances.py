@@ -24,6 +24,7 @@ from crmrag_query.documents.schema import open_table
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.relationships.catalogue import Relationship
+from crmrag_query.retrieval.date_index import DateIndex
 
 ROWS = 5  # of a table
 BARS = 10  # of a plot of the most frequent
@@ -228,6 +229,12 @@ def _aggregation_index(context: BuildContext, folder: Path) -> Glance:
     )
 
 
+def _date_index(context: BuildContext, folder: Path) -> Glance:
+    index = DateIndex.open(folder)
+    rows = [(name, int(n)) for name, n in zip(index.relationships, np.diff(index.ptr), strict=True) if n]
+    return Glance(plots={"dates_by_relationship": rows})
+
+
 def _validation_report(context: BuildContext, folder: Path) -> Glance:
     found = json.loads((folder / "validation_report.json").read_bytes())
     concerns = [{"concern": text} for text in found["concerns"]]
@@ -258,6 +265,7 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     "faiss_index": _faiss_index,
     "bm25_index": _bm25_index,
     "aggregation_index": _aggregation_index,
+    "date_index": _date_index,
     "validation_report": _validation_report,
     "release": _release,
 }

@@ -30,6 +30,7 @@ ROWS = {
     "faiss_index": "rows",
     "bm25_index": "documents",
     "aggregation_index": "pairs",
+    "date_index": "dates",
 }
 WIDTH = 40
 VERSION_LENGTH = 16

@@ -6,7 +6,14 @@ from typing import Any
 import dagster as dg
 
 from crmrag_assets.assets.common import across, chunk_asset, dataset_asset
-from crmrag_assets.build.indexes import AGGREGATION_INDEX, BM25_INDEX, EMBEDDINGS, ENCODER, FAISS_INDEX
+from crmrag_assets.build.indexes import (
+    AGGREGATION_INDEX,
+    BM25_INDEX,
+    DATE_INDEX,
+    EMBEDDINGS,
+    ENCODER,
+    FAISS_INDEX,
+)
 from crmrag_assets.materialise import build_artifact, build_chunks
 from crmrag_assets.resources import BuildResource
 
@@ -41,3 +48,9 @@ def bm25_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Ma
 def aggregation_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Counts by class and category, statistics of the relationships, works by actor, PageRank."""
     return build_artifact(context, build, AGGREGATION_INDEX)
+
+
+@dataset_asset(group_name="indexes", kinds={"numpy"}, deps=["graph"])
+def date_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """When entities were made, happened or lived, by the relationships that lead to Time, sorted by begin."""
+    return build_artifact(context, build, DATE_INDEX)

@@ -11,6 +11,7 @@ from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import catalogue_of, documents_of, encoder_of, graph_of, in_chunk
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
 from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggregation
+from crmrag_assets.indexes.dates import time_relationships, write_dates
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, write_embedded
 from crmrag_assets.indexes.export import export_encoder
@@ -19,6 +20,7 @@ from crmrag_assets.indexes.sparse import write_sparse
 from crmrag_assets.release.contents import link_file
 from crmrag_query.config import config_hash
 from crmrag_query.ontology.categories import Category
+from crmrag_query.relationships.catalogue import Catalogue
 
 
 def encoder_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -114,6 +116,23 @@ def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | No
     return dict(write_aggregation(graph_of(context), _matches(context), settings, folder))
 
 
+def dates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    method = context.method
+    relationships = method.relationship_sets[method.date_index.relationships]
+    return {
+        "graph": context.finished("graph").content,
+        "relationships": config_hash(relationships),
+        "ontology": context.ontology_hash,
+    }
+
+
+def write_date_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    relationships = Catalogue.load(context.method, context.method.date_index.relationships)
+    return dict(
+        write_dates(graph_of(context), context.vocabulary.ontology, time_relationships(relationships), folder)
+    )
+
+
 def _matches(context: BuildContext) -> Iterator[MatchArrays]:
     return read_matches(
         [context.folder("fr_documents", chunk) / "matches.arrow" for chunk in chunks_of(context)]
@@ -124,4 +143,5 @@ ENCODER = Step("encoder", 1, encoder_inputs, write_encoder)
 EMBEDDINGS = Step("embeddings", 1, embeddings_inputs, write_embeddings, chunked=True)
 FAISS_INDEX = Step("faiss_index", 1, dense_inputs, write_dense_index)
 BM25_INDEX = Step("bm25_index", 1, sparse_inputs, write_sparse_index)
+DATE_INDEX = Step("date_index", 1, dates_inputs, write_date_index)
 AGGREGATION_INDEX = Step("aggregation_index", 1, aggregation_inputs, write_aggregation_index)

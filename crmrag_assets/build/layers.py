@@ -27,7 +27,10 @@ LAYERS = (
     Layer("relationships", ("fr_documents",), chunked=True),
     Layer("documents", ("documents", "entity_documents", "encoder")),
     Layer("embeddings", ("embeddings",), chunked=True),
-    Layer("release", ("faiss_index", "bm25_index", "aggregation_index", "validation_report", "release")),
+    Layer(
+        "release",
+        ("faiss_index", "bm25_index", "aggregation_index", "date_index", "validation_report", "release"),
+    ),
 )
 ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)
 

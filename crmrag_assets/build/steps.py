@@ -5,7 +5,14 @@ from __future__ import annotations
 from crmrag_assets.build.documents import DOCUMENTS, ENTITY_DOCUMENTS, FR_DOCUMENTS
 from crmrag_assets.build.graph import EDGES, GRAPH, TRIPLES_INDEX
 from crmrag_assets.build.harvest import HARVEST_REPORT
-from crmrag_assets.build.indexes import AGGREGATION_INDEX, BM25_INDEX, EMBEDDINGS, ENCODER, FAISS_INDEX
+from crmrag_assets.build.indexes import (
+    AGGREGATION_INDEX,
+    BM25_INDEX,
+    DATE_INDEX,
+    EMBEDDINGS,
+    ENCODER,
+    FAISS_INDEX,
+)
 from crmrag_assets.build.layers import Layer, chunks_of
 from crmrag_assets.build.release import RELEASE, VALIDATION_REPORT
 from crmrag_assets.build.source import ENTITIES, PREFETCH
@@ -15,7 +22,7 @@ STEPS = {
     step.artifact: step
     for step in (
         ENTITIES, PREFETCH, HARVEST_REPORT, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS,
-        ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, VALIDATION_REPORT, RELEASE,
+        ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, VALIDATION_REPORT, RELEASE,
     )
 }  # fmt: skip
 

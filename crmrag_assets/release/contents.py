@@ -25,6 +25,7 @@ PLACES = {
     "faiss_index": "dense",
     "bm25_index": "sparse",
     "aggregation_index": "aggregation",
+    "date_index": "dates",
     "validation_report": "",
     "method": "",
 }

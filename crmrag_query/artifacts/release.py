@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the parts are imported when opened, so that opening a relea
     from crmrag_query.ontology.tables import Ontology
     from crmrag_query.relationships.catalogue import Catalogue
     from crmrag_query.retrieval.aggregation import Aggregation
+    from crmrag_query.retrieval.date_index import DateIndex
     from crmrag_query.retrieval.dense import DenseIndex
     from crmrag_query.retrieval.encoder import QueryEncoder
     from crmrag_query.retrieval.sparse import SparseIndex
@@ -135,3 +136,9 @@ class Release:
         from crmrag_query.retrieval.aggregation import Aggregation
 
         return Aggregation.open(self.folder / "aggregation")
+
+    @cached_property
+    def dates(self) -> DateIndex:
+        from crmrag_query.retrieval.date_index import DateIndex
+
+        return DateIndex.open(self.folder / "dates")

@@ -103,6 +103,12 @@ class Images(Record):
     iiif_pattern: Pattern
 
 
+class DateIndex(Record):
+    """The set of Fundamental Relationships whose ways to Time date an entity."""
+
+    relationships: str
+
+
 class Suspects(Record):
     """When an IRI is suspected to stand for many things merged by mistake.
 

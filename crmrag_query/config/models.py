@@ -8,6 +8,7 @@ from crmrag_query.config.build import (
     Aggregation,
     Chaining,
     Chunks,
+    DateIndex,
     Dates,
     Discovery,
     DocumentText,
@@ -83,6 +84,7 @@ class Constants(Record):
     sparse: Sparse
     pagerank: PageRank
     aggregation: Aggregation
+    date_index: DateIndex
     retrieval: RetrievalConfig
     context: ContextConfig
     conversation: Conversation
