@@ -22,6 +22,7 @@ from crmrag_assets.indexes.embed import open_embedded
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.documents.schema import open_table
 from crmrag_query.graph.graph import Graph
+from crmrag_query.linking.index import NameIndex
 from crmrag_query.ontology.categories import Category
 from crmrag_query.relationships.catalogue import Relationship
 from crmrag_query.retrieval.date_index import DateIndex
@@ -235,6 +236,16 @@ def _date_index(context: BuildContext, folder: Path) -> Glance:
     return Glance(plots={"dates_by_relationship": rows})
 
 
+def _name_index(context: BuildContext, folder: Path) -> Glance:
+    index = NameIndex.open(folder)
+    named = np.diff(index.entry_ptr)
+    common = np.argsort(-named, kind="stable")[:ROWS].tolist()
+    names = [index.text(entry[1]) for bag in common for entry in index.entries(bag, 1)]
+    rows = [{"name": n, "entities": int(named[bag])} for n, bag in zip(names, common, strict=True)]
+    words = most(np.diff(index.posting_ptr), index.word)
+    return Glance({"names_of_most_entities": rows}, {"names_with_the_commonest_words": words})
+
+
 def _validation_report(context: BuildContext, folder: Path) -> Glance:
     found = json.loads((folder / "validation_report.json").read_bytes())
     concerns = [{"concern": text} for text in found["concerns"]]
@@ -266,6 +277,7 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     "bm25_index": _bm25_index,
     "aggregation_index": _aggregation_index,
     "date_index": _date_index,
+    "name_index": _name_index,
     "validation_report": _validation_report,
     "release": _release,
 }

@@ -31,6 +31,7 @@ ROWS = {
     "bm25_index": "documents",
     "aggregation_index": "pairs",
     "date_index": "dates",
+    "name_index": "names",
 }
 WIDTH = 40
 VERSION_LENGTH = 16

@@ -8,6 +8,8 @@ CrmRagError
  ├── ReleaseError       a release that is missing, incomplete or altered
  │    └── ReleaseNotFound
  ├── QuestionError      a question or request that cannot be answered as put
+ │    └── UnknownEntity
+ ├── ServiceError       a service that does not answer, or not as expected
  ├── ModelError         an encoder or language model that failed
  └── MissingExtraError  a dependency of an extra that is not installed
 """
@@ -80,6 +82,18 @@ class ReleaseNotFound(ReleaseError):
 
 class QuestionError(CrmRagError):
     """A question or request that cannot be answered as put."""
+
+
+class UnknownEntity(QuestionError):
+    """An IRI that the data set does not hold; ``suggestions`` are IRIs that may be meant, the likeliest first."""
+
+    def __init__(self, what: str, remedy: str = "", suggestions: tuple[str, ...] = ()) -> None:
+        self.suggestions = suggestions
+        super().__init__(what, remedy)
+
+
+class ServiceError(CrmRagError):
+    """A service over HTTP that cannot be reached, fails, or answers with what is no answer of ours."""
 
 
 class ModelError(CrmRagError):

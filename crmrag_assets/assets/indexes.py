@@ -13,6 +13,7 @@ from crmrag_assets.build.indexes import (
     EMBEDDINGS,
     ENCODER,
     FAISS_INDEX,
+    NAME_INDEX,
 )
 from crmrag_assets.materialise import build_artifact, build_chunks
 from crmrag_assets.resources import BuildResource
@@ -54,3 +55,9 @@ def aggregation_index(context: dg.AssetExecutionContext, build: BuildResource) -
 def date_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """When entities were made, happened or lived, by the relationships that lead to Time, sorted by begin."""
     return build_artifact(context, build, DATE_INDEX)
+
+
+@dataset_asset(group_name="indexes", kinds={"numpy", "arrow"}, deps=["graph"])
+def name_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """Labels, alternative names and identifiers of entities by their words, for finding those that a question names."""
+    return build_artifact(context, build, NAME_INDEX)

@@ -15,10 +15,12 @@ from crmrag_assets.indexes.dates import time_relationships, write_dates
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, write_embedded
 from crmrag_assets.indexes.export import export_encoder
+from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.relationships import MatchArrays, read_matches
 from crmrag_assets.indexes.sparse import write_sparse
 from crmrag_assets.release.contents import link_file
 from crmrag_query.config import config_hash
+from crmrag_query.linking.question import stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.relationships.catalogue import Catalogue
 
@@ -133,6 +135,23 @@ def write_date_index(context: BuildContext, folder: Path, chunk: str | None) -> 
     )
 
 
+def names_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    method = context.method
+    return {
+        "graph": context.finished("graph").content,
+        "config": config_hash(method.linking.names),
+        "satellites": config_hash(method.satellites),
+        "stop": " ".join(sorted(stop_words(method.questions))),
+        "ontology": context.ontology_hash,
+    }
+
+
+def write_name_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    method = context.method
+    names = names_of(graph_of(context), context.vocabulary.ontology, method)
+    return dict(write_names(names, stop_words(method.questions), method.linking.names, folder))
+
+
 def _matches(context: BuildContext) -> Iterator[MatchArrays]:
     return read_matches(
         [context.folder("fr_documents", chunk) / "matches.arrow" for chunk in chunks_of(context)]
@@ -144,4 +163,5 @@ EMBEDDINGS = Step("embeddings", 1, embeddings_inputs, write_embeddings, chunked=
 FAISS_INDEX = Step("faiss_index", 1, dense_inputs, write_dense_index)
 BM25_INDEX = Step("bm25_index", 1, sparse_inputs, write_sparse_index)
 DATE_INDEX = Step("date_index", 1, dates_inputs, write_date_index)
+NAME_INDEX = Step("name_index", 1, names_inputs, write_name_index)
 AGGREGATION_INDEX = Step("aggregation_index", 1, aggregation_inputs, write_aggregation_index)

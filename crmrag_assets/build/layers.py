@@ -29,7 +29,15 @@ LAYERS = (
     Layer("embeddings", ("embeddings",), chunked=True),
     Layer(
         "release",
-        ("faiss_index", "bm25_index", "aggregation_index", "date_index", "validation_report", "release"),
+        (
+            "faiss_index",
+            "bm25_index",
+            "aggregation_index",
+            "date_index",
+            "name_index",
+            "validation_report",
+            "release",
+        ),
     ),
 )
 ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)

@@ -13,7 +13,15 @@ from typing import Any
 from crmrag_assets.build.documents import DOCUMENTS, ENTITY_DOCUMENTS, FR_DOCUMENTS
 from crmrag_assets.build.graph import EDGES, GRAPH, TRIPLES_INDEX
 from crmrag_assets.build.harvest import described, harvest_of
-from crmrag_assets.build.indexes import AGGREGATION_INDEX, BM25_INDEX, EMBEDDINGS, ENCODER, FAISS_INDEX
+from crmrag_assets.build.indexes import (
+    AGGREGATION_INDEX,
+    BM25_INDEX,
+    DATE_INDEX,
+    EMBEDDINGS,
+    ENCODER,
+    FAISS_INDEX,
+    NAME_INDEX,
+)
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import documents_of, graph_of
 from crmrag_assets.build.source import ENTITIES, PREFETCH, source_of
@@ -26,6 +34,7 @@ from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
 from crmrag_query.artifacts.release import CONFIG
 from crmrag_query.config import config_hash
+from crmrag_query.config.models import UNRELEASED
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
 REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
@@ -59,7 +68,7 @@ def method_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """The resolved method and the ontology tables, so that the release answers alike wherever it is copied."""
     (folder / CONFIG).write_text(
-        context.method.model_dump_json(indent=1, exclude={"requests"}) + "\n", encoding="utf-8"
+        context.method.model_dump_json(indent=1, exclude=set(UNRELEASED)) + "\n", encoding="utf-8"
     )
     (folder / "ontology").mkdir()
     for path in context.ontology_files:
@@ -163,5 +172,5 @@ VALIDATION_REPORT = Step("validation_report", 2, report_inputs, write_report)
 RELEASE = Step("release", 2, release_inputs, write_manifest, after=publish_release)
 PINNED_STEPS = (
     ENTITIES, PREFETCH, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS, ENCODER, EMBEDDINGS,
-    FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, VALIDATION_REPORT, METHOD,
+    FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, VALIDATION_REPORT, METHOD,
 )  # fmt: skip

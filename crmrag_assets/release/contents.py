@@ -26,6 +26,7 @@ PLACES = {
     "bm25_index": "sparse",
     "aggregation_index": "aggregation",
     "date_index": "dates",
+    "name_index": "names",
     "validation_report": "",
     "method": "",
 }

@@ -12,9 +12,10 @@ from crmrag_query.answers.records import Answer
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelError, QuestionError
-from crmrag_query.questions.form import Form, Reading, read_question
-from crmrag_query.retrieval.channels import ReleaseChannels
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.form import read_question
 from crmrag_query.retrieval.pipeline import retrieve
+from crmrag_query.retrieval.query import Query
 
 MODE = "crm"
 EXTRACTIVE = "extractive"
@@ -30,7 +31,8 @@ def ask(release: Release, question: str, model: Model | None = None, history: Se
     question = _checked(question, method.retrieval.question_characters)
     reading = read_question(question, method.questions, release.manifest.languages)
     searched = " ".join([*history[-1:], question])
-    candidates = retrieve(ReleaseChannels(release), searched, _k(reading, release), method.retrieval)
+    query = Query.of(Analysis(reading), release.encoder.encode([searched])[0], method.retrieval.mentions, searched)
+    candidates = retrieve(release.channels, query, method.retrieval).chosen
     extractive = method.questions.extractive
     found = gather(release, candidates, reading, extractive)
     ranked = rank_evidence(found, reading, release.encoder.encode, extractive)
@@ -61,13 +63,6 @@ def _checked(question: str, limit: int) -> str:
     if len(question) > limit:
         raise QuestionError(f"The question has {len(question)} characters.", f"Ask in at most {limit}.")
     return question
-
-
-def _k(reading: Reading, release: Release) -> int:
-    k = release.method.retrieval.k
-    return {Form.SPECIFIC: k.specific, Form.ENUMERATION: k.enumeration, Form.AGGREGATION: k.aggregation}[
-        reading.form
-    ]
 
 
 def _answer(

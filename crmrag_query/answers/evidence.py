@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from crmrag_query.retrieval.pipeline import Candidate
 from crmrag_query.retrieval.tokenizer import tokenize, with_singulars
 
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]
+ANCHORED = 0.5  # share of a subject's name in the question from which a line is about what was asked
 NAMED_TARGETS = 30  # targets whose names take part in matching; the whole set stays in the line
 ENCODED_CHARACTERS = 160  # of a line, about 40 word pieces: enough to tell what it is about
 DATED = re.compile(r"\d{3,4}|centur|siècle|Jahrhundert|αιώ", re.IGNORECASE)
@@ -55,41 +56,72 @@ class Evidence:
         """What is compared with the question."""
         return f"{self.subject}. {self.text} {' '.join(self.names)}"
 
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """Its folded words."""
+        return tuple(tokenize(self.match))
+
 
 def gather(
     release: Release, candidates: Sequence[Candidate], reading: Reading, config: ExtractiveConfig
 ) -> list[Evidence]:
     """The lines of the candidates' documents, best document first, at most ``config.ranked_lines``."""
     found: list[Evidence] = []
-    mentions: dict[int, tuple[float, frozenset[str]]] = {}
+    reader = _Reader(release, reading, config)
     for rank, candidate in enumerate(candidates):
         text = release.documents.text(candidate.document)
         for line in release.documents.lines(candidate.document):
-            if line.kind == Line.HEADER:
-                continue
-            if line.entity not in mentions:
-                mentions[line.entity] = _mention(release.graph, line.entity, reading, config)
-            mention, mentioned = mentions[line.entity]
-            one = _evidence(release, line, rank, text[line.start : line.end], reading)
-            found.append(replace(one, mention=mention, mentioned=mentioned))
+            if line.kind != Line.HEADER:
+                found.append(reader.read(line, rank, text[line.start : line.end]))
             if len(found) == config.ranked_lines:
-                return found
-    return found
+                return _outnamed(found)
+    return _outnamed(found)
 
 
-def _evidence(release: Release, line: Line, rank: int, text: str, reading: Reading) -> Evidence:
-    graph = release.graph
-    shown = line.targets[:NAMED_TARGETS]
-    names = tuple(graph.label(node, (reading.language,)) for node in shown)
-    return Evidence(
-        line,
-        rank,
-        graph.label(line.entity, (reading.language,)),
-        text,
-        names,
-        cued=not reading.cues.isdisjoint(_kinds(release.catalogue, line)),
-        expected=_is_expected(graph, line, text, reading),
-    )
+def _outnamed(found: list[Evidence]) -> list[Evidence]:
+    """Lines about something whose name the question holds only within a longer name ("Virgin" in "Church of the Virgin")
+    with as much less of a mention as that name is longer."""
+    names = {one.mentioned for one in found if one.mention >= ANCHORED}
+    longest = {own: max((len(other) for other in names if own < other), default=0) for own in names if own}
+    return [
+        replace(one, mention=one.mention * len(one.mentioned) / longer)
+        if (longer := longest.get(one.mentioned, 0))
+        else one
+        for one in found
+    ]
+
+
+@dataclass
+class _Reader:
+    """Reads lines as evidence; what several of them name is looked up once."""
+
+    release: Release
+    reading: Reading
+    config: ExtractiveConfig
+    _labels: dict[int, str] = field(default_factory=dict)
+    _mentions: dict[int, tuple[float, frozenset[str]]] = field(default_factory=dict)
+
+    def read(self, line: Line, rank: int, text: str) -> Evidence:
+        graph, reading = self.release.graph, self.reading
+        if line.entity not in self._mentions:
+            self._mentions[line.entity] = _mention(graph, line.entity, reading, self.config)
+        mention, mentioned = self._mentions[line.entity]
+        return Evidence(
+            line,
+            rank,
+            self._label(line.entity),
+            text,
+            tuple(self._label(node) for node in line.targets[:NAMED_TARGETS]),
+            mention,
+            mentioned,
+            cued=not reading.cues.isdisjoint(_kinds(self.release.catalogue, line)),
+            expected=_is_expected(graph, line, text, reading),
+        )
+
+    def _label(self, node: int) -> str:
+        if node not in self._labels:
+            self._labels[node] = self.release.graph.label(node, (self.reading.language,))
+        return self._labels[node]
 
 
 def _kinds(catalogue: Catalogue, line: Line) -> tuple[str, ...]:
@@ -120,20 +152,20 @@ def _mention(
 def rank_evidence(
     found: list[Evidence], reading: Reading, encode: Encode, config: ExtractiveConfig
 ) -> list[Evidence]:
-    """Lines by how well they answer: BM25 over the lines, the encoder over the best, and the rank of their document.
+    """Lines by how well they answer: BM25 over the lines, the rank of their document, and the encoder over the best.
 
     Scores are sums of reciprocal ranks with ``config.rrf_k``, and what ``config`` adds for a line about an entity that
-    the question names, for one that a cue asks for, and for one that leads to what is expected.
+    the question names, for one that a cue asks for, and for one that leads to what is expected. The encoder is asked for
+    ``config.encoded_lines`` lines only, for none by default.
     """
     if not found:
         return []
-    by_words = _by_words(found, reading)
     by_document = sorted(range(len(found)), key=lambda i: (found[i].rank, i))
-    first = [i for i, _ in reciprocal_rank_fusion([by_words, by_document], config.rrf_k)][
-        : config.encoded_lines
-    ]
-    by_meaning = _by_meaning(found, first, reading, encode)
-    score = dict(reciprocal_rank_fusion([by_words, by_meaning], config.rrf_k))
+    rankings = [_by_words(found, reading), by_document]
+    if config.encoded_lines:
+        first = [i for i, _ in reciprocal_rank_fusion(rankings, config.rrf_k)][: config.encoded_lines]
+        rankings.append(_by_meaning(found, first, reading, encode))
+    score = dict(reciprocal_rank_fusion(rankings, config.rrf_k))
     ranked = [replace(one, score=score.get(i, 0.0) + _addition(one, config)) for i, one in enumerate(found)]
     return sorted(ranked, key=lambda one: (-one.score, one.rank, one.line.start))
 
@@ -148,11 +180,22 @@ def _addition(one: Evidence, config: ExtractiveConfig) -> float:
 
 
 def _by_words(found: list[Evidence], reading: Reading) -> list[int]:
-    """Line numbers that share content words with the question, best first (rank-bm25's Okapi)."""
-    corpus = [tokenize(one.match) or [""] for one in found]
-    scores = BM25Okapi(corpus).get_scores(list(reading.content))
-    present = [i for i, tokens in enumerate(corpus) if not set(tokens).isdisjoint(reading.content)]
+    """Line numbers that share content words with the question, best first: rank-bm25's Okapi, in which a form of a word
+    ("painted", "painting") counts as the word."""
+    asked = tuple(dict.fromkeys(reading.content))
+    corpus = [list(one.tokens) or [""] for one in found]
+    known = {token: _as_asked(token, asked) for token in {token for tokens in corpus for token in tokens}}
+    corpus = [[known[token] for token in tokens] for tokens in corpus]
+    scores = BM25Okapi(corpus).get_scores(list(asked))
+    present = [i for i, tokens in enumerate(corpus) if not set(tokens).isdisjoint(asked)]
     return sorted(present, key=lambda i: (-scores[i], i))
+
+
+def _as_asked(token: str, asked: Sequence[str]) -> str:
+    """The word of the question that a token is a form of, else the token."""
+    if token in asked:
+        return token
+    return next((word for word in asked if same_stem(token, word)), token)
 
 
 def _by_meaning(found: list[Evidence], first: Sequence[int], reading: Reading, encode: Encode) -> list[int]:
@@ -164,7 +207,7 @@ def _by_meaning(found: list[Evidence], first: Sequence[int], reading: Reading, e
 
 def unknown_words(found: Sequence[Evidence], reading: Reading) -> tuple[str, ...]:
     """Content words of the question that stand in none of the lines, in order; words that are cues do not count."""
-    present = {token for one in found for token in tokenize(one.match)}
+    present = {token for one in found for token in one.tokens}
     stems = {token[:SHORTEST_STEM] for token in present}
     missing = (word for word in reading.content if word not in reading.cueing and word not in present)
     return tuple(
@@ -174,3 +217,8 @@ def unknown_words(found: Sequence[Evidence], reading: Reading) -> tuple[str, ...
             if word[:SHORTEST_STEM] not in stems or not any(same_stem(token, word) for token in present)
         )
     )
+
+
+def holds_all(one: Evidence, words: Sequence[str]) -> bool:
+    """Whether each of the folded words, or a form of it, stands in the line."""
+    return all(any(token == word or same_stem(token, word) for token in one.tokens) for word in words)

@@ -5,20 +5,67 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crmrag_query.answers.evidence import Evidence
+from crmrag_query.answers.evidence import ANCHORED, Evidence, holds_all, unknown_words
 from crmrag_query.answers.naming import type_label
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.typed import of_asked_type
+from crmrag_query.answers.typed import AskedTypes
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.models import ExtractiveConfig, LanguageLexicon
+from crmrag_query.config.models import LanguageLexicon
 from crmrag_query.documents.documents import Line
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.retrieval.pipeline import Candidate
+from crmrag_query.retrieval.tokenizer import tokenize
 
 RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING)
 SHOWN = 10  # targets named on a line of an answer, as on a line of a document
 NAMED_SUBJECTS = 3  # of several lines that say the same
-ANCHORED = 0.5  # share of a subject's name in the question from which a line is about what was asked
+POLAR = "yes/no"  # the rule by which such a question is read (questions.grammar)
+NEAR = 25  # of the best lines that are looked at for an answer in lines
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """An extractive answer; ``refused``: it says that the data does not say; ``notes``: what the reader should know."""
+
+    text: str
+    refused: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def extract(
+    release: Release,
+    reading: Reading,
+    candidates: Sequence[Candidate],
+    found: Sequence[Evidence],
+    ranked: Sequence[Evidence],
+    cited: SourceList,
+) -> Extracted:
+    """The answer from ``ranked``, the lines ``found`` by rank; an honest refusal where nothing bears on the question.
+
+    A refusal goes on with what the data does say of something that the question names, if it names anything.
+    """
+    words = release.method.questions.languages[reading.language]
+    unknown = unknown_words(found, reading)
+    notes = (words.unknown.format(words=", ".join(unknown)),) if unknown else ()
+    if not ranked or len(unknown) == len(set(reading.content) - reading.cueing) > 0:
+        return Extracted(words.none, True, notes)
+    if _is_silent(release, reading, ranked):
+        known = [one for one in ranked if one.mention >= ANCHORED]
+        lines = _lines(release, reading, known, cited) if known else ""
+        return Extracted(f"{words.none}\n{lines}".rstrip(), True, notes)
+    return Extracted(extract_answer(release, reading, candidates, ranked, cited), notes=notes)
+
+
+def _is_silent(release: Release, reading: Reading, ranked: Sequence[Evidence]) -> bool:
+    """Whether the verbs of a specific question ("How tall is …?") ask for lines that what it names has none of.
+
+    Told for questions in a language of the data only: in others a cue may be missed.
+    """
+    if reading.form is not Form.SPECIFIC or reading.expects or not reading.cueing:
+        return False
+    about = [one for one in ranked if one.mention >= ANCHORED]
+    of_the_data = reading.language in release.manifest.languages
+    return bool(about) and of_the_data and not any(one.cued for one in (*about, *ranked[:NEAR]))
 
 
 def extract_answer(
@@ -29,37 +76,47 @@ def extract_answer(
     cited: SourceList,
 ) -> str:
     """The text of an extractive answer; every line cites its source through ``cited``."""
-    config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
+    words = release.method.questions.languages[reading.language]
     if not ranked:
         return words.none
     if reading.form is not Form.SPECIFIC:
-        if (best := _best_set(release, reading, ranked, config)) is not None:
-            return _stated_set(release, reading, best, cited, config, words)
+        types = AskedTypes(release.graph, reading)
+        if (best := _best_set(release, reading, ranked, types)) is not None:
+            return _stated_set(release, reading, best, cited)
         nodes = [release.documents.entity(candidate.document) for candidate in candidates]
-        typed = of_asked_type(release.graph, nodes, reading)
-        if typed is not None:
-            return _found_set(release, reading, typed, cited, config, words)
-    return _lines(release, reading, ranked, cited, config, words)
+        if (typed := types.of(nodes)) is not None:
+            return _found_set(release, reading, typed, cited)
+    return _lines(release, reading, _bearing(reading, ranked), cited)
 
 
-def _lines(
-    release: Release,
-    reading: Reading,
-    ranked: Sequence[Evidence],
-    cited: SourceList,
-    config: ExtractiveConfig,
-    words: LanguageLexicon,
-) -> str:
-    """The best lines, one a row, as long as they come near the best; none is given twice."""
-    chosen: dict[str, Evidence] = {}
-    for one in ranked:
-        if one.score < config.keep_ratio * ranked[0].score or len(chosen) == config.specific_lines:
+def _bearing(reading: Reading, ranked: Sequence[Evidence]) -> Sequence[Evidence]:
+    """Of a yes/no question only the lines that hold all its words, where there are any: they are what it asks about."""
+    if reading.rule != POLAR:
+        return ranked
+    asked = [word for word in reading.content if word not in reading.cueing]
+    return [one for one in ranked if asked and holds_all(one, asked)] or ranked
+
+
+def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited: SourceList) -> str:
+    """The best lines, one a row, as long as they come near the best; one that adds nothing to those before is left out."""
+    config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
+    rows: list[str] = []
+    told: dict[int, set[str]] = {}
+    for one in ranked[:NEAR]:
+        if one.score < config.keep_ratio * ranked[0].score or len(rows) == config.specific_lines:
             break
-        chosen.setdefault(f"{one.subject}: {_said(release, one, reading, words)}", one)
-    return "\n".join(
-        f"{text} [{cited.cite(one.line.entity, cited.line_triples(one.line, one.line.targets[:SHOWN]))}]"
-        for text, one in chosen.items()
-    )
+        said = _said(release, one, reading, words)
+        new = set(tokenize(said.partition(": ")[2]))
+        before = told.setdefault(one.line.entity, set())
+        if rows and new <= before:
+            continue
+        before |= new
+        rows.append(f"{one.subject}: {said} [{_cite_line(cited, one)}]")
+    return "\n".join(rows)
+
+
+def _cite_line(cited: SourceList, one: Evidence) -> int:
+    return cited.cite(one.line.entity, cited.line_triples(one.line, one.line.targets[:SHOWN]), [one.line])
 
 
 def _said(release: Release, one: Evidence, reading: Reading, words: LanguageLexicon) -> str:
@@ -86,15 +143,17 @@ class StatedSet:
 
 
 def _best_set(
-    release: Release, reading: Reading, ranked: Sequence[Evidence], config: ExtractiveConfig
+    release: Release, reading: Reading, ranked: Sequence[Evidence], types: AskedTypes
 ) -> StatedSet | None:
     """The set that the best line states, of what was asked for, about something that the question names.
 
     A line that leads to the type that the question names counts ``config.expected_bonus`` more. Where the question names
     its subject only in part ("the Last Judgment", of which there are several), lines that say the same of others join it.
     """
-    stated = [(one, *_wanted(release, reading, one)) for one in ranked if one.line.kind in RELATIONAL]
-    stated = [(one, nodes, typed) for one, nodes, typed in stated if typed or len(nodes) > 1]
+    config = release.method.questions.extractive
+    stated = [(one, *_wanted(types, one)) for one in ranked if one.line.kind in RELATIONAL]
+    several = not (reading.counts and reading.heads)  # things of another type are not what is to be counted
+    stated = [(one, nodes, typed) for one, nodes, typed in stated if typed or (several and len(nodes) > 1)]
     anchored = [
         (one.score + config.expected_bonus * typed, one, nodes, typed)
         for one, nodes, typed in stated
@@ -115,28 +174,22 @@ def _best_set(
     return StatedSet(tuple(lines), members)
 
 
-def _wanted(release: Release, reading: Reading, one: Evidence) -> tuple[list[int], bool]:
+def _wanted(types: AskedTypes, one: Evidence) -> tuple[list[int], bool]:
     """Those targets of a line that are of the type that the question names, and True; all and False when none is."""
     targets = list(one.line.targets)
-    typed = of_asked_type(release.graph, targets, reading)
+    typed = types.of(targets)
     return typed or targets, bool(typed)
 
 
-def _stated_set(
-    release: Release,
-    reading: Reading,
-    stated: StatedSet,
-    cited: SourceList,
-    config: ExtractiveConfig,
-    words: LanguageLexicon,
-) -> str:
+def _stated_set(release: Release, reading: Reading, stated: StatedSet, cited: SourceList) -> str:
     """The members that lines state, or how many they are; each member is a source with the triples that lead to it."""
+    config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
     first = stated.lines[0]
     subjects = [one.subject for one in stated.lines[:NAMED_SUBJECTS]] + ["…"] * (
         len(stated.lines) > NAMED_SUBJECTS
     )
     what = f"{'; '.join(dict.fromkeys(subjects))} — {_label(release, first, reading)}"
-    n = cited.cite(first.line.entity, cited.line_triples(first.line, list(stated.members)[:1]))
+    n = cited.cite(first.line.entity, cited.line_triples(first.line, list(stated.members)[:1]), [first.line])
     head = (words.counted if reading.counts else words.listed).format(count=len(stated.members), what=what)
     rows = [f"{head} [{n}]"]
     for node, one in list(stated.members.items())[: config.listed_items]:
@@ -147,15 +200,9 @@ def _stated_set(
     return "\n".join([*rows, words.partial])
 
 
-def _found_set(
-    release: Release,
-    reading: Reading,
-    nodes: list[int],
-    cited: SourceList,
-    config: ExtractiveConfig,
-    words: LanguageLexicon,
-) -> str:
+def _found_set(release: Release, reading: Reading, nodes: list[int], cited: SourceList) -> str:
     """The retrieved entities of the type that was asked for; each cites what says that it is of that type."""
+    config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
     graph = release.graph
     head = words.found if reading.counts else words.listed
     rows = [

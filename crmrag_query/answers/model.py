@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
+from crmrag_query.answers.faults import broken_off, declined, fault_of, short
 from crmrag_query.errors import MissingExtraError, ModelError
+
+CUT = "…"
+"""The last piece of a reply that ends at the model's length limit."""
 
 
 class Message(TypedDict):
@@ -30,7 +34,8 @@ class Model(Protocol):
 class LiteLLM:
     """Any model that litellm reaches; keys come from the environment and are never logged.
 
-    ``timeout`` in seconds, for the whole reply to begin; ``api_base`` for servers of one's own.
+    ``timeout`` in seconds, for connecting and for each silence; ``api_base`` for servers of one's own. Nothing is tried
+    twice: who asks is told, and may ask again.
     """
 
     name: str
@@ -46,29 +51,49 @@ class LiteLLM:
         except ImportError as error:
             raise MissingExtraError(f"Answering with the model {self.name}", "llm", "litellm") from error
         litellm.suppress_debug_info = True
+        said = False
         try:
-            reply = litellm.completion(
+            reply: Any = litellm.completion(
                 model=self.name,
                 messages=list(messages),
                 api_base=self.api_base,
                 timeout=self.timeout,
                 temperature=self.temperature,
                 stream=True,
+                num_retries=0,
+                max_retries=0,
             )
-            for part in reply:
-                if text := part.choices[0].delta.content:
-                    yield text
+            for text in self._texts(reply):
+                said = True
+                yield text
+        except ModelError:
+            raise
         except (
             Exception
         ) as error:  # litellm raises dozens of kinds, some not its own; all mean: no answer from it
-            raise ModelError(
-                f"The model {self.name} did not answer: {type(error).__name__}: {_short(error)}",
-                "Check the model's name, its key in the environment and CRMRAG_API_BASE.",
-            ) from error
+            mid_stream = said or type(error).__name__ == "MidStreamFallbackError"
+            timed_out = isinstance(getattr(error, "original_exception", error), litellm.exceptions.Timeout)
+            if mid_stream and not timed_out:
+                raise broken_off(self.name, short(error)) from error
+            raise fault_of(self.name, error) from error
 
-
-def _short(error: Exception) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else "no message"
+    def _texts(self, reply: Any) -> Iterator[str]:
+        """The texts of a stream; ModelError for a refusal, and for an end that the server did not tell of."""
+        refusal, reason = "", None
+        for part in reply:
+            choice = part.choices[0]
+            reason = choice.finish_reason or reason
+            refusal += getattr(choice.delta, "refusal", None) or ""
+            if text := choice.delta.content:
+                yield text
+        # litellm ends a stream that was cut as if it were whole; what the server itself told stands beside.
+        told = getattr(reply, "received_finish_reason", reason)
+        if refusal or told == "content_filter":
+            raise declined(self.name, refusal)
+        if told is None:
+            raise broken_off(self.name)
+        if told == "length":
+            yield CUT
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from crmrag_query.answers.details import Details
 from crmrag_query.answers.naming import category_name
-from crmrag_query.answers.records import Source, SourceTriple
+from crmrag_query.answers.records import Source, SourceLink, SourceTriple
 from crmrag_query.artifacts.release import Release
+from crmrag_query.context.text import shorten
 from crmrag_query.documents.documents import Line
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.relationships.explain import explain
@@ -27,25 +30,63 @@ class SourceList:
     language: str
     _triples: dict[int, dict[tuple[str, str, str], SourceTriple]] = field(default_factory=dict)
     _numbers: dict[int, int] = field(default_factory=dict)
+    _shown: dict[int, dict[int, None]] = field(default_factory=dict)
+    _snippets: dict[int, str] = field(default_factory=dict)
 
-    def cite(self, entity: int, triples: Iterable[SourceTriple] = ()) -> int:
-        """The number (from 1) of ``entity`` as a source; ``triples`` are added to its evidence, each once."""
+    @cached_property
+    def details(self) -> Details:
+        return Details(self.release, self.language)
+
+    def cite(
+        self,
+        entity: int,
+        triples: Iterable[SourceTriple] = (),
+        lines: Iterable[Line] = (),
+        entities: Iterable[int] = (),
+        snippet: str = "",
+    ) -> int:
+        """The number (from 1) of ``entity`` as a source; ``triples`` are added to its evidence, each once.
+
+        ``lines`` of its document are what was said of it, the best first: the first is its snippet where none is given,
+        and whom they are about are entities shown with it, as ``entities`` are.
+        """
         held = self._triples.setdefault(entity, {})
         for triple in triples:
             held.setdefault((triple.s, triple.p, triple.o), triple)
+        about = list(lines)
+        shown = self._shown.setdefault(entity, {})
+        shown.update(
+            dict.fromkeys(node for node in (*entities, *(one.entity for one in about)) if node != entity)
+        )
+        if snippet or about:
+            self._snippets.setdefault(entity, snippet or self._text(about[0]))
         return self._numbers.setdefault(entity, len(self._numbers) + 1)
 
     def sources(self) -> tuple[Source, ...]:
-        graph = self.release.graph
-        return tuple(
-            Source(
-                self._numbers[entity],
-                graph.iri(entity),
-                graph.label(entity, (self.language,)),
-                category_name(graph, entity),
-                tuple(triples.values()),
-            )
-            for entity, triples in self._triples.items()
+        """The sources in the order of their numbers."""
+        return tuple(self._source(entity) for entity in self._triples)
+
+    def _text(self, line: Line) -> str:
+        return self.release.documents.text(line.document)[line.start : line.end]
+
+    def _source(self, entity: int) -> Source:
+        graph, details = self.release.graph, self.details
+        licence, attribution = details.rights(entity)
+        return Source(
+            self._numbers[entity],
+            graph.iri(entity),
+            graph.label(entity, (self.language,)),
+            category_name(graph, entity),
+            tuple(self._triples[entity].values()),
+            details.classes(entity),
+            shorten(self._snippets.get(entity, ""), details.config.snippet_characters),
+            tuple(details.named(other) for other in self._shown[entity]),
+            tuple(graph.images(entity)),
+            tuple(SourceLink(link.iri, link.kind) for link in graph.links(entity)),
+            licence,
+            attribution,
+            details.coordinates(entity),
+            details.dates(entity),
         )
 
     def suspects(self) -> list[str]:

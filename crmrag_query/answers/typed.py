@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -16,45 +17,68 @@ SHORTEST_STEM = 4
 Bools = npt.NDArray[np.bool_]
 
 
-def of_asked_type(graph: Graph, nodes: Sequence[int], reading: Reading) -> list[int] | None:
-    """Those of ``nodes`` whose class or type (P2) the question names, in order; None when it names none of them.
+@dataclass
+class AskedTypes:
+    """Which of some nodes are of the type that a question names; each class and type is looked at once.
 
     A type is named by its head, the last word of its name ("monastery church"); only where that finds nothing, by any
     word of it ("mural painting"). The cost is bounded by the distinct types, not by the nodes.
     """
-    given = np.asarray(nodes, np.int32)
-    for whole in (False, True):
-        chosen = _of_types(graph, given, reading, whole) | _of_classes(graph, given, reading, whole)
-        if chosen.any():
-            return [int(node) for node in given[chosen]]
-    return None
+
+    graph: Graph
+    reading: Reading
+    _kinds: dict[tuple[int, bool], bool] = field(default_factory=dict)
+    _classes: dict[tuple[int, bool], bool] = field(default_factory=dict)
+
+    def of(self, nodes: Sequence[int]) -> list[int] | None:
+        """Those whose class or type (P2) the question names, in order; None when it names none of them."""
+        given = np.asarray(nodes, np.int32)
+        for whole in (False, True):
+            chosen = self._of_types(given, whole)
+            chosen |= np.fromiter((self._of_class(int(node), whole) for node in given), bool, len(given))
+            if chosen.any():
+                return [int(node) for node in given[chosen]]
+        return None
+
+    def _of_types(self, nodes: Ints, whole: bool) -> Bools:
+        chosen = np.zeros(len(nodes), bool)
+        for prop in self.graph.adjacency.by_code.get("P2", ()):
+            origin, kinds = self.graph.adjacency.forward.expand(prop, nodes)
+            named = [self._kind(int(kind), whole) for kind in kinds]
+            chosen[origin[np.array(named, bool)]] = True
+        return chosen
+
+    def _kind(self, kind: int, whole: bool) -> bool:
+        if (kind, whole) not in self._kinds:
+            labels = self.graph.labels(kind)
+            self._kinds[kind, whole] = any(_names(label.text, self.reading, whole) for label in labels)
+        return self._kinds[kind, whole]
+
+    def _of_class(self, node: int, whole: bool) -> bool:
+        return any(self._class(int(number), whole) for number in self.graph.types(node))
+
+    def _class(self, number: int, whole: bool) -> bool:
+        if (number, whole) not in self._classes:
+            self._classes[number, whole] = _names(self.graph.class_label(number), self.reading, whole)
+        return self._classes[number, whole]
 
 
-def _of_types(graph: Graph, nodes: Ints, reading: Reading, whole: bool) -> Bools:
-    chosen = np.zeros(len(nodes), bool)
-    for prop in graph.adjacency.by_code.get("P2", ()):
-        origin, kinds = graph.adjacency.forward.expand(prop, nodes)
-        named = {
-            int(kind): any(_names(label.text, reading, whole) for label in graph.labels(int(kind)))
-            for kind in np.unique(kinds)
-        }
-        chosen[[at for at, kind in zip(origin, kinds, strict=True) if named[int(kind)]]] = True
-    return chosen
-
-
-def _of_classes(graph: Graph, nodes: Ints, reading: Reading, whole: bool) -> Bools:
-    named = {
-        number: _names(graph.class_label(number), reading, whole) for number in range(len(graph.class_codes))
-    }
-    return np.array([any(named[int(number)] for number in graph.types(int(node))) for node in nodes], bool)
+def of_asked_type(graph: Graph, nodes: Sequence[int], reading: Reading) -> list[int] | None:
+    """``AskedTypes.of`` for one list of nodes."""
+    return AskedTypes(graph, reading).of(nodes)
 
 
 def _names(label: str, reading: Reading, whole: bool) -> bool:
-    """Whether a content word of the question is a form of the label's head, or of any of its words when ``whole``."""
+    """Whether what is asked for is a form of the label's head, or of any of its words when ``whole``."""
     words = tokenize(label)
     return any(
-        same_stem(word, asked) for word in (words if whole else words[-1:]) for asked in reading.content
+        same_stem(word, asked) for word in (words if whole else words[-1:]) for asked in asked_words(reading)
     )
+
+
+def asked_words(reading: Reading) -> tuple[str, ...]:
+    """The nouns that are asked for, else all content words."""
+    return tuple(reading.words[i] for i in reading.heads) or reading.content
 
 
 def same_stem(word: str, asked: str) -> bool:

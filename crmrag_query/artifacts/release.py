@@ -18,9 +18,11 @@ if TYPE_CHECKING:  # the parts are imported when opened, so that opening a relea
     from crmrag_query.documents.documents import Documents
     from crmrag_query.graph.graph import Graph
     from crmrag_query.graph.triples import TriplesIndex
+    from crmrag_query.linking.index import NameIndex
     from crmrag_query.ontology.tables import Ontology
     from crmrag_query.relationships.catalogue import Catalogue
     from crmrag_query.retrieval.aggregation import Aggregation
+    from crmrag_query.retrieval.channels import ReleaseChannels
     from crmrag_query.retrieval.date_index import DateIndex
     from crmrag_query.retrieval.dense import DenseIndex
     from crmrag_query.retrieval.encoder import QueryEncoder
@@ -138,7 +140,21 @@ class Release:
         return Aggregation.open(self.folder / "aggregation")
 
     @cached_property
+    def channels(self) -> ReleaseChannels:
+        """What retrieval asks of the release."""
+        from crmrag_query.retrieval.channels import ReleaseChannels
+
+        return ReleaseChannels(self, self.method.retrieval)
+
+    @cached_property
     def dates(self) -> DateIndex:
         from crmrag_query.retrieval.date_index import DateIndex
 
         return DateIndex.open(self.folder / "dates")
+
+    @cached_property
+    def names(self) -> NameIndex:
+        """The names of entities; ReleaseError for a release that was built before there were any."""
+        from crmrag_query.linking.index import NameIndex
+
+        return NameIndex.open(self.folder / "names")

@@ -16,14 +16,17 @@ from crmrag_query.cli.render import answer_text
 MODEL_HELP = "A litellm model such as openai/gpt-4o or ollama/llama3 (CRMRAG_MODEL); without one, answers are extractive."
 
 
-def asking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The argument and options that asking shares."""
-    command = click.argument("dataset")(command)
-    command = data_option(command)
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose a language model."""
     command = click.option("--model", envvar="CRMRAG_MODEL", help=MODEL_HELP)(command)
     return click.option(
         "--api-base", envvar="CRMRAG_API_BASE", help="Address of a model server of your own."
     )(command)
+
+
+def asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument and options that asking shares."""
+    return model_options(data_option(click.argument("dataset")(command)))
 
 
 @click.command()
@@ -37,7 +40,7 @@ def ask(
     from crmrag_query.answers.ask import ask as answer_question
     from crmrag_query.artifacts.release import open_release
 
-    answer = answer_question(open_release(dataset, data), question, _model(model, api_base))
+    answer = answer_question(open_release(dataset, data), question, open_model(model, api_base))
     click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2) if as_json else answer_text(answer))
 
 
@@ -50,7 +53,7 @@ def chat(dataset: str, data: Path, model: str | None, api_base: str | None) -> N
     from crmrag_query.errors import QuestionError
 
     release = open_release(dataset, data)
-    conversation, engine = Conversation(), _model(model, api_base)
+    conversation, engine = Conversation(), open_model(model, api_base)
     click.echo(f"{release.manifest.title} (release {release.id}). An empty line ends.")
     for example in release.manifest.examples[:3]:
         click.echo(f"  for example: {example}")
@@ -63,7 +66,8 @@ def chat(dataset: str, data: Path, model: str | None, api_base: str | None) -> N
         click.echo(answer_text(answer))
 
 
-def _model(name: str | None, api_base: str | None) -> Any:
+def open_model(name: str | None, api_base: str | None) -> Any:
+    """The language model of that name, None without a name."""
     if not name:
         return None
     from crmrag_query.answers.model import LiteLLM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.records import Answer, Unsupported
 
 SHOWN_TRIPLES = 3
 SHOWN_SOURCES = 25
@@ -16,7 +16,7 @@ def answer_text(answer: Answer, triples: int = SHOWN_TRIPLES, sources: int = SHO
 
 
 def _lines(answer: Answer, triples: int, sources: int) -> Iterator[str]:
-    yield printable(answer.text)
+    yield printable(marked_text(answer))
     for note in answer.notes:
         yield f"Note: {printable(note)}"
     if not answer.sources:
@@ -31,6 +31,27 @@ def _lines(answer: Answer, triples: int, sources: int) -> Iterator[str]:
             yield f"      … {len(source.triples) - triples} more (--json shows all)"
     if len(answer.sources) > sources:
         yield f"… {len(answer.sources) - sources} more sources (--json shows all)"
+
+
+MARKS = {
+    "uncited": "cites no source",
+    "missing": "not in what it cites",
+    "unrelated": "nothing of it is in what it cites",
+    "planted": "said by text in the data that speaks to a language model",
+}
+
+
+def marked_text(answer: Answer) -> str:
+    """The answer's text with a mark after each sentence that is not supported: "(unsupported: not in what it cites: 1250)"."""
+    text = answer.text
+    for one in sorted(answer.unsupported, key=lambda one: one.end, reverse=True):
+        text = f"{text[: one.end]} {_mark(one)}{text[one.end :]}"
+    return text
+
+
+def _mark(one: Unsupported) -> str:
+    missing = f": {', '.join(one.missing)}" if one.missing else ""
+    return f"(unsupported: {MARKS.get(one.reason, one.reason)}{missing})"
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from crmrag_query.config.build import (
@@ -37,10 +39,19 @@ from crmrag_query.config.parts import (
     TranslationsPart,
     WeightsPart,
 )
-from crmrag_query.config.query import ContextConfig, Conversation, RetrievalConfig, Wikidata
+from crmrag_query.config.query import (
+    AnswersConfig,
+    ContextConfig,
+    Conversation,
+    EvaluationConfig,
+    LinkingConfig,
+    RetrievalConfig,
+    Wikidata,
+)
 from crmrag_query.config.reading import Record, read_yaml
 
 __all__ = [
+    "AnswersConfig",
     "CategoriesPart",
     "Constants",
     "ContextConfig",
@@ -48,6 +59,7 @@ __all__ = [
     "EmbeddingConfig",
     "ExtractiveConfig",
     "LanguageLexicon",
+    "LinkingConfig",
     "Method",
     "PromptsPart",
     "QuestionLexicon",
@@ -60,9 +72,21 @@ __all__ = [
 ]
 
 
+UNRELEASED = frozenset({"requests", "evaluation"})
+"""Sections that a release does not hold: how its source was asked and how it is measured are not part of the method."""
+
+
+def _shipped(section: str) -> Any:
+    """A section of the configuration that ships."""
+    return read_yaml(default_folder() / "method.yaml")[section]
+
+
 def _shipped_requests() -> Requests:
-    """The requests that ship: a release does not hold any, as how its source was asked is not part of the method."""
-    return Requests.model_validate(read_yaml(default_folder() / "method.yaml")["requests"])
+    return Requests.model_validate(_shipped("requests"))
+
+
+def _shipped_evaluation() -> EvaluationConfig:
+    return EvaluationConfig.model_validate(_shipped("evaluation"))
 
 
 class Constants(Record):
@@ -86,9 +110,12 @@ class Constants(Record):
     aggregation: Aggregation
     date_index: DateIndex
     retrieval: RetrievalConfig
+    linking: LinkingConfig
     context: ContextConfig
     conversation: Conversation
     wikidata: Wikidata
+    answers: AnswersConfig
+    evaluation: EvaluationConfig = Field(default_factory=_shipped_evaluation)
 
 
 class Method(Constants):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field, StringConstraints, field_validator
 
@@ -79,6 +79,8 @@ class PromptsPart(Record):
     specific: str = ""
     enumeration: str = ""
     aggregation: str = ""
+    analyse: str = ""
+    rewrite: str = ""
 
 
 class LanguageLexicon(Record):
@@ -98,11 +100,78 @@ class LanguageLexicon(Record):
     none: str
 
 
+Words = tuple[str, ...]
+"""Words and phrases as they stand after folding; in a grammar ``alt*`` is a beginning of a word and ``*ed`` an ending."""
+
+
+class Grammar(Record):
+    """Words by which the form of a question is read in one language; source of all lists: ours."""
+
+    polite: Words = ()
+    """Openings that ask for nothing: ``could you``, ``i would like to know``."""
+    which: Words = ()
+    """Words for which and what before a noun whose number they do not show …"""
+    which_one: Words = ()
+    """… or show as singular …"""
+    which_many: Words = ()
+    """… or as plural."""
+    what: Words = ()
+    who: Words = ()
+    who_many: Words = ()
+    adverbs: Words = ()
+    """Question words for one fact: where, when, why, how."""
+    polar: Words = ()
+    """First words of yes/no questions."""
+    inversion: Words = ()
+    """Phrases that make a statement a yes/no question wherever they stand."""
+    existential: Words = ()
+    """Yes/no openings that ask whether there is any."""
+    more: Words = ()
+    """Words for further things: a yes/no question with one wants them named."""
+    also: Words = ()
+    """The same, in a question whether there is any."""
+    listing: Words = ()
+    """Requests to show what follows: one thing or many, as its noun says."""
+    describing: Words = ()
+    """Requests to tell about what follows."""
+    everything: Words = ()
+    one_verbs: Words = ()
+    many_verbs: Words = ()
+    of: Words = ()
+    """Words after which a choice stands: which *of* those."""
+    collecting: Words = ()
+    """Verbs whose objects are many: what do you *have*."""
+    participles: Words = ()
+    """Verbs of what was *made*, *painted* there."""
+    telling: Words = ()
+    """Participles that ask for a statement: what is *known*."""
+    being: Words = ()
+    """Forms of to be: after "what is" a participle further on tells of one thing ("what is the chair made of")."""
+    numerals: Words = ()
+    many_refs: Words = ()
+    """Words that stand for several things, as an object of who …"""
+    one_refs: Words = ()
+    """… or for one thing."""
+    generic: Words = ()
+    """Before a noun, any thing of the kind: the maker *of an* artwork."""
+    attributes: Words = ()
+    """Plural nouns that one thing has: its dimensions."""
+    collective: Words = ()
+    """Singular nouns for many things: furniture."""
+    not_aggregation: Words = ()
+    """Phrases that hold a word of ``aggregation`` and do not rank."""
+    plurals: Words = ()
+    """Endings by which an unknown noun is taken for a plural."""
+    not_plurals: Words = ()
+    capitals_name: bool = True
+    """False where common nouns are written with a capital."""
+
+
 class ExtractiveConfig(Record):
     """How the lines of an answer without a language model are chosen."""
 
     ranked_lines: Count
-    encoded_lines: Count
+    encoded_lines: Annotated[int, Field(ge=0)]
     rrf_k: Count
     document_weight: float
     mention_bonus: float
@@ -128,6 +197,19 @@ class QuestionLexicon(Record):
     languages: dict[str, LanguageLexicon]
     cues: dict[str, Cue]
     extractive: ExtractiveConfig
+    grammar: dict[str, Grammar]
+    nouns: dict[str, dict[str, Words]]
+    """Nouns by the categories they ask for (``Actor Place``), then by language: ``church / churches``, each side any
+    number of forms."""
+
+    @field_validator("nouns")
+    @classmethod
+    def _categories(cls, nouns: dict[str, dict[str, Words]]) -> dict[str, dict[str, Words]]:
+        known = get_args(CategoryName)
+        for names in nouns:
+            if wrong := [name for name in names.split() if name not in known] or not names.split():
+                raise ValueError(f"{wrong} is no category; there are: {', '.join(known)}")
+        return nouns
 
 
 class TranslationsPart(Record):

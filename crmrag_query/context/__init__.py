@@ -1,1 +1,1 @@
-"""What is put before a language model, and what an extractive answer is written from: one budget, every line traceable."""
+"""The context: what is put before a language model, and what its answer is traced to."""

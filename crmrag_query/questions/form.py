@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from crmrag_query.config.models import QuestionLexicon
-from crmrag_query.ontology.categories import Category
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.questions.grammar import Decision, Form, decide
+from crmrag_query.questions.lexicon import Compiled, Language, compiled
+from crmrag_query.questions.words import Asked, asked, chunks_of
 
-
-class Form(Enum):
-    """The three query types of the method (facts: method, Query)."""
-
-    SPECIFIC = "specific"
-    ENUMERATION = "enumeration"
-    AGGREGATION = "aggregation"
+__all__ = ["Form", "Reading", "read", "read_question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +20,7 @@ class Reading:
     ``words``: its folded tokens in order; ``content``: those that are no stop words; ``counts``: a number is asked for;
     ``expects``: mask of the categories that question words such as "who" ask for, 0 when none does; ``cues``: labels of
     relationships and codes of properties that its verbs and nouns ask for; ``stop``: the stop words of its language;
-    ``cueing``: its words that are cues.
+    ``cueing``: its words that are cues; ``rule``: which rule gave the form; ``heads``: positions of the nouns asked for.
     """
 
     question: str
@@ -39,53 +33,66 @@ class Reading:
     cues: frozenset[str] = frozenset()
     stop: frozenset[str] = frozenset()
     cueing: frozenset[str] = frozenset()
+    rule: str = ""
+    heads: tuple[int, ...] = ()
 
 
-def read_question(question: str, lexicon: QuestionLexicon, languages: Sequence[str] = ()) -> Reading:
-    """Form and language of ``question``; ``languages`` are preferred in ties, the lexicon's first is the last resort."""
-    words = tuple(tokenize(question))
-    language = _language(words, lexicon, languages)
-    entry = lexicon.languages[language]
-    stop = _folded(entry.stop)
-    counts = _contains(words, entry.count)
-    if counts or _contains(words, entry.aggregation):
-        form = Form.AGGREGATION
-    elif _contains(words, entry.enumeration):
-        form = Form.ENUMERATION
-    else:
-        form = Form.SPECIFIC
-    content = tuple(word for word in words if word not in stop)
-    expects = sum(Category[name] for name, asked in entry.expects.items() if _contains(words, asked))
-    cues, cueing = _cues(words, lexicon, language)
-    return Reading(question, language, form, counts, words, content, expects, cues, stop, cueing)
+def read_question(
+    question: str, lexicon: QuestionLexicon, languages: Sequence[str] = (), names: Collection[int] = ()
+) -> Reading:
+    """Form and language of ``question``; ``languages`` are preferred in ties, the lexicon's first is the last resort.
+
+    ``names``: positions of tokens that belong to names, from which no form is read.
+    """
+    return read(question, compiled(lexicon), languages, names)[0]
 
 
-def _cues(
-    words: Sequence[str], lexicon: QuestionLexicon, language: str
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Labels and codes of every cue that has one of ``words`` in the language, and those words."""
+def read(
+    question: str, lexicon: Compiled, languages: Sequence[str] = (), names: Collection[int] = ()
+) -> tuple[Reading, Asked]:
+    """The reading, and the words that it was read from."""
+    chunks = chunks_of(question)
+    plain = asked(question, True, names, chunks)
+    language = _language(plain, lexicon, languages)
+    heard = plain if language.capitals_name else asked(question, False, names, chunks)
+    decision = decide(heard, language)
+    return _reading(question, heard, language, decision), heard
+
+
+def _reading(question: str, heard: Asked, language: Language, decision: Decision) -> Reading:
+    words = heard.words
     present = frozenset(words)
-    cueing = {name: present & _folded(cue.words.get(language, ())) for name, cue in lexicon.cues.items()}
-    called = [cue for name, cue in lexicon.cues.items() if cueing[name]]
-    asked = frozenset(name for cue in called for name in (*cue.labels, *cue.properties))
-    return asked, frozenset().union(*cueing.values())
+    called = [cue for cue in language.cues if present & cue.words]
+    return Reading(
+        question=question,
+        language=language.code,
+        form=decision.form,
+        counts=decision.counts,
+        words=words,
+        content=tuple(word for word in words if word not in language.stop),
+        expects=sum(mask for mask, phrases in language.expects if phrases.within(words)),
+        cues=frozenset(name for cue in called for name in cue.asked),
+        stop=language.stop,
+        cueing=frozenset().union(*(present & cue.words for cue in called)),
+        rule=decision.rule,
+        heads=decision.heads,
+    )
 
 
-def _language(words: Sequence[str], lexicon: QuestionLexicon, preferred: Sequence[str]) -> str:
-    """The language most of whose stop words occur; the order of ``preferred``, then of the lexicon, breaks ties."""
+def _language(heard: Asked, lexicon: Compiled, preferred: Sequence[str]) -> Language:
+    """The language whose stop and question words weigh most, those outside of names before any other.
+
+    The order of ``preferred``, then of the lexicon, breaks ties.
+    """
     known = list(lexicon.languages)
     order = sorted(
         known,
         key=lambda code: (preferred.index(code) if code in preferred else len(preferred), known.index(code)),
     )
-    scores = {code: sum(word in _folded(lexicon.languages[code].stop) for word in words) for code in order}
-    return max(order, key=lambda code: scores[code])
+    plain = [word for word in heard.visible if word]
 
+    def score(code: str) -> tuple[int, int]:
+        signs = lexicon.languages[code].signs
+        return sum(signs.get(word, 0) for word in plain), sum(word in signs for word in heard.words)
 
-def _folded(phrases: Iterable[str]) -> frozenset[str]:
-    return frozenset(token for phrase in phrases for token in tokenize(phrase))
-
-
-def _contains(words: Sequence[str], phrases: Iterable[str]) -> bool:
-    text = f" {' '.join(words)} "
-    return any(f" {' '.join(tokenize(phrase))} " in text for phrase in phrases)
+    return lexicon.languages[max(order, key=score)]

@@ -89,6 +89,18 @@ class DenseIndex:
             asked = min(rows, asked * 4)
         return []
 
+    def vectors(self, documents: npt.NDArray[np.integer]) -> Floats:
+        """The mean of each document's windows, scaled to length 1, float32 [n, dimension]; 0 for one without windows."""
+        means = np.zeros((len(documents), self.dimension), np.float32)
+        starts = np.searchsorted(self.window_document, documents)
+        stops = np.searchsorted(self.window_document, documents, "right")
+        for row, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
+            if stop > start:
+                means[row] = self.index.reconstruct_n(start, stop - start).mean(axis=0)
+        length = np.linalg.norm(means, axis=1, keepdims=True)
+        np.divide(means, length, out=means, where=length > 0)
+        return means
+
     def _nearest(
         self, vector: Floats, rows: int, bits: npt.NDArray[np.uint8] | None
     ) -> tuple[npt.NDArray[np.int32], Floats, float]:

@@ -87,6 +87,7 @@ def test_one_chunk_or_many_give_the_same_graph_and_documents(tmp_path: Path) -> 
         "faiss_index",
         "bm25_index",
         "aggregation_index",
+        "name_index",
     ):
         assert one.finished(artifact).content == many.finished(artifact).content, artifact
 

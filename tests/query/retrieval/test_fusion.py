@@ -12,6 +12,14 @@ def test_the_score_is_the_sum_of_reciprocal_ranks_from_one() -> None:
     assert reciprocal_rank_fusion([[7, 3], [3]], k=60) == [(3, 1 / 62 + 1 / 61), (7, 1 / 61)]
 
 
+def test_a_ranking_counts_as_often_as_it_is_given() -> None:
+    dense, named = [7, 3, 5], [5]
+    assert dict(reciprocal_rank_fusion([dense, named, named], k=60)) == pytest.approx(
+        {7: 1 / 61, 3: 1 / 62, 5: 1 / 63 + 2 / 61}
+    )
+    assert [document for document, _ in reciprocal_rank_fusion([dense, named, named])] == [5, 7, 3]
+
+
 def test_ties_are_broken_by_number_whatever_the_order_of_the_rankings() -> None:
     assert reciprocal_rank_fusion([[9], [2]]) == reciprocal_rank_fusion([[2], [9]])
     assert [document for document, _ in reciprocal_rank_fusion([[9], [2]])] == [2, 9]

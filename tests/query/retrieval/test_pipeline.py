@@ -1,64 +1,411 @@
-"""Fusion and coherence over small rankings worked out by hand, and against networkx."""
+"""The stages put together: which of them run, what each changes, and what stays the same."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-import networkx as nx
+import numpy as np
+import numpy.typing as npt
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
-from crmrag_query.retrieval.pipeline import Candidate, cohere, fuse
+from crmrag_query.config.query import RetrievalConfig, ShareByForm, Stages
+from crmrag_query.dates import Interval
+from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.ontology import Category
+from crmrag_query.questions.form import Form
+from crmrag_query.retrieval.adjacency import normalise
+from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
+from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.reach import coverage
+from crmrag_query.retrieval.subgraph import select
 
 CONFIG = load_method().retrieval
-RANKINGS = st.lists(st.integers(0, 40), unique=True, max_size=20)
+CHANNELS = ("dense", "sparse", "named", "tied", "dated", "walked")
+DIMENSION = 4
+Reals = npt.NDArray[np.float64]
+Shares = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 
 
-def test_a_document_found_by_both_channels_comes_first() -> None:
-    fused = fuse([1, 2], [2, 3], [], CONFIG)
-    assert [candidate.document for candidate in fused] == [2, 1, 3]
-    assert fused[0].score == pytest.approx(1 / 62 + 1 / 61)
-    assert (fused[0].dense, fused[0].sparse) == (1, 0)
-    assert (fused[2].dense, fused[2].sparse) == (None, 1)
+@dataclass(frozen=True)
+class Arrays:
+    """Channels over plain arrays: ``units`` [n, 4], ``hits`` [n] of the text, ``categories`` [n], ``held`` [entities],
+    ``ties`` [entities, n], ``dates`` [n], ``near`` [n], ``edges`` [n, n], ``added`` [n], ``little`` [n].
+    """  # fmt: skip
+
+    units: npt.NDArray[np.float32]
+    hits: Reals
+    categories: npt.NDArray[np.uint8]
+    held: npt.NDArray[np.int32]
+    ties: Shares
+    dates: Shares
+    near: Reals
+    edges: Reals
+    added: Reals
+    little: Mask
+
+    @property
+    def documents(self) -> int:
+        return len(self.units)
+
+    def dense(self, vector: npt.NDArray[np.float32], k: int, mask: Mask | None = None) -> list[int]:
+        return self._best(self.units @ vector, k, np.ones(self.documents, bool) if mask is None else mask)
+
+    def sparse(self, text: str, k: int, mask: Mask | None = None) -> list[int]:
+        return self._best(self.hits, k, (self.hits > 0) & (True if mask is None else mask))
+
+    def of_categories(self, categories: int) -> Mask:
+        chosen: Mask = (self.categories & categories) != 0
+        return chosen
+
+    def central(self, categories: int, k: int) -> list[int]:
+        return self._best(self.near, k, self.of_categories(categories))
+
+    def holding(self, entities: Iterable[int]) -> list[int]:
+        return list(dict.fromkeys(int(self.held[one]) for one in entities if self.held[one] >= 0))
+
+    def tied(self, mention: Mention, form: Form, targets: int, cues: frozenset[str]) -> Shares:
+        shares: Shares = self.ties[[one.entity for one in mention.entities]].max(axis=0)
+        return shares
+
+    def dated(self, period: Interval, targets: int, cues: frozenset[str]) -> Shares:
+        return self.dates
+
+    def walked(self, entities: Sequence[int], k: int) -> list[int]:
+        return self._best(self.near * self.ties[list(entities)].sum(axis=0), k, self.near > 0)
+
+    def joined(self, documents: npt.NDArray[np.int32]) -> Reals:
+        return self.edges[np.ix_(documents, documents)]
+
+    def vectors(self, documents: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+        return self.units[documents]
+
+    def modifiers(self, documents: npt.NDArray[np.int32], targets: int) -> Reals:
+        return self.added[documents]
+
+    def _best(self, scores: npt.NDArray[np.floating], k: int, mask: Mask) -> list[int]:
+        found = [int(n) for n in np.flatnonzero(mask)]
+        return sorted(found, key=lambda n: (-float(scores[n]), n))[:k]
 
 
-def test_a_named_document_passes_those_found_alike() -> None:
-    assert [candidate.document for candidate in fuse([1, 2, 3], [1, 2, 3], [3], CONFIG)] == [3, 1, 2]
+ENTITIES = 6
 
 
-@given(RANKINGS, RANKINGS)
-def test_fusion_keeps_every_document_once_in_falling_order(dense: list[int], sparse: list[int]) -> None:
-    fused = fuse(dense, sparse, [], CONFIG)
-    assert {candidate.document for candidate in fused} == {*dense, *sparse}
-    assert len({candidate.document for candidate in fused}) == len(fused)
-    assert all(a.score >= b.score for a, b in itertools.pairwise(fused))
+def arrays(n: int, seed: int) -> Arrays:
+    random = np.random.default_rng(seed)
+    units = random.normal(size=(n, DIMENSION))
+    edges = np.triu(random.random((n, n)) * (random.random((n, n)) < 0.2), 1)
+    return Arrays(
+        units=(units / np.linalg.norm(units, axis=1, keepdims=True)).astype(np.float32),
+        hits=random.integers(0, 4, n).astype(np.float64),
+        categories=(1 << random.integers(0, 6, n)).astype(np.uint8),
+        held=random.integers(-1, n, ENTITIES).astype(np.int32),
+        ties=random.choice(np.array([0, 0.25, 0.5, 1], np.float32), (ENTITIES, n), p=[0.7, 0.1, 0.1, 0.1]),
+        dates=random.choice(np.array([0, 0.5, 1], np.float32), n, p=[0.6, 0.2, 0.2]),
+        near=random.random(n),
+        edges=edges + edges.T,
+        added=random.choice([0, 0.05, -0.2], n),
+        little=random.random(n) < 0.5,
+    )
 
 
-def test_without_edges_or_weight_the_order_stays() -> None:
-    pool = [Candidate(5, 0.5), Candidate(2, 0.4)]
-    assert cohere(pool, [], 0.3) == pool
-    assert cohere(pool, [(5, 2, 1.0)], 0.0) == pool
+def mention(*entities: tuple[int, float]) -> Mention:
+    return Mention(0, 1, "it", tuple(LinkedEntity(node, score, "it", "label") for node, score in entities))
 
 
-def test_a_candidate_that_others_lead_to_overtakes_an_isolated_one() -> None:
-    pool = [Candidate(0, 0.30), Candidate(1, 0.29), Candidate(2, 0.28)]
-    raised = cohere(pool, [(0, 2, 0.9)], 0.5)
-    assert [candidate.document for candidate in raised] == [0, 2, 1]
+MENTIONS = (mention((1, 0.9), (4, 0.6)), mention((2, 0.5)))
+PERIOD = Interval(0, 100)
 
 
-@given(
-    st.lists(st.floats(0.01, 1), min_size=2, max_size=8),
-    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.floats(0.1, 1)), min_size=1, max_size=12),
-)
-def test_with_full_weight_the_score_is_networkx_pagerank(scores: list[float], edges: list) -> None:
-    size = len(scores)
-    edges = [(a, b, w) for a, b, w in edges if a < size and b < size and a != b]
-    pool = [Candidate(i, score) for i, score in enumerate(scores)]
-    assume(edges)
-    graph = nx.Graph()
-    graph.add_nodes_from(range(size))
-    graph.add_weighted_edges_from(edges)
-    expected = nx.pagerank(graph, personalization={i: s / sum(scores) for i, s in enumerate(scores)})
-    assert {c.document: c.score for c in cohere(pool, edges, 1.0)} == pytest.approx(expected)
+def query(
+    form: Form = Form.SPECIFIC,
+    targets: int = 0,
+    mentions: tuple[Mention, ...] = MENTIONS,
+    period: Interval | None = PERIOD,
+) -> Query:
+    vector = np.array([1, 0, 0, 0], np.float32)
+    return Query("words", vector, form, targets, mentions=mentions, period=period)
+
+
+def stages(*on: str) -> Stages:
+    return Stages.model_validate({name: name in on for name in Stages.model_fields})
+
+
+def config(pool_factor: int = 2, **values: object) -> RetrievalConfig:
+    """The method's configuration with a small pool, k of the fusion 60 as in the facts, and the given values."""
+    return CONFIG.model_copy(update={"pool_factor": pool_factor, "rrf_k": 60, **values})
+
+
+def whole(found: Retrieved) -> Mapping[int, tuple[float, dict[str, int]]]:
+    """Document -> relevance and ranks of all candidates."""
+    return {one.document: (one.score, dict(one.ranks)) for one in (*found.chosen, *found.rest)}
+
+
+def rankings_of(channels: Arrays, asked: Query, on: Sequence[str], size: int) -> dict[str, list[int]]:
+    """What each channel that is on should give, from the arrays."""
+    found: dict[str, list[int]] = {}
+    if "dense" in on:
+        found["dense"] = channels.dense(asked.vector, size)
+    if "sparse" in on:
+        found["sparse"] = channels.sparse("", size)
+    if "named" in on:
+        linked = sorted((-one.score, one.entity) for some in asked.mentions for one in some.entities)
+        found["named"] = channels.holding(entity for _, entity in linked)
+    if "walked" in on and asked.mentions:
+        found["walked"] = channels.walked([1, 4, 2], size)
+    return found
+
+
+def share_of(channels: Arrays, asked: Query, on: Sequence[str]) -> Reals:
+    """The weighted mean of the ties to each mention (weight: its surest entity) and to the period (weight 1)."""
+    groups = [(0.9, channels.ties[[1, 4]].max(axis=0)), (0.5, channels.ties[2])] if "tied" in on else []
+    groups += [(1.0, channels.dates)] if "dated" in on else []
+    total = sum(weight for weight, _ in groups)
+    share = np.zeros(channels.documents)
+    for weight, shares in groups:
+        share += weight / total * shares
+    return share
+
+
+SIZES = st.tuples(st.integers(1, 30), st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32))
+
+
+@given(st.sets(st.sampled_from([name for name in CHANNELS if name not in ("tied", "dated")])), SIZES)
+def test_the_pool_is_the_fusion_of_the_channels_that_are_on(
+    on: set[str], sizes: tuple[int, int, int, int]
+) -> None:
+    n, k, factor, seed = sizes
+    channels, asked = arrays(n, seed), query()
+    settings = config(factor, weights={"named": 3, "walked": 2})
+    found = retrieve(channels, asked, settings, stages(*on), k)
+    rankings = rankings_of(channels, asked, sorted(on), k * factor)
+    expected: dict[int, float] = {}
+    for name, ranking in rankings.items():
+        for rank, document in enumerate(ranking):
+            weight = settings.weights.get(name, 1)
+            expected[document] = expected.get(document, 0) + weight / (60 + rank + 1)
+    scores = [one.score for one in (*found.chosen, *found.rest)]
+    assert scores == pytest.approx(sorted(expected.values(), reverse=True)[: k * factor])
+    for document, (score, ranks) in whole(found).items():
+        assert score == pytest.approx(expected[document])
+        assert ranks == {name: r.index(document) for name, r in rankings.items() if document in r}
+
+
+@pytest.mark.parametrize("channel", ["dense", "sparse"])
+def test_one_channel_alone_gives_its_own_ranking(channel: str) -> None:
+    channels = arrays(40, 1)
+    found = retrieve(channels, query(), config(3), stages(channel), 5)
+    ranking = channels.dense(query().vector, 15) if channel == "dense" else channels.sparse("", 15)
+    assert found.ranking == ranking
+    assert [one.document for one in found.chosen] == ranking[:5]
+    assert [one.ranks for one in found.chosen] == [{channel: rank} for rank in range(5)]
+    assert [one.score for one in found.chosen] == pytest.approx([1 / (61 + rank) for rank in range(5)])
+
+
+def test_no_channel_gives_nothing() -> None:
+    found = retrieve(
+        arrays(40, 1), query(), config(), stages("subgraph", "adjacency", "diversity", "modifiers")
+    )
+    assert (found.chosen, found.rest, found.ranking) == ([], [], [])
+
+
+@given(SIZES, st.sampled_from([("tied",), ("dated",), ("tied", "dated")]))
+def test_tied_documents_come_by_their_share_and_equal_ones_as_dense_and_sparse_rank_them(
+    sizes: tuple[int, int, int, int], on: tuple[str, ...]
+) -> None:
+    n, k, factor, seed = sizes
+    channels, asked, size = arrays(n, seed), query(), k * factor
+    share = share_of(channels, asked, on).round(6)
+    found = retrieve(channels, asked, config(factor), stages(*on), k)
+    tied = {ranks["tied"]: document for document, (_, ranks) in whole(found).items()}
+    ranking = [tied[rank] for rank in range(len(tied))]
+    assert found.ranking == ranking
+    assert len(ranking) == min(size, int((share > 0).sum()))
+    assert [share[one] for one in ranking] == sorted(share[share > 0].tolist(), reverse=True)[:size]
+    least = share[ranking[-1]] if ranking else 1.0
+    mask = (share > 0) & (share >= least)
+    dense, sparse = channels.dense(asked.vector, n, mask), channels.sparse("", n, mask)
+    near = {one: sum(1 / (61 + r.index(one)) for r in (dense, sparse) if one in r) for one in dense}
+    for a, b in itertools.pairwise(ranking):
+        assert share[a] > share[b] or near[a] >= near[b] - 1e-12
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("seed", range(5))
+def test_target_categories_have_their_reserved_places(form: Form, seed: int) -> None:
+    channels, targets, k, factor = arrays(60, seed), Category.Actor | Category.Event, 5, 4
+    asked, size = query(form, targets), k * factor
+    settings = config(factor, reserved=ShareByForm(specific=0.3, enumeration=0.5, aggregation=0.8))
+    fits = set(np.flatnonzero(channels.of_categories(targets)).tolist())
+    found = set(retrieve(channels, asked, settings, stages("dense", "sparse", "typed"), k).ranking)
+    plain = set(retrieve(channels, asked, settings, stages("dense", "sparse"), k).ranking)
+    wanted = round(size * getattr(settings.reserved, form.value))
+    assert len(found) == len(plain) == size
+    assert len(found & fits) == max(len(plain & fits), min(wanted, len(fits)))
+    assert plain & fits <= found
+    assert found - plain <= fits
+
+
+def test_candidates_tell_their_rank_on_the_typed_channel() -> None:
+    channels, asked = arrays(60, 3), query(Form.ENUMERATION, int(Category.Place))
+    found = retrieve(channels, asked, config(4), stages("dense", "typed"), 5)
+    mask = channels.of_categories(Category.Place)
+    sources = [
+        channels.dense(asked.vector, 20, mask),
+        channels.sparse("", 20, mask),
+        channels.central(Category.Place, 20),
+    ]
+    score = {
+        one: sum(1 / (61 + r.index(one)) for r in sources if one in r)
+        for one in np.flatnonzero(mask).tolist()
+    }
+    ranks = {one: ranks["typed"] for one, (_, ranks) in whole(found).items() if "typed" in ranks}
+    assert set(ranks) == set(found.ranking) & set(score)
+    expected = sorted(score, key=lambda one: (-round(score[one], 12), one))
+    assert ranks == {one: expected.index(one) for one in ranks}
+
+
+def test_central_documents_are_candidates_for_sets_alone() -> None:
+    channels = arrays(60, 3)
+    for form, central in ((Form.SPECIFIC, False), (Form.ENUMERATION, True), (Form.AGGREGATION, True)):
+        asked = query(form, int(Category.Place))
+        found = retrieve(channels, asked, config(30), stages("typed"), 3)
+        mask = channels.of_categories(Category.Place)
+        near = [channels.dense(asked.vector, 90, mask), channels.sparse("", 90, mask)]
+        near += [channels.central(Category.Place, 90)] if central else []
+        score = {one: sum(1 / (61 + r.index(one)) for r in near if one in r) for one in near[0]}
+        best = max(score, key=lambda one: (round(score[one], 12), -one))
+        assert found.ranking[0] == best
+
+
+def test_without_target_categories_the_typed_channel_changes_nothing() -> None:
+    channels = arrays(60, 3)
+    with_it, without = (
+        retrieve(channels, query(), config(4), stages("dense", "sparse", *more), 5)
+        for more in (["typed"], [])
+    )
+    assert (with_it.chosen, with_it.rest) == (without.chosen, without.rest)
+
+
+@given(SIZES)
+def test_at_most_a_share_of_the_pool_says_little(sizes: tuple[int, int, int, int]) -> None:
+    n, k, factor, seed = sizes
+    channels, size = arrays(n, seed), k * factor
+    non_informative = CONFIG.non_informative.model_copy(update={"share": 0.25})
+    settings = config(factor, non_informative=non_informative)
+    everything = retrieve(channels, query(), config(n), stages("dense", "sparse"), k).ranking
+    found = retrieve(channels, query(), settings, stages("dense", "sparse", "informative"), k).ranking
+    assert sum(channels.little[one] for one in found) <= max(1, size // 4)
+    assert len(found) == len(set(found)) <= size
+    assert set(found) <= set(everything)
+    uncapped = retrieve(channels, query(), settings, stages("dense", "sparse"), k).ranking
+    informative = [one for one in uncapped if not channels.little[one]]
+    assert [one for one in found if not channels.little[one]][: len(informative)] == informative
+
+
+PARTS = ("adjacency", "diversity", "modifiers")
+
+
+@pytest.mark.parametrize("parts", [p for r in range(4) for p in itertools.combinations(PARTS, r)])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_subset_is_chosen_by_those_of_its_parts_that_are_on(parts: tuple[str, ...], seed: int) -> None:
+    channels, on = arrays(50, seed), ("dense", "sparse", "tied", "dated")
+    settings = config(4)
+    pool = retrieve(channels, query(), settings, stages(*on), 6)
+    found = retrieve(channels, query(), settings, stages(*on, "subgraph", *parts), 6)
+    assert whole(found) == whole(pool)
+    documents = np.array(pool.ranking, np.int32)
+    groups = [(0.9, channels.ties[[1, 4]].max(axis=0)), (0.5, channels.ties[2]), (1.0, channels.dates)]
+    share = coverage(groups, 50)[documents]
+    n = len(documents)
+    order = select(
+        np.array([one.score for one in (*pool.chosen, *pool.rest)]),
+        normalise(channels.joined(documents)) if "adjacency" in parts else np.zeros((n, n)),
+        channels.vectors(documents) if "diversity" in parts else np.zeros((n, 1), np.float32),
+        channels.added[documents] * ("modifiers" in parts) + settings.subgraph.tied_bonus * share,
+        6,
+        settings.subgraph,
+    )
+    assert [one.document for one in found.chosen] == documents[order].tolist()
+    assert [one.document for one in found.rest] == [
+        one for one in pool.ranking if one not in documents[order]
+    ]
+
+
+def test_without_the_subset_its_parts_change_nothing() -> None:
+    channels = arrays(50, 2)
+    first, second = (
+        retrieve(channels, query(), config(4), stages("dense", "sparse", *more)) for more in (PARTS, ())
+    )
+    assert (first.chosen, first.rest) == (second.chosen, second.rest)
+
+
+EVERYTHING = tuple(Stages.model_fields)
+
+
+@pytest.mark.parametrize("form", Form)
+def test_the_form_says_how_many_are_chosen_and_how_large_the_pool_is(form: Form) -> None:
+    channels, k = arrays(400, 5), k_of(form, CONFIG.k)
+    found = retrieve(channels, query(form), config(3), stages("dense", "subgraph"))
+    assert (len(found.chosen), len(found.ranking)) == (k, 3 * k)
+    assert k == getattr(CONFIG.k, form.value)
+
+
+def test_k_stands_in_for_that_of_the_form() -> None:
+    found = retrieve(arrays(400, 5), query(), config(3), stages(*EVERYTHING), 7)
+    assert (len(found.chosen), len(found.ranking)) == (7, 21)
+
+
+@given(SIZES, st.sets(st.sampled_from(EVERYTHING)), st.sampled_from(Form), st.integers(0, 63))
+def test_any_stages_give_distinct_documents_in_bounds_and_the_same_twice(
+    sizes: tuple[int, int, int, int], on: set[str], form: Form, targets: int
+) -> None:
+    n, k, factor, seed = sizes
+    channels, asked = arrays(n, seed), query(form, targets)
+    first = retrieve(channels, asked, config(factor), stages(*on), k)
+    assert len(set(first.ranking)) == len(first.ranking) <= k * factor
+    assert set(first.ranking) <= set(range(n))
+    assert len(first.chosen) == min(k, len(first.ranking))
+    second = retrieve(arrays(n, seed), asked, config(factor), stages(*on), k)
+    assert (first.chosen, first.rest) == (second.chosen, second.rest)
+    assert all(spent >= 0 for spent in first.timings.values())
+
+
+def test_a_question_that_names_nothing_is_as_one_without_those_stages() -> None:
+    channels, asked = arrays(60, 7), query(mentions=(), period=None)
+    on = set(EVERYTHING) - {"named", "tied", "dated", "walked"}
+    first, second = (retrieve(channels, asked, config(3), stages(*some)) for some in (EVERYTHING, on))
+    assert (first.chosen, first.rest) == (second.chosen, second.rest)
+
+
+def test_a_named_entity_without_a_document_leaves_the_named_channel_empty() -> None:
+    channels = arrays(60, 7)
+    channels.held[:] = -1
+    assert retrieve(channels, query(), config(), stages("named")).ranking == []
+    first, second = (
+        retrieve(channels, query(), config(3), stages("dense", *some)) for some in (["named"], [])
+    )
+    assert (first.chosen, first.rest) == (second.chosen, second.rest)
+
+
+def test_a_release_without_documents_answers_nothing() -> None:
+    empty = arrays(0, 0)
+    for form in Form:
+        found = retrieve(empty, query(form, int(Category.Thing)), config(), stages(*EVERYTHING))
+        assert found.ranking == []
+
+
+def test_the_configured_stages_run_unless_others_are_given() -> None:
+    channels = arrays(60, 7)
+    settings = config(3, stages=stages("dense"))
+    assert retrieve(channels, query(), settings).ranking == channels.dense(
+        query().vector, 3 * CONFIG.k.specific
+    )
+    assert all(
+        set(one.ranks) == {"sparse"} for one in retrieve(channels, query(), settings, stages("sparse")).chosen
+    )

@@ -1,0 +1,209 @@
+"""Building the name index: every name of the entities that are worth linking, as bags of words with postings."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc as ipc
+
+from crmrag_assets.documents.satellites import satellite_kinds
+from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.config.models import Method
+from crmrag_query.config.query import NamesConfig
+from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints
+from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.schema import open_table
+from crmrag_query.linking.index import KINDS, META, SCHEMA_VERSION, TEXTS, UNIT
+from crmrag_query.linking.near import mixed, near_array
+from crmrag_query.linking.spelling import latin_stop, sound, words_of
+from crmrag_query.ontology.tables import Ontology
+
+Longs = npt.NDArray[np.int64]
+
+# How a stated label names its entity; labels made from a role or an IRI are no names.
+HOW = {"label": 0, "preferred": 0, "appellation": 1, "title": 1, "alternative": 1, "identifier": 2}
+_SEPARATORS = re.compile(
+    r"\s+[/|=;]\s+"
+)  # between names of one thing in one text (ISBD's parallel titles are " = ")
+_QUALIFIER = re.compile(r"(?<=\S)\s*\([^()]*\)\s*$")  # of a term: "drawings (visual works)"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of entities: ``texts`` distinct; ``entity``, ``text``, ``kind`` int32 [n], a name a row.
+
+    ``kind``: position in ``KINDS``; ``degree`` int32 [nodes].
+    """
+
+    texts: pa.LargeStringArray
+    entity: Ints
+    text: Ints
+    kind: Ints
+    degree: Ints
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Bags in order of first appearance, as sorted rows of word numbers; bags of each text, as rows of bag numbers."""
+
+    words: list[str]  # sorted by their UTF-8 bytes
+    ptr: Longs
+    word: Ints
+    text_ptr: Longs
+    text_bag: Ints
+
+
+def names_of(graph: Graph, ontology: Ontology, method: Method) -> Names:
+    """The stated names of the entities to link: all but the satellites that config/method.yaml leaves out."""
+    kinds = list(method.satellites.kinds)
+    left_out = [kinds.index(kind) + 1 for kind in method.linking.names.left_out if kind in kinds]
+    linked = (graph.flags & FLAG_ENTITY) != 0
+    linked &= ~np.isin(satellite_kinds(graph, ontology, method), left_out)
+    table = open_table(graph.folder, "labels")
+    node, label_kind = table.column("node").to_numpy(), table.column("kind")
+    how = np.array([HOW.get(kind, -1) for kind in label_kind.dictionary.to_pylist()] + [-1], np.int32)
+    kind = how[label_kind.indices.to_numpy()]
+    rows = np.flatnonzero(linked[node] & (kind >= 0))
+    texts = pc.dictionary_encode(table.column("text").take(pa.array(rows)))
+    return Names(texts.dictionary, node[rows], texts.indices.to_numpy(), kind[rows], degrees(graph.adjacency))
+
+
+def degrees(adjacency: Adjacency) -> Ints:
+    """Triples that lead to each node, int32 [n]: many speak of a person, few of a picture named after her."""
+    found = np.zeros(adjacency.nodes, np.int64)
+    np.add.at(found, adjacency.backward.row, np.diff(adjacency.backward.ptr))
+    return found.astype(np.int32)
+
+
+def variants(text: str) -> list[str]:
+    """A name as it stands, the names that it joins, and each without a qualifier in brackets at its end."""
+    parts = [text, *(_SEPARATORS.split(text) if _SEPARATORS.search(text) else ())]
+    return list(dict.fromkeys([*parts, *(_QUALIFIER.sub("", part) for part in parts if part.endswith(")"))]))
+
+
+def gather_bags(texts: Iterable[str], most_words: int) -> Bags:
+    """The bags of all texts; one without a word has none."""
+    numbers: dict[str, int] = {}
+    known: dict[bytes, int] = {}
+    text_ptr, text_bag = array("q", [0]), array("i")
+    for text in texts:
+        found: dict[int, None] = {}
+        for variant in variants(text):
+            words = words_of(variant)[:most_words]
+            if bag := sorted({numbers.setdefault(word, len(numbers)) for word in words}):
+                found[known.setdefault(array("i", bag).tobytes(), len(known))] = None
+        text_bag.extend(found)
+        text_ptr.append(len(text_bag))
+    ptr = np.cumsum([0, *(len(bag) // 4 for bag in known)], dtype=np.int64)
+    word = np.frombuffer(b"".join(known), np.int32)
+    order = sorted(numbers, key=lambda one: one.encode("utf-8", "replace"))
+    rank = np.empty(len(order), np.int32)
+    rank[[numbers[one] for one in order]] = np.arange(len(order), dtype=np.int32)
+    return Bags(order, ptr, rank[word], np.array(text_ptr, np.int64), np.array(text_bag, np.int32))
+
+
+def write_names(names: Names, stop: frozenset[str], config: NamesConfig, out: Path) -> dict[str, int]:
+    """Write the files that ``crmrag_query.linking.index`` opens into ``out``; gives counts for people."""
+    stop = latin_stop(stop)
+    bags = gather_bags((text.as_py() for text in names.texts), config.words)
+    arrays = _word_arrays(bags, config) | _bag_arrays(bags, stop, config) | _entry_arrays(names, bags)
+    for name, values in arrays.items():
+        np.save(out / f"{name}.npy", values)
+    batch = pa.RecordBatch.from_arrays([names.texts.cast(pa.large_utf8())], schema=TEXTS)
+    with pa.OSFile(str(out / "texts.arrow"), "wb") as sink, ipc.new_file(sink, TEXTS) as writer:
+        writer.write_batch(batch)
+    entities = np.unique(arrays["entry_entity"])
+    counts = {
+        "entities": len(entities),
+        "names": len(names.entity),
+        "texts": len(names.texts),
+        "bags": len(bags.ptr) - 1,
+        "words": len(bags.words),
+    }
+    most = int(names.degree[entities].max()) if len(entities) else 0
+    meta = {"schema": SCHEMA_VERSION, "stop": sorted(stop), "spelling": config.spelling.model_dump()}
+    (out / META).write_text(canonical_json(meta | counts | {"most_connected": most}), encoding="utf-8")
+    return counts
+
+
+def _word_arrays(bags: Bags, config: NamesConfig) -> dict[str, npt.NDArray[np.generic]]:
+    encoded = [word.encode("utf-8", "replace") for word in bags.words]
+    sounds = _sounds(bags.words, config)
+    order = np.argsort(sounds, kind="stable").astype(np.int32)
+    return {
+        "word_text": np.frombuffer(b"".join(encoded), np.uint8),
+        "word_ptr": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+        "sounds": sounds[order],
+        "sound_word": order,
+        "near": near_array(bags.words, config.spelling),
+    }
+
+
+def _sounds(words: Sequence[str], config: NamesConfig) -> npt.NDArray[np.uint64]:
+    found = (sound(word, config.spelling.shortest) for word in words)
+    return np.fromiter(found, np.uint64, len(words))
+
+
+def _bag_arrays(bags: Bags, stop: frozenset[str], config: NamesConfig) -> dict[str, npt.NDArray[np.generic]]:
+    count = len(bags.ptr) - 1
+    bag = np.repeat(np.arange(count, dtype=np.int32), np.diff(bags.ptr))
+    order = np.argsort(bags.word, kind="stable")
+    posting_ptr = np.searchsorted(bags.word[order], np.arange(len(bags.words) + 1)).astype(np.int64)
+    is_stop = np.fromiter((word in stop for word in bags.words), bool, len(bags.words))
+    idf = np.log1p(count / np.maximum(np.diff(posting_ptr), 1))
+    weight = np.rint(UNIT * idf * np.where(is_stop, config.stop_weight, 1)).astype(np.int32)
+    content = ~is_stop[bags.word]
+    size = np.bincount(bag[content], minlength=count)
+    content |= (size == 0)[bag]
+    hashes = _content_hashes(_sounds(bags.words, config), bags.word[content], bag[content], count)
+    by_hash = np.argsort(hashes, kind="stable").astype(np.int32)
+    return {
+        "word_weight": np.maximum(weight, 1),
+        "posting_ptr": posting_ptr,
+        "posting": bag[order],
+        "bag_weight": np.bincount(bag, np.maximum(weight, 1)[bags.word], count).astype(np.int32),
+        "bag_size": np.bincount(bag[content], minlength=count).astype(np.int32),
+        "bag_hashes": hashes[by_hash],
+        "bag_of_hash": by_hash,
+    }
+
+
+def _content_hashes(
+    sounds: npt.NDArray[np.uint64], word: Ints, bag: Ints, count: int
+) -> npt.NDArray[np.uint64]:
+    """``index.bag_hash`` of the words of each bag, uint64 [count]; each sound of a bag counts once."""
+    order = np.lexsort((sounds[word], bag))
+    sound_of, of = sounds[word][order], bag[order]
+    first = np.ones(len(of), bool)
+    first[1:] = (of[1:] != of[:-1]) | (sound_of[1:] != sound_of[:-1])
+    found = np.zeros(count, np.uint64)
+    np.add.at(found, of[first], mixed(sound_of[first]))
+    return found
+
+
+def _entry_arrays(names: Names, bags: Bags) -> dict[str, npt.NDArray[np.generic]]:
+    """A row for each name of each bag; of several equal names of an entity the one of the first kind."""
+    low, high = bags.text_ptr[names.text], bags.text_ptr[names.text + 1]
+    row = np.repeat(np.arange(len(names.text)), high - low)
+    at = np.arange(len(row)) - np.repeat(np.cumsum(high - low) - (high - low), high - low) + low[row]
+    bag, entity, kind = bags.text_bag[at], names.entity[row], names.kind[row]
+    order = np.lexsort((names.text[row], kind, entity, -names.degree[entity], bag))
+    bag, entity, row = bag[order], entity[order], row[order]
+    first = np.ones(len(bag), bool)
+    first[1:] = (bag[1:] != bag[:-1]) | (entity[1:] != entity[:-1])
+    bag, entity, row = bag[first], entity[first], row[first]
+    return {
+        "entry_ptr": np.searchsorted(bag, np.arange(len(bags.ptr))).astype(np.int64),
+        "entry_entity": entity.astype(np.int32),
+        "entry_text": names.text[row].astype(np.int32),
+        "entry_kind": np.minimum(names.kind[row], len(KINDS) - 1).astype(np.uint8),
+        "entry_degree": names.degree[entity].astype(np.int32),
+    }

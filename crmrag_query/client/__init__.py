@@ -1,0 +1,37 @@
+"""The query client: one interface over a folder of releases and over a service."""
+
+from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query.client.events import Done, Event, Evidence, Token
+from crmrag_query.client.records import (
+    Answer,
+    Dataset,
+    Datasets,
+    Entity,
+    Found,
+    Lineage,
+    Neighbours,
+    Ranking,
+)
+from crmrag_query.client.releases import ReleaseWarning
+from crmrag_query.client.sync import Client
+from crmrag_query.client.values import Limits, Timeout
+
+__all__ = [
+    "Answer",
+    "AsyncClient",
+    "Client",
+    "Dataset",
+    "Datasets",
+    "Done",
+    "Entity",
+    "Event",
+    "Evidence",
+    "Found",
+    "Limits",
+    "Lineage",
+    "Neighbours",
+    "Ranking",
+    "ReleaseWarning",
+    "Timeout",
+    "Token",
+]

@@ -1,0 +1,181 @@
+"""The wire format, in one place for the client and the service: paths, requests, results, events.
+
+A request is a record; of a GET it stands in the query string, of a POST it is the JSON body. A result is the JSON of its
+record (``codec``), an error a problem document (``problems``), a stream server-sent events (``sse``) named as in ``events``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, TypeVar, get_type_hints
+
+from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
+from crmrag_query.client.events import BY_NAME, FAILED, NAMES, Event
+from crmrag_query.client.problems import from_problem, to_problem
+from crmrag_query.client.records import Answer, Datasets, Entity, Found, Lineage, Neighbours, Ranking
+from crmrag_query.client.sse import Message, write_message
+from crmrag_query.errors import CrmRagError, QuestionError
+
+PREFIX = "/api/v1"
+JSON = "application/json"
+EVENTS = "text/event-stream"
+PROBLEM = "application/problem+json"
+
+T = TypeVar("T")
+Q = TypeVar("Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """``history``: earlier questions, oldest first; ``conversation``: the state that an answer carries, in their place.
+
+    In all requests ``dataset`` may be left out where there is only one, or a default.
+    """
+
+    question: str
+    dataset: str | None = None
+    history: tuple[str, ...] = ()
+    conversation: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieve:
+    """``k``: how many documents; None for as many as questions of this kind get."""
+
+    question: str
+    dataset: str | None = None
+    k: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GetEntity:
+    """``language``: the one that labels are given in where the data has it; "" for the data set's first."""
+
+    iri: str
+    dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GetNeighbours:
+    iri: str
+    dataset: str | None = None
+    limit: int = 50
+    offset: int = 0
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    text: str
+    dataset: str | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GetLineage:
+    """A triple by IRIs, of a literal its text; ``source``: the IRI of a source that shows it."""
+
+    s: str
+    p: str
+    o: str
+    dataset: str | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListDatasets:
+    pass
+
+
+Request = Ask | Retrieve | GetEntity | GetNeighbours | Search | GetLineage | ListDatasets
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[Q, T]):
+    """One thing that a service can be asked: its method, its path below PREFIX, its request and its result."""
+
+    method: str
+    path: str
+    request: type[Q]
+    result: type[T]
+
+
+ASK = Route("POST", "/ask", Ask, Answer)
+"""Asked with ``Accept: text/event-stream`` it answers as a stream."""
+RETRIEVE = Route("POST", "/retrieve", Retrieve, Ranking)
+ENTITY = Route("GET", "/entity", GetEntity, Entity)
+NEIGHBOURS = Route("GET", "/neighbours", GetNeighbours, Neighbours)
+SEARCH = Route("GET", "/search", Search, Found)
+LINEAGE = Route("GET", "/lineage", GetLineage, Lineage)
+DATASETS = Route("GET", "/datasets", ListDatasets, Datasets)
+ROUTES: tuple[Route[Any, Any], ...] = (ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS)
+
+
+def route_of(method: str, path: str) -> Route[Any, Any] | None:
+    """The route of a request line, its path with PREFIX and without query string; None for none."""
+    return next((route for route in ROUTES if (route.method, PREFIX + route.path) == (method, path)), None)
+
+
+def parameters_of(request: Request) -> dict[str, str]:
+    """The query string of a GET; what has its default is left out."""
+    given = {one.name: (getattr(request, one.name), one.default) for one in fields(request)}
+    return {name: str(value) for name, (value, default) in given.items() if value != default}
+
+
+def read_parameters(kind: type[Q], given: Mapping[str, str]) -> Q:
+    """The request of a GET from its query string; QuestionError when it cannot be read."""
+    hints = get_type_hints(kind)
+    values = {name: _number(text) if hints.get(name) is int else text for name, text in given.items()}
+    return read_request(kind, values)
+
+
+def _number(text: str) -> int | str:
+    """A whole number where the text is one; else the text, which the record then refuses."""
+    return int(text) if text.removeprefix("-").isdecimal() and len(text) < 12 else text
+
+
+def read_body(kind: type[Q], body: bytes) -> Q:
+    """The request of a POST from its body; QuestionError when it cannot be read."""
+    try:
+        return read_request(kind, parse_json(body))
+    except Malformed as error:
+        raise QuestionError(f"The request cannot be read: {error}.", "Send JSON.") from error
+
+
+def read_request(kind: type[Q], value: object) -> Q:
+    """A request from plain values; QuestionError that names what is missing, of the wrong type or no Unicode."""
+    check_texts(value)
+    try:
+        return from_plain(kind, value)
+    except Malformed as error:
+        raise QuestionError(f"The request cannot be read: {error}.", "See the documentation.") from error
+
+
+def check_texts(value: object) -> None:
+    """QuestionError where a text within ``value`` holds half of a character (a lone surrogate)."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise QuestionError(
+            "The request holds characters that are no valid Unicode.", "Leave them out and try again."
+        ) from None
+
+
+def write_event(event: Event | CrmRagError) -> str:
+    """An event of a stream as text; an error ends it."""
+    if isinstance(event, CrmRagError):
+        return write_message(FAILED, to_json(to_problem(event)))
+    return write_message(NAMES[type(event)], to_json(event))
+
+
+def read_event(message: Message) -> Event | None:
+    """The event of a message, None for one that this version does not know; raises the error that it tells, or Malformed."""
+    if message.event == FAILED:
+        raise from_problem(parse_json(message.data))
+    kind = BY_NAME.get(message.event)
+    if kind is None:
+        return None
+    return from_plain(kind, parse_json(message.data), message.event)

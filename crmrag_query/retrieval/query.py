@@ -1,0 +1,69 @@
+"""A question made ready for retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crmrag_query.config.query import MentionConfig
+from crmrag_query.dates import Interval
+from crmrag_query.linking.records import Mention
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.form import Form
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Query:
+    """What the stages of retrieval know of a question.
+
+    ``text`` is what is searched for; ``vector`` float32 [dimension], its encoding, made once; ``targets`` and ``contexts``
+    masks of categories; ``cues`` labels of relationships and codes of properties that its words ask for.
+    """
+
+    text: str
+    vector: Floats
+    form: Form = Form.SPECIFIC
+    targets: int = 0
+    contexts: int = 0
+    mentions: Sequence[Mention] = ()
+    period: Interval | None = None
+    cues: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, analysis: Analysis, vector: Floats, config: MentionConfig, text: str | None = None) -> Query:
+        """The query of an analysed question; ``text`` where something else than the question itself is searched for."""
+        reading = analysis.reading
+        return cls(
+            reading.question if text is None else text,
+            vector,
+            reading.form,
+            analysis.targets,
+            analysis.contexts,
+            telling(analysis, config),
+            analysis.period,
+            reading.cues,
+        )
+
+
+def telling(analysis: Analysis, config: MentionConfig) -> tuple[Mention, ...]:
+    """The mentions that retrieval may rely on.
+
+    Not those that only repeat the period; nor those below ``config.least``, or below ``config.least_of_cue`` where all their
+    words ask for relationships ("made", "gave") and are parts of names by chance.
+    """
+    cueing, words = analysis.reading.cueing, analysis.reading.words
+
+    def tells(mention: Mention) -> bool:
+        own = set(words[mention.first : mention.last]) or {mention.text}
+        sure = max((one.score for one in mention.entities), default=0.0)
+        return (
+            sure >= (config.least_of_cue if own <= cueing else config.least)
+            and not own <= analysis.period_words
+        )
+
+    return tuple(mention for mention in analysis.mentions if tells(mention))

@@ -1,0 +1,90 @@
+"""The sample data set in a data folder of its own, encoded by the stand-in; clients of every kind over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import yaml
+
+from crmrag_assets.indexes.names import names_of, write_names
+from crmrag_query import AsyncClient, Client
+from crmrag_query.artifacts.release import open_release
+from crmrag_query.client.local import open_engine
+from tests.conftest import ROOT
+from tests.support.api_server import api_server
+from tests.support.builds import Project, build_all
+
+
+def build(root: Path, source: Path, name: str = "sample") -> Path:
+    """Build a data set in the project at ``root``; gives its data folder."""
+    (root / "config").mkdir(parents=True, exist_ok=True)
+    entry = {
+        "title": "Painted churches", "rdf": [str(source)], "languages": ["en", "el"], "embedding": {"model": "hash"},
+        "licence": "CC0 1.0", "attribution": "Us", "examples": ["When was Asinou painted?"], "write_markdown": False,
+    }  # fmt: skip
+    text = yaml.safe_dump({"datasets": {name: entry}}, allow_unicode=True)
+    (root / "config" / "datasets.yaml").write_text(text, encoding="utf-8")
+    project = Project(root, name)
+    build_all(project.context())
+    return project.data
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = build(tmp_path_factory.mktemp("client") / "project", ROOT / "data" / "sample" / "troodos.ttl")
+    release = open_release("sample", folder)
+    if not (release.folder / "names").is_dir():
+        (release.folder / "names").mkdir()
+        stop = frozenset({"the", "of", "in"})
+        names = names_of(release.graph, release.ontology, release.method)
+        write_names(names, stop, release.method.linking.names, release.folder / "names")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def service(data: Path) -> Iterator[str]:
+    """The address of a service over the data folder."""
+    with api_server(open_engine(str(data))) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def local(data: Path) -> Iterator[Client]:
+    with Client(data) as client:
+        yield client
+
+
+Calling = Callable[..., Any]
+"""``call("ask", question, …)``: the result of a client's method, a list for ``stream``."""
+
+KINDS = ("local", "http", "async local", "async http")
+
+
+def calling(target: str, asynchronous: bool, **options: Any) -> Calling:
+    """Calls methods of a client that is opened for the call."""
+
+    def call(name: str, *arguments: Any, **named: Any) -> Any:
+        if not asynchronous:
+            with Client(target, **options) as client:
+                result = getattr(client, name)(*arguments, **named)
+                return list(result) if name == "stream" else result
+
+        async def run() -> Any:
+            async with AsyncClient(target, **options) as client:
+                result = getattr(client, name)(*arguments, **named)
+                return [event async for event in result] if name == "stream" else await result
+
+        return anyio.run(run)
+
+    return call
+
+
+@pytest.fixture(params=KINDS)
+def call(request: pytest.FixtureRequest, data: Path, service: str) -> Calling:
+    """A client of each kind over the same data."""
+    kind: str = request.param
+    return calling(str(data) if "local" in kind else service, "async" in kind)

@@ -1,0 +1,112 @@
+"""Every line of a context leads to triples that the source RDF has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Literal, NamedNode, RdfFormat, Store
+
+from crmrag_query.answers.records import SourceTriple
+from crmrag_query.answers.sources import SourceList
+from crmrag_query.artifacts.release import Release
+from crmrag_query.context.assemble import assemble
+from crmrag_query.context.records import ContextLine, Kind
+from crmrag_query.context.trace import trace
+from crmrag_query.documents.documents import Line
+from crmrag_query.retrieval.pool import Candidate
+from tests.query.context.conftest import SAMPLE, analysis_of, built, candidates_of
+
+
+@pytest.fixture(scope="module")
+def store() -> Store:
+    found = Store()
+    found.bulk_load(path=str(SAMPLE), format=RdfFormat.TURTLE)
+    return found
+
+
+@pytest.fixture(scope="module")
+def everything(sample: Release) -> list[ContextLine]:
+    """The lines of contexts that together hold every third document of the sample."""
+    documents = range(0, sample.documents.count, 3)
+    parts = [documents[at : at + 20] for at in range(0, len(documents), 20)]
+    contexts = [assemble(sample, analysis_of(sample), [Candidate(d, 1.0) for d in part]) for part in parts]
+    return [line for context in contexts for line in context.lines()]
+
+
+def exists(store: Store, triple: SourceTriple) -> bool:
+    """Whether the data states it; a blank node has got an IRI of ours."""
+    s = None if "urn:skolem:" in triple.s else NamedNode(triple.s)
+    found = [quad.object for quad in store.quads_for_pattern(s, NamedNode(triple.p), None)]
+    return any(
+        one.value == triple.o if isinstance(one, NamedNode | Literal) else "urn:skolem:" in triple.o
+        for one in found
+    )
+
+
+def test_every_line_has_triples_and_each_exists(
+    sample: Release, store: Store, everything: list[ContextLine]
+) -> None:
+    kinds = set()
+    for line in everything:
+        triples = list(trace(sample, line, SourceList(sample, "en")))
+        if line.kind is Kind.COUNT:
+            assert triples == []
+            continue
+        assert triples, line
+        assert all(exists(store, triple) for triple in triples), line
+        assert len({(t.s, t.p, t.o) for t in triples}) == len(triples)
+        kinds.add((line.kind, line.line.kind if line.line else None))
+    assert {kind for _, kind in kinds} >= {Line.HEADER, Line.LITERAL, Line.FR, Line.SATELLITE, None}
+
+
+def test_the_triples_of_a_relationship_touch_what_the_line_names(
+    sample: Release, everything: list[ContextLine]
+) -> None:
+    for line in everything:
+        if line.line is None or line.line.kind != Line.FR or len(line.shown) > 40:
+            continue
+        triples = list(trace(sample, line, SourceList(sample, "en")))
+        ends = {end for triple in triples for end in (triple.s, triple.o)}
+        assert {sample.graph.iri(node) for node in line.shown} <= ends
+
+
+def test_a_header_leads_to_the_types_that_it_holds(tmp_path: Path) -> None:
+    release = built(
+        tmp_path,
+        ':a a crm:E22_Human-Made_Object ; rdfs:label "Bell" ; crm:P2_has_type :t . :t a crm:E55_Type ; rdfs:label "bell" .',
+    )
+    header = assemble(release, analysis_of(release), candidates_of(release, "a")).sources[0].lines[0]
+    said = {
+        (triple.p.rpartition("/")[2], triple.o_label)
+        for triple in trace(release, header, SourceList(release, "en"))
+    }
+    assert said >= {
+        ("22-rdf-syntax-ns#type", "Human-Made Object"),
+        ("P2_has_type", "bell"),
+        ("rdf-schema#label".rpartition("/")[2] and "rdf-schema#label", "Bell"),
+    }
+
+
+def test_a_date_leads_to_the_literals_of_its_time_span(tmp_path: Path) -> None:
+    source = """
+    :c a crm:E12_Production ; rdfs:label "Casting" ; crm:P4_has_time-span :s .
+    :s a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1885-01-01"^^xsd:date ;
+        crm:P82b_end_of_the_end "1887-12-31"^^xsd:date .
+    """
+    release = built(tmp_path, source)
+    context = assemble(release, analysis_of(release), candidates_of(release, "c"))
+    dated = next(line for line in context.lines() if line.text == "Date: 1885–1887")
+    said = {triple.o for triple in trace(release, dated, SourceList(release, "en"))}
+    assert said == {"http://example.org/s", "1885-01-01", "1887-12-31"}
+
+
+def test_a_name_in_another_language_leads_to_the_literal(tmp_path: Path) -> None:
+    source = """
+    :a a crm:E22_Human-Made_Object ; rdfs:label "Bell"@en ; crm:P1_is_identified_by :n .
+    :n a crm:E41_Appellation ; crm:P190_has_symbolic_content "Καμπάνα"@el .
+    """
+    release = built(tmp_path, source)
+    context = assemble(release, analysis_of(release), candidates_of(release, "a"))
+    named = next(line for line in context.lines() if "Καμπάνα" in line.text)
+    assert "Καμπάνα" in {triple.o for triple in trace(release, named, SourceList(release, "en"))}

@@ -1,0 +1,93 @@
+"""Questions with known answers: what is read from a file, and how mistakes in one are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from crmrag_query.errors import QuestionError
+from crmrag_query.evaluation.questions import GoldQuestion, read_questions
+from crmrag_query.questions.form import Form
+
+
+def write(folder: Path, content: object) -> Path:
+    path = folder / "questions.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def one(folder: Path, **keys: object) -> GoldQuestion:
+    (question,) = read_questions(write(folder, [{"id": "1", "question": "Who?", **keys}]))
+    return question
+
+
+@pytest.mark.parametrize(
+    ("answer_form", "form"),
+    [
+        ("facts", Form.SPECIFIC),
+        ("bool", Form.SPECIFIC),
+        ("iris", Form.ENUMERATION),
+        ("number", Form.AGGREGATION),
+        ("ranking", Form.AGGREGATION),
+        ("table", Form.AGGREGATION),
+        ("refuse", None),
+    ],
+)
+def test_the_form_of_the_answer_tells_the_query_type(
+    tmp_path: Path, answer_form: str, form: Form | None
+) -> None:
+    assert one(tmp_path, answer_form=answer_form).form is form
+
+
+def test_a_stated_query_type_counts_more(tmp_path: Path) -> None:
+    assert one(tmp_path, answer_form="facts", query_type="ENUMERATION").form is Form.ENUMERATION
+
+
+def test_iris_of_a_fact_are_of_one_entity_and_iris_of_a_set_are_each_one(tmp_path: Path) -> None:
+    assert one(tmp_path, answer_form="facts", gold_iris=["a", "b"]).gold == (frozenset("ab"),)
+    assert one(tmp_path, answer_form="iris", gold_iris=["a", "b"]).gold == (frozenset("a"), frozenset("b"))
+
+
+def test_entities_with_several_iris_count_once(tmp_path: Path) -> None:
+    entities = [{"label": "A", "any_of": ["a", "A"]}, {"any_of": ["b"]}]
+    found = one(tmp_path, answer_form="iris", gold_iris=["a", "b"], gold_entities=entities)
+    assert found.gold == (frozenset("aA"), frozenset("b"))
+
+
+def test_a_list_may_stand_in_an_object(tmp_path: Path) -> None:
+    path = write(tmp_path, {"title": "T", "questions": [{"id": "1", "question": "Who?"}]})
+    assert [question.id for question in read_questions(path)] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"a": 1}, "whole file"),
+        ([{"id": "1"}], "0.question"),
+        ([{"id": "1", "question": ""}], "0.question"),
+        ([{"id": "1", "question": "Who?", "answer_form": "poem"}], "0.answer_form"),
+        ([{"id": "1", "question": "Who?", "gold_entities": [{"any_of": []}]}], "any_of"),
+        ([{"id": "1", "question": "Who?"}] * 2, "several questions with the id 1"),
+        (3, "whole file"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, content: object, told: str) -> None:
+    with pytest.raises(QuestionError, match=told):
+        read_questions(write(tmp_path, content))
+
+
+def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "questions.json"
+    path.write_bytes(b"\xff{")
+    with pytest.raises(QuestionError, match=r"questions\.json"):
+        read_questions(path)
+
+
+def test_the_shared_questions_are_read(shared_data: Path) -> None:
+    counts = {
+        path.name: len(read_questions(path)) for path in sorted((shared_data / "eval").glob("dev_*.json"))
+    }
+    assert sum(counts.values()) == 166
+    assert len(read_questions(shared_data / "eval" / "asinou_published.json")) == 6

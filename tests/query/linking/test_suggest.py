@@ -1,0 +1,80 @@
+"""Completions of what was typed, and search of entities by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crmrag_query.linking.index import NameIndex
+from crmrag_query.linking.suggest import search, suggest
+from tests.support.names import LINKING, index_of
+
+NAMES = (
+    "Albert Bierstadt",
+    "Bier",
+    "Portrait of Bierstadt",
+    "Παναγία Ασίνου",
+    "Asinou",
+    "1986.12.3",
+    "1986.12.4",
+    "Bierstadt",
+)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> NameIndex:
+    return index_of(tmp_path_factory.mktemp("names"), *NAMES)
+
+
+def suggested(index: NameIndex, text: str, limit: int = 10) -> list[int]:
+    return [one.entity for one in suggest(index, text, limit, LINKING)]
+
+
+def test_any_word_of_a_name_may_be_begun(index: NameIndex) -> None:
+    assert set(suggested(index, "bier")) == {0, 1, 2, 7}
+    assert set(suggested(index, "albert bier")) == {0}
+    assert set(suggested(index, "ASIN")) == set(suggested(index, "ασιν")) == {3, 4}
+    assert set(suggested(index, "1986.12")) == {5, 6}
+    assert set(suggested(index, "portrait of the bier")) == {2}
+
+
+def test_names_that_are_given_more_wholly_come_first(index: NameIndex) -> None:
+    assert suggested(index, "asinou")[0] == 4
+    assert suggested(index, "bierstadt")[0] == 7
+    found = suggest(index, "bierstadt", 10, LINKING)
+    assert [(-one.score, one.entity) for one in found] == sorted((-one.score, one.entity) for one in found)
+    assert all(0 < one.score <= 1 for one in found)
+
+
+def test_no_more_than_wanted(index: NameIndex) -> None:
+    assert len(suggested(index, "b", 2)) == 2
+    assert suggested(index, "b", 0) == []
+
+
+@pytest.mark.parametrize("text", ["", " ", "\x00", "😀", "zzz", "b" * 100_000, "b " * 50_000, "\ud800"])
+def test_hostile_text_suggests_little(index: NameIndex, text: str) -> None:
+    assert len(suggest(index, text, 5, LINKING)) <= 5
+    assert len(search(index, text, 5, LINKING)) <= 5
+
+
+def test_completion_of_every_name_by_every_beginning_finds_it(index: NameIndex) -> None:
+    for entity, name in enumerate(NAMES):
+        for end in range(1, len(name) + 1):
+            if name[:end].rstrip(" .")[-1:].isalnum():
+                assert entity in suggested(index, name[:end].rstrip(" ."), 100), name[:end]
+
+
+def test_search_forgives_slips_where_nothing_begins_so(index: NameIndex) -> None:
+    assert search(index, "Albert Biersatdt", 3, LINKING)[0].entity == 0
+    assert [one.entity for one in search(index, "bier", 10, LINKING)] == suggested(index, "bier")
+
+
+def test_names_of_another_version_are_refused(tmp_path: Path) -> None:
+    from crmrag_query.errors import ReleaseError
+
+    with pytest.raises(ReleaseError, match="No name index"):
+        NameIndex.open(tmp_path)
+    (tmp_path / "names.json").write_text('{"schema": 0}', encoding="utf-8")
+    with pytest.raises(ReleaseError, match="another version"):
+        NameIndex.open(tmp_path)

@@ -1,0 +1,179 @@
+"""The period that a question names, against intervals made by hand and by the calendar."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crmrag_query.dates import year_interval
+from crmrag_query.dates.calendar import Interval, day_number
+from crmrag_query.questions.period import find_period
+
+OPEN = None
+
+
+def interval(text: str) -> Interval | None:
+    found = find_period(text)
+    return found.interval if found else None
+
+
+def years(first: int | None, last: int | None) -> Interval:
+    begin = None if first is None else day_number(first)
+    return Interval(begin, None if last is None else day_number(last + 1) - 1)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("works from before the year 1500?", OPEN, 1499),
+        ("paintings made between 1840 and 1849", 1840, 1849),
+        ("paintings from 1730 to 1779", 1730, 1779),
+        ("What was made in the 1920s?", 1920, 1929),
+        ("works from the 18th century", 1701, 1800),
+        ("objects that date entirely from the eighteenth century", 1701, 1800),
+        ("works from 2000 or later", 2000, OPEN),
+        ("works made in 1901 or later", 1901, OPEN),
+        ("painted after 1350", 1351, OPEN),
+        ("coins of the 5th century BC", -499, -400),
+        ("coins struck between 500 and 400 BC", -499, -399),
+        ("in the 1920s and 1930s", 1920, 1939),
+        ("after 1840 and before 1850", 1841, 1849),
+        ("20th-century paintings", 1901, 2000),
+        ("the second half of the 19th century", 1851, 1900),
+        ("between the twelfth and fourteenth centuries", 1101, 1400),
+        ("in the nineteenth or twentieth century", 1801, 2000),
+        ("prior to 1800", OPEN, 1799),
+        ("no later than 1850", OPEN, 1850),
+        ("from 1950 onwards", 1950, OPEN),
+        ("1500 or earlier", OPEN, 1500),
+        ("post-1945 art", 1946, OPEN),
+        ("the 1332/33 cycle", 1332, 1333),
+        ("born in 850", 850, 850),
+        ("after the 15th century", 1501, OPEN),
+        ("œuvres d'avant 1500", OPEN, 1499),
+        ("œuvres du XVIIIe siècle", 1701, 1800),
+        ("œuvres du dix-huitième siècle", 1701, 1800),
+        ("entre 1840 et 1850", 1840, 1850),
+        ("dans les années 1920", 1920, 1929),
+        ("à partir de 1900", 1900, OPEN),
+        ("jusqu'en 1850", OPEN, 1850),
+        ("im 18. Jahrhundert", 1701, 1800),
+        ("aus dem achtzehnten Jahrhundert", 1701, 1800),
+        ("vor dem Jahr 1500", OPEN, 1499),
+        ("nach 1900 entstanden", 1901, OPEN),
+        ("zwischen 1840 und 1850", 1840, 1850),
+        ("ab 1900", 1900, OPEN),
+        ("die 1920er Jahre", 1920, 1929),
+        ("του 12ου αιώνα", 1101, 1200),
+        ("του δέκατου όγδοου αιώνα", 1701, 1800),
+        ("μετά το 1350", 1351, OPEN),
+        ("πριν από το 1500", OPEN, 1499),
+        ("μεταξύ 1840 και 1850", 1840, 1850),
+        ("από το 1840 έως το 1850", 1840, 1850),
+        ("τη δεκαετία του 1920", 1920, 1929),
+        ("uit de 18e eeuw", 1701, 1800),
+        ("voor 1900", OPEN, 1899),
+    ],
+)
+def test_a_period_is_read(question: str, first: int | None, last: int | None) -> None:
+    assert interval(question) == years(first, last)
+
+
+def test_about_a_year_is_approximate() -> None:
+    found = interval("a version from around 1910")
+    assert found == Interval(day_number(1910), day_number(1911) - 1, approximate=True)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "In which year was it made?",
+        "When did he die?",
+        "What is object 1944.100.51606?",
+        "artists with more than 1500 works",
+        "inventory no. 1850",
+        "the top 20 objects by 12 artists",
+        "a Louis XIV chair in room 12",
+        "before Christ",
+        "the five oldest",
+    ],
+)
+def test_what_is_no_period_is_none(question: str) -> None:
+    assert interval(question) is None
+
+
+def test_a_number_before_a_plural_is_a_count() -> None:
+    assert find_period("the 1500 drawings", {"drawings"}) is None
+    assert find_period("the drawings of 1500", {"drawings"}) is not None
+
+
+def test_the_words_of_a_period_are_told() -> None:
+    found = find_period("Which churches were built before the year 1500 in Cyprus?")
+    assert found is not None and found.words == {"before", "the", "year", "1500"}
+
+
+YEARS = st.integers(1000, 2099)
+
+
+@given(YEARS)
+def test_bounds_of_any_year(year: int) -> None:
+    expected = {
+        "before {}": years(None, year - 1), "after {}": years(year + 1, None), "in {}": year_interval(year),
+        "{} or later": years(year, None), "until {}": years(None, year), "since {}": years(year, None),
+        "avant {}": years(None, year - 1), "nach {}": years(year + 1, None), "πριν το {}": years(None, year - 1),
+    }  # fmt: skip
+    for phrase, wanted in expected.items():
+        assert interval(f"works made {phrase.format(year)}?") == wanted, phrase
+
+
+@given(YEARS, st.integers(0, 400))
+def test_any_range(first: int, length: int) -> None:
+    last = first + length
+    for phrase in (
+        "between {} and {}",
+        "from {} to {}",
+        "entre {} et {}",
+        "zwischen {} und {}",
+        "από το {} έως το {}",
+    ):
+        assert interval(phrase.format(first, last)) == years(first, last), phrase
+
+
+@given(st.integers(1, 21))
+def test_any_century(number: int) -> None:
+    ending = {1: "st", 2: "nd", 3: "rd", 21: "st"}.get(number, "th")
+    wanted = years(100 * (number - 1) + 1, 100 * number)
+    for phrase in (f"the {number}{ending} century", f"im {number}. Jahrhundert", f"του {number}ου αιώνα"):
+        assert interval(phrase) == wanted, phrase
+
+
+@given(st.integers(100, 202))
+def test_any_decade(tens: int) -> None:
+    wanted = years(10 * tens, 10 * tens + (99 if tens % 10 == 0 else 9))
+    assert interval(f"from the {10 * tens}s") == wanted
+
+
+@given(st.dates(min_value=date(1000, 1, 1)))
+def test_any_day(day: date) -> None:
+    number = day.toordinal()
+    assert interval(f"on {day.day} {day:%B} {day.year}") == Interval(number, number)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_searched(text: str) -> None:
+    find_period(text)
+
+
+PARTS = st.sampled_from(
+    "before after between and from to the 1840 1850s 18th century or later of in years 12 BC . - / entre et du siècle".split()
+)
+
+
+@given(st.lists(PARTS, max_size=30).map(" ".join))
+def test_any_order_of_words_of_dates_is_searched(text: str) -> None:
+    found = find_period(text)
+    if found is not None and found.interval.begin is not None and found.interval.end is not None:
+        assert found.interval.begin <= found.interval.end
