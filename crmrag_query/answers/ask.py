@@ -1,72 +1,189 @@
-"""From a question to an answer with sources: read, retrieve, rank the lines, write."""
+"""From a question to an answer with sources: prepare, then write it, by a language model or from the lines themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from crmrag_query.answers.evidence import gather, rank_evidence, unknown_words
-from crmrag_query.answers.extractive import extract_answer
-from crmrag_query.answers.generated import write_answer
+from crmrag_query.answers.extractive import extract
+from crmrag_query.answers.focus import focus_of
+from crmrag_query.answers.generated import Token, Written, stream_answer
 from crmrag_query.answers.model import Model
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.prepare import Prepared, prepare
+from crmrag_query.answers.records import Answer, Source
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.support import check_support
+from crmrag_query.answers.understand import FIRST
 from crmrag_query.artifacts.release import Release
-from crmrag_query.errors import ModelError, QuestionError
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.form import read_question
-from crmrag_query.retrieval.pipeline import retrieve
-from crmrag_query.retrieval.query import Query
+from crmrag_query.config.query import Stages
+from crmrag_query.context.wikidata import WikidataTexts
+from crmrag_query.errors import ModelError
+from crmrag_query.questions.followup import ConversationState
+from crmrag_query.questions.state import turns_of
+from crmrag_query.retrieval.pipeline import k_of
+from crmrag_query.timing import Clock
+
+__all__ = ["Ask", "Done", "Found", "Restart", "Token", "ask", "stream"]
 
 MODE = "crm"
 EXTRACTIVE = "extractive"
 
 
-def ask(release: Release, question: str, model: Model | None = None, history: Sequence[str] = ()) -> Answer:
-    """Answer ``question`` from ``release``; ``history`` holds the earlier questions of the conversation, oldest first.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The sources of the context, before a word is written; none is cited yet."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What was streamed so far is no answer, for this reason: another one follows."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer, and the conversation with its turn."""
+
+    answer: Answer
+    state: ConversationState
+
+
+@dataclass(frozen=True)
+class Ask:
+    """How questions are answered: the language model if any, Wikidata's texts if wanted, other stages than configured."""
+
+    model: Model | None = None
+    wikidata: WikidataTexts | None = None
+    stages: Stages | None = None
+
+
+def ask(
+    release: Release,
+    question: str,
+    model: Model | None = None,
+    state: ConversationState | Sequence[str] = FIRST,
+) -> Answer:
+    """Answer ``question`` from ``release``; ``state``: the conversation before it, or its earlier questions, oldest first.
 
     Without a model, or when it fails, the answer is extractive; a failure is told in ``notes``. Raises QuestionError for
-    a question that is empty or longer than ``question_characters``.
+    a question that is empty, has no words, or is longer than ``question_characters``.
     """
-    method = release.method
-    question = _checked(question, method.retrieval.question_characters)
-    reading = read_question(question, method.questions, release.manifest.languages)
-    searched = " ".join([*history[-1:], question])
-    query = Query.of(Analysis(reading), release.encoder.encode([searched])[0], method.retrieval.mentions, searched)
-    candidates = retrieve(release.channels, query, method.retrieval).chosen
-    extractive = method.questions.extractive
-    found = gather(release, candidates, reading, extractive)
-    ranked = rank_evidence(found, reading, release.encoder.encode, extractive)
-    notes: list[str] = []
-    if model is not None:
-        cited = SourceList(release, reading.language)
-        try:
-            text = write_answer(model, release, reading, candidates, ranked, history, cited)
-            if not cited.sources():
-                notes.append("The model cited none of its sources.")
-            return _answer(release, question, text, cited, model.name, notes)
-        except ModelError as error:
-            notes.append(f"{error} The answer was made without it.")
-    unknown, words = unknown_words(found, reading), method.questions.languages[reading.language]
-    if unknown:
-        notes.append(words.unknown.format(words=", ".join(unknown)))
-    cited = SourceList(release, reading.language)
-    if len(unknown) == len(set(reading.content) - reading.cueing) > 0:
-        return _answer(release, question, words.none, cited, EXTRACTIVE, notes)
-    text = extract_answer(release, reading, candidates, ranked, cited)
-    return _answer(release, question, text, cited, EXTRACTIVE, notes)
+    before = state if isinstance(state, ConversationState) else turns_of(state)
+    for event in stream(release, question, Ask(model), before):
+        if isinstance(event, Done):
+            return event.answer
+    raise AssertionError("a stream ends with Done")
 
 
-def _checked(question: str, limit: int) -> str:
-    question = " ".join(question.split())
-    if not question:
-        raise QuestionError("The question is empty.", "Ask in words, such as: which churches are in Cyprus?")
-    if len(question) > limit:
-        raise QuestionError(f"The question has {len(question)} characters.", f"Ask in at most {limit}.")
-    return question
+def stream(
+    release: Release,
+    question: str,
+    how: Ask = Ask(),
+    state: ConversationState = FIRST,
+) -> Iterator[Found | Token | Restart | Done]:
+    """The answer as it comes: the sources found, pieces of text, the whole answer. Raises QuestionError before the first."""
+    clock = Clock()
+    prepared = prepare(release, question, state, how.model, how.stages, how.wikidata)
+    listed = SourceList(release, prepared.analysis.reading.language)
+    _add_context(listed, prepared)
+    yield Found(tuple(replace(source, cited=False) for source in listed.sources()))
+    notes = list(prepared.understood.notes)
+    cited = SourceList(release, prepared.analysis.reading.language)
+    written: Written | None = None
+    with clock("answer"):
+        if how.model is not None:
+            try:
+                for event in _by_model(release, prepared, how.model, state, cited):
+                    if isinstance(event, Written):
+                        written = event
+                    else:
+                        yield event
+            except ModelError as error:
+                notes.append(f"{error} The answer was made without it.")
+                yield Restart(str(error))
+        if written is None:
+            cited = SourceList(release, prepared.analysis.reading.language)
+            written = _from_lines(release, prepared, cited)
+            yield Token(written.text)
+            written_by = EXTRACTIVE
+        else:
+            written_by = how.model.name if how.model else EXTRACTIVE
+    answer = _answer(release, prepared, written, cited, written_by, notes)
+    answer = replace(answer, timings={**prepared.timings, **clock.spent})
+    yield Done(answer, _after(release, prepared, answer, state))
+
+
+def _by_model(
+    release: Release, prepared: Prepared, model: Model, state: ConversationState, cited: SourceList
+) -> Iterator[Token | Written]:
+    reading = prepared.analysis.reading
+    told = replace(reading, question=prepared.understood.question)
+    earlier = [turn.question for turn in state.turns]
+    return stream_answer(model, release, told, prepared.context, earlier, cited)
+
+
+def _from_lines(release: Release, prepared: Prepared, cited: SourceList) -> Written:
+    """An extractive answer: its sentences are lines of the data or composed of them, so none is unsupported."""
+    reading = prepared.analysis.reading
+    extracted = extract(release, reading, prepared.retrieved.chosen, prepared.found, prepared.ranked, cited)
+    lines = {source.n: _said_of(source) for source in cited.sources()}
+    support = check_support(extracted.text, lines, reading, release.method.answers)
+    return Written(extracted.text, replace(support, refused=extracted.refused, unsupported=()), extracted.notes)
+
+
+def _said_of(source: Source) -> list[str]:
+    """What a source of an extractive answer says: its label, snippet and triples in words."""
+    return [source.label, source.snippet, *(str(triple) for triple in source.triples)]
+
+
+def _add_context(listed: SourceList, prepared: Prepared, most: int | None = None) -> None:
+    """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""
+    for source in prepared.context.sources:
+        if most is not None and len(listed) >= most and not listed.has(source.entity):
+            continue
+        own = next((line.text for line in source.lines[1:]), source.lines[0].text if source.lines else "")
+        listed.cite(source.entity, entities=source.entities, snippet=own)
 
 
 def _answer(
-    release: Release, question: str, text: str, cited: SourceList, written_by: str, notes: Sequence[str]
+    release: Release,
+    prepared: Prepared,
+    written: Written,
+    cited: SourceList,
+    written_by: str,
+    notes: Sequence[str],
 ) -> Answer:
+    """The cited sources first; the context's others follow, as far as the form of question has places."""
+    numbers = len(cited)
     suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
-    return Answer(question, text, cited.sources(), MODE, release.id, False, written_by, (*notes, *suspects))
+    _add_context(cited, prepared, k_of(prepared.analysis.form, release.method.retrieval.k))
+    sources = [source if source.n <= numbers else replace(source, cited=False) for source in cited.sources()]
+    support, reading = written.support, prepared.analysis.reading
+    return Answer(
+        prepared.understood.question,
+        written.text,
+        tuple(sources),
+        MODE,
+        release.id,
+        False,
+        written_by,
+        (*notes, *written.notes, *suspects),
+        citations=support.citations,
+        unsupported=support.unsupported,
+        refused=support.refused,
+        quality=support.quality,
+        language=reading.language,
+        form=reading.form.value,
+    )
+
+
+def _after(
+    release: Release, prepared: Prepared, answer: Answer, state: ConversationState
+) -> ConversationState:
+    shown = [source.iri for source in answer.sources if source.cited]
+    focus = focus_of(release, prepared.analysis, shown)
+    turn = prepared.understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
+    return state.after(turn, release.method.conversation)

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from crmrag_query.answers.ask import ask
+from crmrag_query.answers.ask import Ask, Done, Found, Restart, Token, stream
 from crmrag_query.answers.model import Model
 from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.release import Release
+from crmrag_query.questions.followup import ConversationState
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The questions asked so far, oldest first; asking gives a new conversation and leaves this one as it was."""
+    """The turns so far; asking gives a new conversation and leaves this one as it was."""
 
-    questions: tuple[str, ...] = ()
+    state: ConversationState = ConversationState()  # noqa: RUF009 -- frozen
 
     def ask(self, release: Release, question: str, model: Model | None = None) -> tuple[Answer, Conversation]:
-        answer = ask(release, question, model, self.questions)
-        return answer, replace(self, questions=(*self.questions, answer.question))
+        """The answer, and the conversation that goes on from it. Raises QuestionError."""
+        for event in self.stream(release, question, Ask(model)):
+            if isinstance(event, Done):
+                return event.answer, Conversation(event.state)
+        raise AssertionError("a stream ends with Done")
+
+    def stream(self, release: Release, question: str, how: Ask) -> Iterator[Found | Token | Restart | Done]:
+        """As ``answers.ask.stream``, after this conversation."""
+        return stream(release, question, how, self.state)

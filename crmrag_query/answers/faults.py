@@ -48,7 +48,7 @@ def fault_of(name: str, error: Exception) -> ModelError:
             "Check the model's name and CRMRAG_API_BASE.",
         )
     status = getattr(error, "status_code", None)
-    if isinstance(error, known.InternalServerError | known.ServiceUnavailableError):
+    if isinstance(error, known.InternalServerError | known.ServiceUnavailableError) and not _unreached(error):
         return ModelError(
             f"The server of the model {name} failed ({status}): {said}",
             "Ask again in a moment, or choose another model.",
@@ -57,6 +57,15 @@ def fault_of(name: str, error: Exception) -> ModelError:
         f"The model {name} did not answer: {type(error).__name__}: {said}",
         "Check the model's name, its key in the environment and CRMRAG_API_BASE.",
     )
+
+
+def _unreached(error: BaseException | None) -> bool:
+    """Whether no server answered at all, which litellm tells as a server's error."""
+    while error is not None:
+        if type(error).__name__ in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol"):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def broken_off(name: str, said: str = "") -> ModelError:

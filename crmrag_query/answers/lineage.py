@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
@@ -13,6 +13,7 @@ from crmrag_query.documents.schema import KIND_NAMES
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Path, Relationship
 from crmrag_query.relationships.explain import Hop, way_by
+from crmrag_query.relationships.plan import legs_of
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 BUCKETS = 256  # an entity's chunk is the leading bits of the first byte of SHA-256 of its IRI (facts: design, Partitions)
@@ -95,8 +96,8 @@ class Lineage:
 def lineage(release: Release, s: str, p: str, o: str, source: str = "") -> Lineage:
     """The lineage of a triple given by IRIs; of a literal ``o`` is its text.
 
-    Looked at are the documents that hold the facts of its subject and its object, and that of ``source``, the IRI of a
-    source that shows it. A triple that the data does not state has no lines. At most ``lineage_ways`` ways are walked.
+    Looked at are the document of ``source``, the IRI of a source that shows it, and those that hold the facts of its subject
+    and of its object. A triple that the data does not state has no lines. At most ``lineage_ways`` ways are walked.
     """
     graph = release.graph
     subject, target, found = graph.node(s), graph.node(o), graph.node(source) if source else None
@@ -105,7 +106,7 @@ def lineage(release: Release, s: str, p: str, o: str, source: str = "") -> Linea
     complete = True
     if stated and subject is not None:
         search = _Search(release, subject, p, o, target, release.method.answers.lineage_ways)
-        near = [node for node in (subject, target, found) if node is not None]
+        near = [node for node in (found, subject, target) if node is not None]
         documents = (release.documents.document_of(node) for node in near)
         for document in dict.fromkeys(document for document in documents if document is not None):
             lines += search.lines_of(document)
@@ -176,6 +177,7 @@ class _Search:
     o: str
     target: int | None
     left: int
+    _held: dict[str, bool] = field(default_factory=dict)
 
     def lines_of(self, document: int) -> Iterator[LineageLine]:
         """The lines of a document that state the triple, in order."""
@@ -223,7 +225,7 @@ class _Search:
         if self.target is None:
             targets = [self.subject] if dates and self.subject in targets else []
         for target in targets:
-            for path in relationship.paths:
+            for path in filter(self._may_hold, relationship.paths):
                 if self.left <= 0:
                     return None
                 self.left -= 1
@@ -231,6 +233,16 @@ class _Search:
                 if any(self._is_it(hop) for hop in way) or (way and dates):
                     return relationship, path, way
         return None
+
+    def _may_hold(self, path: Path) -> bool:
+        """Whether one of the path's steps can be the triple's property; of a literal's subject any path may tell the dates."""
+        if self.target is None:
+            return True
+        if path.id not in self._held:
+            legs = legs_of(self.release.graph.adjacency, self.release.ontology, path) or ()
+            walked = {prop for leg in legs for prop, _ in leg.moves}
+            self._held[path.id] = not walked.isdisjoint(_numbers(self.release.graph, self.p))
+        return self._held[path.id]
 
     def _is_it(self, hop: Hop) -> bool:
         return (

@@ -23,7 +23,7 @@ from crmrag_query.timing import Clock
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that an answer is written from.
+    """All that an answer is written from; ``found``: the lines of the retrieved documents, ``ranked``: these, best first.
 
     ``timings``: milliseconds by stage; ``retrieval`` is all up to the ranked documents, ``total`` all up to the context,
     the language model's part left out.
@@ -31,6 +31,7 @@ class Prepared:
 
     understood: Understood
     retrieved: Retrieved
+    found: tuple[Evidence, ...]
     ranked: tuple[Evidence, ...]
     context: Context
     timings: Mapping[str, float]
@@ -65,7 +66,7 @@ def prepare(
         **understood.timings, **found.timings, **clock.spent,
         "retrieval": retrieval, "total": retrieval + sum(clock.spent.values()),
     }  # fmt: skip
-    return Prepared(understood, found, ranked, context, timings)
+    return Prepared(understood, found, tuple(lines), ranked, context, timings)
 
 
 def search(release: Release, understood: Understood, stages: Stages | None = None) -> Retrieved:

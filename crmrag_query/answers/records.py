@@ -64,7 +64,8 @@ class Source:
 
     ``classes``: their names in the question's language; ``snippet``: the line of its document that bears most on what was
     said; ``entities``: those without a document of their own whose lines in its document were used; ``images``: addresses;
-    ``licence``, ``attribution``: its own, else the data set's.
+    ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text cites it (what
+    was retrieved besides and put before the writer is a source too, but not cited).
     """
 
     n: int
@@ -81,6 +82,7 @@ class Source:
     attribution: str = ""
     coordinates: Coordinates | None = None
     dates: Dates | None = None
+    cited: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,13 @@ class SourceList:
             self._snippets.setdefault(entity, snippet or self._text(about[0]))
         return self._numbers.setdefault(entity, len(self._numbers) + 1)
 
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def has(self, entity: int) -> bool:
+        """Whether the entity is a source already."""
+        return entity in self._numbers
+
     def sources(self) -> tuple[Source, ...]:
         """The sources in the order of their numbers."""
         return tuple(self._source(entity) for entity in self._triples)

@@ -236,7 +236,7 @@ def _unsupported(check: _Check, i: int, piece: Piece, cited: tuple[int, ...]) ->
         return None if counted else Unsupported(piece.first, piece.last, _all_of(claims), UNCITED)
     grounds = [*(check.grounds[n] for n in cited), check.counts]
     missing = _missing(claims, grounds, _counts(check, i, cited))
-    told = content_words(said, check.known.common)
+    told = [] if any(head == i for head, _ in _lists(check)) else content_words(said, check.known.common)
     if missing:
         followed = not _missing(claims, [check.planted], ())
         return Unsupported(piece.first, piece.last, missing, PLANTED if followed else MISSING)

@@ -25,7 +25,7 @@ ENDPOINT_OPTIONS = (
 )  # fmt: skip
 # Keys of an entry that are options of the same name, in the order in which they are written.
 ORDER = (
-    "languages", "image_pattern", "licence", "attribution", "wikidata", "examples", "relationships",
+    "languages", "image_pattern", "licence", "attribution", "wikidata", "examples", "questions", "relationships",
 )  # fmt: skip
 NO_CONTACT = "  does not say who asks: set `contact` to an address that its operators can write to"
 
@@ -69,6 +69,9 @@ def datasets() -> None:
 @click.option("--attribution", default="")
 @click.option(
     "--example", "examples", multiple=True, metavar="QUESTION", help="An example question; may be repeated."
+)
+@click.option(
+    "--questions", default="", metavar="FILE", help="Questions with known answers, for `crmrag evaluate`."
 )
 @click.option("--relationships", default="", help="Set of Fundamental Relationships: fr76 or fr109.")
 @click.option("--wikidata", is_flag=True, help="Add texts from Wikidata to answers.")

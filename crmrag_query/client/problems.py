@@ -30,7 +30,7 @@ class Problem:
     """A problem document; ``detail`` is what happened, ``remedy`` what to do, ``error`` the class of the exception."""
 
     status: int
-    detail: str
+    detail: str = ""
     title: str = ""
     type: str = "about:blank"
     error: str = ""
@@ -40,9 +40,11 @@ class Problem:
 
 
 def to_problem(error: CrmRagError) -> Problem:
-    """The problem document of an error."""
+    """The problem document of an error; of a class that is not the caller's business only that it happened."""
     kind = next(known for known in type(error).__mro__ if known in KINDS)
     status, title = KINDS[kind]
+    if kind is CrmRagError and type(error) is not CrmRagError:
+        error = CrmRagError(f"The service failed ({type(error).__name__}).", "See its log.")
     return Problem(
         status,
         error.what,
@@ -58,12 +60,13 @@ def to_problem(error: CrmRagError) -> Problem:
 def from_problem(value: Any, status: int = 0) -> CrmRagError:
     """The error that a problem document tells; a ServiceError where it tells none of ours. Malformed where it is none."""
     if isinstance(value, dict) and status:
-        value = {"status": status, "detail": value.get("title", ""), **value}
+        value = {"status": status, **value}
     problem = from_plain(Problem, value, "problem")
     kind = _BY_NAME.get(problem.error)
     if kind is None:
         return ServiceError(
-            f"The service answered {problem.status}: {problem.detail or problem.title}", problem.remedy
+            f"The service answered {problem.status}: {problem.detail or problem.title}",
+            problem.remedy or "Ask those who run it.",
         )
     if kind is errors.UnknownEntity:
         return errors.UnknownEntity(problem.detail, problem.remedy, problem.suggestions)

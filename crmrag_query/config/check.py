@@ -61,10 +61,11 @@ def check_dataset(
     """What of a data set's declaration cannot be met here: relationships, files, environment variables, waits."""
     key = f"datasets.{dataset.name}"
     found = list(_chosen_set(dataset, method, key))
-    try:
-        dataset.files()
-    except ConfigError as error:
-        found += error.mistakes
+    for named in (dataset.files, dataset.questions_file):
+        try:
+            named()
+        except ConfigError as error:
+            found += error.mistakes
     if dataset.endpoint is not None:
         found += _unset(dataset.endpoint, environment, f"{key}.endpoint")
         found += _waits(dataset.endpoint.resolved(method.requests), f"{key}.endpoint.requests")

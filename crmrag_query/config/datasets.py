@@ -46,7 +46,8 @@ class EmbeddingConfig(Record):
 class DatasetConfig(Record):
     """One data set, from files or from an endpoint: either `rdf` or `endpoint` is given.
 
-    `rdf` holds files or globs below `root`, the folder that config/ stands in.
+    `rdf` holds files or globs below `root`, the folder that config/ stands in; `questions` a file there, of questions with
+    known answers.
     """
 
     name: str
@@ -61,6 +62,7 @@ class DatasetConfig(Record):
     attribution: str = ""
     wikidata: bool = False
     examples: tuple[str, ...] = ()
+    questions: str = ""
     relationships: str = ""
     write_markdown: bool = True
     write_triples_pickle: bool = False
@@ -101,6 +103,18 @@ class DatasetConfig(Record):
                 )  # fmt: skip
             found.update(matches)
         return tuple(sorted(found))
+
+    def questions_file(self) -> Path | None:
+        """The file that `questions` names, None where it names none; ConfigError where there is no such file."""
+        if not self.questions:
+            return None
+        file = self.root / self.questions
+        if not file.is_file():
+            raise ConfigError.single(
+                "datasets.yaml", f"datasets.{self.name}.questions", "no such file", value=repr(self.questions),
+                remedy=f"Paths are taken from {self.root or Path.cwd()}.",
+            )  # fmt: skip
+        return file
 
 
 def load_datasets(path: Path | str | None = None) -> dict[str, DatasetConfig]:

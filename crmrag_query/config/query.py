@@ -53,13 +53,19 @@ class Subgraph(Record):
     type_modifiers: dict[str, float]
 
 
+Measure = Literal["Success@10", "Rprec", "R@10", "R@20", "nDCG@10", "nDCG@20", "RR"]
+"""Measures of a ranking, as ir_measures names them."""
+
+
 class EvaluationConfig(Record):
     """How an evaluation is summed up.
 
-    `headline`: the one measure that counts for a kind of question; the bootstrap's `resamples`, `confidence`, `seed`.
+    `headline`: the one measure that counts for a kind of question; `overall`: the one over questions of every kind; the
+    bootstrap's `resamples`, `confidence`, `seed`.
     """
 
-    headline: dict[str, str]
+    headline: dict[str, Measure]
+    overall: Measure
     resamples: Count
     confidence: Annotated[float, Field(gt=0, lt=1)]
     seed: int
@@ -95,7 +101,9 @@ class ReachShares(Record):
     cued: Share
     other: Share
     vague: Share
+    aside: Share
     own: ShareByForm
+    keep: Share
 
 
 class Dated(Record):

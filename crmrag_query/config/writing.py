@@ -23,6 +23,7 @@ COMMENTS = {
     "languages": "labels are taken in this order",
     "image_pattern": "more addresses that are images",
     "wikidata": "texts from Wikidata at question time",
+    "questions": "questions with known answers, for `crmrag evaluate`",
 }
 _PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./ *()+-]*[A-Za-z0-9_./*()+-]|[A-Za-z]")
 _WORDS = re.compile(r"(?i)(true|false|yes|no|on|off|null|y|n|~|[\d._+-]+([eE][\d+-]+)?)")
@@ -45,7 +46,9 @@ def add_dataset(file: Path, name: str, values: Mapping[str, Value]) -> DatasetCo
         raise ConfigError.single(
             file, f"datasets.{name}", "a data set of this name exists", remedy="Choose another."
         )
-    parse_dataset(name, dict(values), file).files()
+    parsed = parse_dataset(name, dict(values), file)
+    parsed.files()
+    parsed.questions_file()
     old = file.read_text(encoding="utf-8") if file.exists() else _HEAD
     text = _without_empty(old).rstrip("\n") + "\n\n" + entry_text(name, values, _indent(old))
     file.parent.mkdir(parents=True, exist_ok=True)

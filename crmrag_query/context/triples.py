@@ -77,22 +77,27 @@ class Enrichment:
         return (LABELLED if self._flags[other] & FLAG_LABELLED else OTHER), place
 
     def _write(
-        self,
-        n: int,
-        entity: int,
-        rows: Sequence[Row],
-        given: set[Fact],
-        budgets: Sequence[Budget],
+        self, n: int, entity: int, rows: Sequence[Row], given: set[Fact], budgets: Sequence[Budget]
     ) -> list[ContextLine]:
-        lines = []
-        for number, s, p, o in rows:
-            text = f"{self._name(s)} — {self._property(p)} — {self._name(o)}"
+        """Lines of triples; those that read the same, as to things of one name, are one line with their number."""
+        alike: dict[str, dict[Fact, Row]] = {}
+        seen: set[Fact] = set()
+        for row in rows:
+            _, s, p, o = row
             fact = self._fact(s, p, o)
-            if fact not in given and pay([text], budgets):
-                given |= {number, fact}
-                other = o if s == entity else s
+            if fact not in given and fact not in seen:
+                seen.add(fact)
+                text = f"{self._name(s)} — {self._property(p)} — {self._name(o)}"
+                alike.setdefault(text, {})[fact] = row
+        lines = []
+        for text, found in alike.items():
+            text += f" ×{len(found)}" if len(found) > 1 else ""
+            if pay([text], budgets):
+                numbers = tuple(row[0] for row in found.values())
+                given.update(found, numbers)
+                others = (o if s == entity else s for _, s, _, o in found.values())
                 lines.append(
-                    ContextLine(text, Kind.TRIPLE, n, tuple(dict.fromkeys((entity, other))), None, (number,))
+                    ContextLine(text, Kind.TRIPLE, n, tuple(dict.fromkeys((entity, *others))), None, numbers)
                 )
         return lines
 

@@ -253,9 +253,12 @@ def _describing(reader: _Reader, lead: Lead) -> Decision:
 
 
 def _without_lead(reader: _Reader) -> Decision:
-    if reader.within("everything", 0, _NEAR) or reader.within("more", 0, _NEAR):
-        return Decision(Form.ENUMERATION, False, "bare: all", _phrase(reader, 0)[1])
-    heads = _bare_noun(reader, 0)
+    start = 0
+    while polite := reader.at("polite", start):
+        start += polite
+    if reader.within("everything", start, start + _NEAR) or reader.within("more", start, start + _NEAR):
+        return Decision(Form.ENUMERATION, False, "bare: all", _phrase(reader, start)[1])
+    heads = _bare_noun(reader, start)
     noun = reader.language.nouns.get(reader.asked.words[heads[0]]) if heads else None
     form = Form.ENUMERATION if noun is not None and noun.number is Number.MANY else Form.SPECIFIC
     return Decision(form, False, "bare", heads)

@@ -150,7 +150,7 @@ def _language(code: str, entry: LanguageLexicon, lexicon: QuestionLexicon) -> La
     )
     signs = dict.fromkeys(stop, 1)
     for phrases in (*asking, forms.describing, forms.adverbs, forms.polar):
-        signs.update(dict.fromkeys(phrases.vocabulary, QUESTION_WORD))
+        signs.update(dict.fromkeys((phrases.first - stop) | phrases.single, QUESTION_WORD))
     return Language(
         code=code,
         stop=stop,

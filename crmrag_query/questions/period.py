@@ -164,7 +164,9 @@ def _pattern() -> re.Pattern[str]:
         rf"{part}(?:\d{{1,2}}{words.ORDINAL}[\s-]*{asking.CENTURY}|"
         rf"(?:[ivx]{{1,5}}{words.ORDINAL}|{_ordinal_words()})[\s-]+{asking.LONG_CENTURY})(?!\w){era}?"
     )
-    decade = rf"(?:\d{{2,3}}0(?:'?s|er(?: jahren?)?)(?!\w)|(?:annees|decennie|δεκαετια του|δεκαετια) \d{{2,3}}0(?!\w))"
+    decade = (
+        r"(?:\d{2,3}0(?:'?s|er(?: jahren?)?)(?!\w)|(?:annees|decennie|δεκαετια του|δεκαετια) \d{2,3}0(?!\w))"
+    )
     day = (
         rf"(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}\. ?\d{{1,2}}\. ?\d{{3,4}}|"
         rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)? (?:of )?(?:{asking.MONTHS})\.?,? \d{{3,4}}|"

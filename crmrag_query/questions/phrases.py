@@ -48,7 +48,12 @@ class Phrases:
         return any(self.at(words, i) for i in range(start, len(words) if stop is None else stop))
 
     @property
-    def vocabulary(self) -> frozenset[str]:
+    def single(self) -> frozenset[str]:
+        """The phrases of one whole word."""
+        return frozenset(first for first, patterns in self._exact.items() if (first,) in patterns)
+
+    @property
+    def first(self) -> frozenset[str]:
         """The first words of all phrases that are no pattern."""
         return frozenset(self._exact)
 

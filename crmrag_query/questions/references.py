@@ -207,6 +207,8 @@ def _meant(reference: Reference, state: ConversationState, language: Language) -
             continue
         for turn in turns:
             fitting = [focus for focus in turn if _fits(focus, group, language)]
+            if group == "place":
+                fitting.sort(key=lambda focus: focus.category != Category.Place.name)
             if fitting:
                 return tuple(fitting[:1])
     return ()

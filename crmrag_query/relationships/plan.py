@@ -79,13 +79,14 @@ def make_plan(adjacency: Adjacency, ontology: Ontology, catalogue: Catalogue) ->
         for index, path in enumerate(relationship.paths):
             legs = legs_of(adjacency, ontology, path)
             if legs:
-                _add(plan.full.setdefault(relationship.domain, Branch()), legs, (number, index))
+                add_way(plan.full.setdefault(relationship.domain, Branch()), legs, (number, index))
                 if len(path.steps) == 1:
-                    _add(plan.cautious.setdefault(relationship.domain, Branch()), legs, (number, index))
+                    add_way(plan.cautious.setdefault(relationship.domain, Branch()), legs, (number, index))
     return plan
 
 
-def _add(root: Branch, legs: Sequence[Leg], end: End) -> None:
+def add_way(root: Branch, legs: Sequence[Leg], end: End) -> None:
+    """Join a path to a trie: its legs from the root, and what ends there."""
     branch = root
     for leg in legs:
         branch = branch.legs.setdefault(leg, Branch())

@@ -60,13 +60,6 @@ def reach_back(
     return index, found
 
 
-def walk_legs(
-    adjacency: Adjacency, legs: Sequence[Leg], nodes: Ints, limit: int = LIMIT
-) -> tuple[Ints, Ints]:
-    """What each node reaches by legs made beforehand, as `walk_path` and `reach_back` give it; no node is left out."""
-    return _walk(adjacency, legs, nodes, np.arange(len(nodes)), limit)
-
-
 def _walk(
     adjacency: Adjacency, legs: Sequence[Leg] | None, nodes: Ints, chosen: Longs, limit: int
 ) -> tuple[Ints, Ints]:

@@ -57,10 +57,12 @@ def connect(
 def _over_others(n: int, rows: npt.NDArray[np.integer], others: Ints, weights: Matrix) -> Matrix:
     """Largest product of two weights over a shared node, [n, n]."""
     found = np.zeros((n, n))
-    middle, place = np.unique(others, return_inverse=True)
-    reach = np.zeros((n, len(middle)), np.float32)
-    np.maximum.at(reach, (rows, place), weights.astype(np.float32))
-    reach = reach[:, np.count_nonzero(reach, axis=0) > 1]
+    ends = np.unique(others.astype(np.int64) * n + rows) // max(1, n)
+    middle, rows_beside = np.unique(ends, return_counts=True)
+    middle = middle[rows_beside > 1]  # few of all that hubs lead to
+    joins = np.isin(others, middle)
+    reach = np.zeros((n, len(middle)))
+    np.maximum.at(reach, (rows[joins], np.searchsorted(middle, others[joins])), weights[joins])
     for row in range(n):
         used = np.flatnonzero(reach[row])
         if len(used):

@@ -76,7 +76,9 @@ class ReleaseChannels:
         """
         shares = self.config.reach
         weight = dict.fromkeys(self._vague, shares.vague) | dict.fromkeys(cues, shares.cued)
-        found = self.reach.to([one.entity for one in mention.entities], targets, weight, shares.other)
+        found = self.reach.to(
+            [one.entity for one in mention.entities], targets, weight, shares.other, shares.aside
+        )
         for one in mention.entities:
             own = getattr(shares.own, form.value) * one.score / mention.entities[0].score
             found[one.entity] = max(float(found[one.entity]), own)

@@ -154,8 +154,8 @@ def _share(channels: Channels, query: Query, on: Stages) -> Shares:
 
 
 def _tied(channels: Channels, query: Query, config: RetrievalConfig, share: Shares, size: int) -> list[int]:
-    """Documents by their share, equal ones by dense and sparse rank."""
-    mask = _best_tiers(share, size)
+    """Documents with a share near the highest, by it; equal ones by dense and sparse rank."""
+    mask = _best_tiers(np.where(share >= config.reach.keep * share.max(initial=0), share, 0), size)
     reached = int(mask.sum())
     if reached == 0:
         return []

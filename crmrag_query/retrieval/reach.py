@@ -9,17 +9,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints
+from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.tables import Ontology
-from crmrag_query.relationships.catalogue import Catalogue, Relationship
-from crmrag_query.relationships.frontier import BLOCK
-from crmrag_query.relationships.plan import Leg, legs_of
-from crmrag_query.relationships.walk import walk_legs
+from crmrag_query.relationships import frontier as fr
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.plan import Branch, add_way, legs_of
+from crmrag_query.relationships.walk import advance
 
 Shares = npt.NDArray[np.float32]
-Way = tuple[tuple[Leg, ...], bool]
-"""Legs from the far end, and whether the path has several steps: a suspected merge of identities takes none of these."""
 EVERY = sum(Category)
 
 
@@ -33,47 +31,63 @@ class Reach:
     adjacency: Adjacency
     ontology: Ontology
     catalogue: Catalogue
-    limit: int = BLOCK
+    limit: int = fr.BLOCK
 
     @cached_property
-    def _ways(self) -> list[tuple[Relationship, list[Way]]]:
-        """The relationships that occur in this graph, each with its paths reversed."""
-        found = []
-        for relationship in self.catalogue:
-            ways: list[Way] = []
-            for path in relationship.paths:
+    def _tries(self) -> dict[Category, Branch]:
+        """The paths that occur in this graph, reversed, by the range of their relationship; shared beginnings are joined."""
+        tries: dict[Category, Branch] = {}
+        for number, relationship in enumerate(self.catalogue):
+            for index, path in enumerate(relationship.paths):
                 if legs := legs_of(self.adjacency, self.ontology, path):
-                    ways.append((tuple(leg.reversed() for leg in reversed(legs)), len(path.steps) > 1))
-            if ways:
-                found.append((relationship, ways))
-        return found
+                    back = tuple(leg.reversed() for leg in reversed(legs))
+                    add_way(tries.setdefault(relationship.range, Branch()), back, (number, index))
+        return tries
 
-    def to(self, nodes: Sequence[int], targets: int, weight: Mapping[str, float], other: float) -> Shares:
+    def to(
+        self,
+        nodes: Sequence[int],
+        targets: int,
+        weight: Mapping[str, float],
+        other: float,
+        aside: float = 0.0,
+    ) -> Shares:
         """How strongly each entity is tied to one of ``nodes``, float32 [n]: the weight of the best relationship.
 
         Relationships that start from a category of ``targets`` (a mask; 0 for any) count with ``weight`` of their label, or
-        ``other``; direct triples count as ``other``. Ends and suspected merges are admitted as the engine admits them.
+        ``other``; direct triples count as ``other``; entities of other categories ``aside`` times as much. Ends and
+        suspected merges are admitted as the engine admits them.
         """
         tied = np.zeros(len(self.adjacency.category), np.float32)
         start = np.unique(np.asarray(nodes, np.int32))[: self.limit]
         categories = self.adjacency.categories[start]
-        for relationship, ways in self._ways:
-            ends = start[(categories == 0) | ((categories & int(relationship.range)) != 0)]
-            if len(ends) == 0 or not int(relationship.domain) & (targets or EVERY):
-                continue
-            share = weight.get(relationship.label, other)
-            for legs, careful in ways:
-                _, found = walk_legs(self.adjacency, legs, ends)
-                fits = self.adjacency.category[found] == int(relationship.domain)
-                if careful:
-                    fits &= (self.adjacency.flags[found] & FLAG_SUSPECT) == 0
-                tied[found[fits]] = np.maximum(tied[found[fits]], share)
+        shares = [
+            (1.0 if int(one.domain) & (targets or EVERY) else aside) * weight.get(one.label, other)
+            for one in self.catalogue
+        ]
+        for range_, trie in self._tries.items():
+            ends = start[(categories == 0) | ((categories & int(range_)) != 0)]
+            if len(ends):
+                self._descend(trie, fr.start(np.zeros(len(ends), np.int64), ends), shares, tied)
         direct = self._beside(start)
-        if targets:
-            direct = direct[(self.adjacency.categories[direct] & targets) != 0]
-        tied[direct] = np.maximum(tied[direct], other)
+        fits = (self.adjacency.categories[direct] & (targets or EVERY)) != 0
+        tied[direct] = np.maximum(tied[direct], np.where(fits | (targets == 0), other, aside * other))
         tied[start] = 0
         return tied
+
+    def _descend(self, branch: Branch, frontier: Longs, shares: Sequence[float], tied: Shares) -> None:
+        """Walk the trie on from ``frontier``, which has one source for all ends; raise ``tied`` where a path begins."""
+        for leg, following in branch.legs.items():
+            for piece in advance(self.adjacency, leg, frontier):
+                nodes = fr.nodes_of(piece)
+                for number, index in following.ends:
+                    relationship = self.catalogue[number]
+                    fits = self.adjacency.category[nodes] == int(relationship.domain)
+                    if len(relationship.paths[index].steps) > 1:
+                        fits &= (self.adjacency.flags[nodes] & FLAG_SUSPECT) == 0
+                    found = nodes[fits]
+                    tied[found] = np.maximum(tied[found], shares[number])
+                self._descend(following, piece, shares, tied)
 
     def _beside(self, nodes: Ints) -> Ints:
         """Nodes one triple away from ``nodes``."""

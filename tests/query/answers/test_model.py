@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from crmrag_query.answers.model import CannedModel, LiteLLM
 from crmrag_query.errors import ModelError
 from tests.support.model_server import model_server
 
+over_http = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 MESSAGES = [{"role": "user", "content": "Who built it?"}]
 
 
@@ -16,6 +19,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
 
 
+@over_http
 @pytest.mark.filterwarnings("ignore")
 def test_a_reply_comes_in_pieces_from_an_openai_compatible_server() -> None:
     with model_server("Nikephoros built it [1].") as script:
@@ -25,6 +29,7 @@ def test_a_reply_comes_in_pieces_from_an_openai_compatible_server() -> None:
     assert script.requests[0]["messages"] == MESSAGES
 
 
+@over_http
 @pytest.mark.filterwarnings("ignore")
 def test_a_failing_server_is_a_model_error_that_names_the_model_and_hides_the_key() -> None:
     with model_server("", status=400) as script, pytest.raises(ModelError, match="openai/scripted") as caught:
@@ -32,6 +37,7 @@ def test_a_failing_server_is_a_model_error_that_names_the_model_and_hides_the_ke
     assert "sk-secret" not in str(caught.value)
 
 
+@over_http
 @pytest.mark.filterwarnings("ignore")
 def test_a_server_that_is_not_there_is_a_model_error() -> None:
     with pytest.raises(ModelError, match="CRMRAG_API_BASE"):

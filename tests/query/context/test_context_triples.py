@@ -126,6 +126,19 @@ def test_a_triple_and_its_stated_inverse_are_one(tmp_path_factory: pytest.TempPa
     assert len(found) == 1
 
 
+def test_triples_that_read_the_same_are_one_line_with_their_number(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    namesakes = "".join(
+        f':n{n} a crm:E22_Human-Made_Object ; rdfs:label "Namesake" . :bell crm:P130_shows_features_of :n{n} .'
+        for n in range(3)
+    )
+    release = built(tmp_path_factory.mktemp("namesakes"), SOURCE + namesakes)
+    found = [line for line in lines(release, "bell") if "Namesake" in line.text]
+    assert [line.text for line in found] == ["Bell — shows features of — Namesake ×3"]
+    assert len(found[0].triples) == len(found[0].shown) == 3
+
+
 def test_an_entity_takes_its_share_of_the_characters(release: Release) -> None:
     tight = limited(release, {"characters": 100, "entity_characters": 60})
     reads = [

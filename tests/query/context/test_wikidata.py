@@ -101,6 +101,8 @@ def wiki(items: dict[str, Any] = ITEMS, answer: Answering | None = None) -> Iter
             pass
 
     class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+
         def handle_error(self, *_: object) -> None:
             """A client that hangs up is what some of these tests are about."""
 
@@ -117,7 +119,9 @@ def wiki(items: dict[str, Any] = ITEMS, answer: Answering | None = None) -> Iter
 
 
 def config(address: str, **changes: object) -> Wikidata:
-    return load_method(default_folder()).wikidata.model_copy(update={"address": address, **changes})
+    """What ships, but patient: how fast this machine is, is no promise that a test checks."""
+    shipped = load_method(default_folder()).wikidata
+    return shipped.model_copy(update={"address": address, "timeout_seconds": 30.0, **changes})
 
 
 def test_an_item_comes_with_label_description_claims_and_image() -> None:

@@ -1,0 +1,146 @@
+"""A client of a folder follows the current release, whatever happens to it, from as many threads as there are."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from crmrag_query import Client, ReleaseWarning, errors
+from crmrag_query.artifacts.places import switch
+from crmrag_query.artifacts.release import open_release
+from crmrag_query.client import releases
+from tests.support.builds import build_all, make_project, turtle
+
+QUESTION = "Who painted Mural 4?"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A data folder with two releases of one data set, the first and the second."""
+    project = make_project(tmp_path_factory.mktemp("swap") / "project", turtle(6), write_markdown=False)
+    ids = []
+    for churches in (6, 9):
+        (project.root / "churches.ttl").write_text(turtle(churches), encoding="utf-8")
+        build_all(project.context())
+        ids.append(open_release("churches", project.data).id)
+    return project.data, ids[0], ids[1]
+
+
+@pytest.fixture
+def data(built: tuple[Path, str, str], tmp_path: Path) -> tuple[Path, str, str]:
+    """A copy whose current release is the first."""
+    shutil.copytree(built[0] / "releases", tmp_path / "releases")
+    switch(tmp_path / "releases" / "churches", built[1])
+    return tmp_path, built[1], built[2]
+
+
+def test_a_new_release_is_served_from_the_next_call_on(data: tuple[Path, str, str]) -> None:
+    folder, first, second = data
+    with Client(folder) as client, Client(folder / "releases" / "churches" / first) as fixed:
+        assert client.ask(QUESTION).release == first
+        switch(folder / "releases" / "churches", second)
+        assert client.ask(QUESTION).release == client.datasets()["churches"].release == second
+        assert client.entity("http://example.org/church8").label == "Church 8"
+        assert fixed.ask(QUESTION).release == first
+        switch(folder / "releases" / "churches", first)
+        assert client.ask(QUESTION).release == first
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut file", "no manifest", "broken config", "damaged pointer"])
+def test_a_release_that_cannot_be_opened_leaves_the_one_before_in_service(
+    data: tuple[Path, str, str], damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _, second = data
+    place = folder / "releases" / "churches"
+    kept = folder / "kept"
+    shutil.copytree(place / second, kept)
+    with Client(folder) as client:
+        before = client.ask(QUESTION)
+        switch(place, second)
+        if damage == "missing":
+            shutil.rmtree(place / second)
+        elif damage == "cut file":
+            (place / second / "graph" / "forward_val.npy").write_bytes(b"")
+        elif damage == "no manifest":
+            (place / second / "manifest.json").unlink()
+        elif damage == "broken config":
+            (place / second / "config.json").write_bytes(
+                b"x" * (place / second / "config.json").stat().st_size
+            )
+        else:
+            (place / "current").write_text("nonsense\n")
+        with pytest.warns(ReleaseWarning, match="served on"):
+            assert client.ask(QUESTION) == before
+        assert client.ask(QUESTION) == before, "told once"
+        shutil.rmtree(place / second, ignore_errors=True)
+        shutil.move(kept, place / second)
+        (place / "current").write_text(second + "\n")
+        monkeypatch.setattr(releases, "RETRY_SECONDS", 0.0)
+        assert client.ask(QUESTION).release == second, "it is tried again"
+
+
+def test_a_first_release_that_cannot_be_opened_is_an_error(data: tuple[Path, str, str]) -> None:
+    folder, first, _ = data
+    (folder / "releases" / "churches" / first / "manifest.json").write_text("{")
+    with Client(folder) as client, pytest.raises(errors.ReleaseError):
+        client.ask(QUESTION)
+
+
+def test_a_data_set_that_is_built_later_is_found(data: tuple[Path, str, str]) -> None:
+    folder = data[0]
+    with Client(folder) as client:
+        assert [one.name for one in client.datasets()] == ["churches"]
+        shutil.copytree(folder / "releases" / "churches", folder / "releases" / "later")
+        assert [one.name for one in client.datasets()] == ["churches", "later"]
+        assert client.ask(QUESTION, dataset="later").dataset == "later"
+        with pytest.raises(errors.QuestionError, match="churches, later"):
+            client.ask(QUESTION)
+
+
+def test_a_data_set_cannot_be_named_by_a_path(
+    data: tuple[Path, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where a release lies: a service's callers name data sets."""
+    folder, first, _ = data
+    monkeypatch.chdir(folder / "releases" / "churches")
+    with Client(folder) as client:
+        for name in (first, f"./{first}", "../churches", str(folder / "releases" / "churches"), ".", "a\0b"):
+            with pytest.raises(errors.ReleaseNotFound):
+                client.ask(QUESTION, dataset=name)
+
+
+def test_threads_share_a_client_while_releases_change(data: tuple[Path, str, str]) -> None:
+    folder, first, second = data
+    with Client(folder) as client:
+        expected = {}
+        for release in (first, second):
+            switch(folder / "releases" / "churches", release)
+            expected[release] = client.ask(QUESTION)
+        stop = threading.Event()
+
+        def turning() -> None:
+            while not stop.is_set():
+                for release in (first, second):
+                    switch(folder / "releases" / "churches", release)
+
+        turner = threading.Thread(target=turning)
+        turner.start()
+        try:
+            with ThreadPoolExecutor(4) as pool:
+                found = list(pool.map(lambda _: client.ask(QUESTION), range(40)))
+        finally:
+            stop.set()
+            turner.join()
+    assert all(answer == expected[answer.release] for answer in found)
+
+
+def test_an_empty_data_folder_says_how_to_build(tmp_path: Path) -> None:
+    (tmp_path / "releases").mkdir()
+    with Client(tmp_path) as client:
+        assert len(client.datasets()) == 0
+        with pytest.raises(errors.ReleaseNotFound, match="crmrag build"):
+            client.ask(QUESTION)

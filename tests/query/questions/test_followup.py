@@ -1,0 +1,256 @@
+"""How a question stands to the conversation before it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crmrag_query.questions.state import ConversationState, Kind
+from tests.support.conversation_world import METHOD, Talk
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Aside from Asinou, which churches have a Last Judgment?",
+        "Which churches other than Asinou have a Last Judgment?",
+        "Which churches have a Last Judgment besides Asinou?",
+        "What churches have a Last Judgment, except for Asinou?",
+        "Hormis Asinou, quelles églises ont un Jugement dernier ?",
+        "Quelles églises ont un Jugement dernier à part Asinou ?",
+        "Welche Kirchen außer Asinou zeigen das Jüngste Gericht?",
+        "Abgesehen von Asinou, welche Kirchen zeigen es?",
+        "Εκτός από την Ασίνου, ποιες εκκλησίες έχουν τη Δευτέρα Παρουσία;",
+        "Welke kerken behalve Asinou hebben het?",
+    ],
+)
+def test_a_pivot_excludes_what_it_names_and_its_words_are_not_searched(question: str) -> None:
+    told = Talk().ask(question)
+    assert told.kind is Kind.PIVOT
+    assert told.excluded == ("asinou",)
+    assert "sinou" not in told.raw and "σίνου" not in told.raw
+    assert (
+        "kerken" in told.raw
+        or "church" in told.raw
+        or "glises" in told.raw
+        or "irchen" in told.raw
+        or "εκκλ" in told.raw
+    )
+    assert told.mentions == ()
+
+
+def test_a_pivot_names_several() -> None:
+    told = Talk().ask(
+        "Apart from Winslow Homer, Remington and the Irises, what do you have by Frederic Remington?"
+    )
+    assert told.excluded == ("homer", "remington", "irises")
+    assert told.raw == "what do you have by Frederic Remington?"
+    assert [(m.first, m.last) for m in told.mentions] == [(5, 7)]
+
+
+def test_a_pivot_may_exclude_a_type() -> None:
+    told = Talk().ask("Besides his sculptures, what do you have by Frederic Remington?")
+    assert told.excluded == () and len(told.excluded_types) == 1
+    assert told.raw == "what do you have by Frederic Remington?"
+
+
+def test_a_negation_is_no_pivot() -> None:
+    talk = Talk()
+    assert talk.ask("Which photographs are not by Homer?").kind is Kind.STANDALONE
+    assert talk.ask("Which murals are a part of the cycle?").kind is Kind.STANDALONE
+
+
+def test_a_pivot_may_name_by_a_pronoun() -> None:
+    talk = Talk()
+    talk.ask("Which works are by Winslow Homer?", ["homer"], ["irises"])
+    told = talk.ask("Aside from him, which other members of the family are represented?")
+    assert (told.kind, told.excluded) == (Kind.PIVOT, ("homer",))
+
+
+def test_the_excluded_stays_so_in_later_turns_of_the_topic_only() -> None:
+    talk = Talk()
+    talk.ask("Aside from Asinou, which churches have a Last Judgment?", ["arakos"], ["arakos"])
+    assert talk.ask("Any others?").excluded == ("asinou", "arakos")
+    assert talk.ask("Tell me more").excluded == ("asinou",)
+    assert talk.ask("Which paintings are by Winslow Homer?").excluded == ()
+    assert talk.ask("Any others?").excluded == ()
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Are there any more?", "What else?", "Any others?", "Do you have any other ones?", "Y en a-t-il d'autres ?",
+     "Quoi d'autre ?", "Gibt es noch weitere?", "Was noch?", "Υπάρχουν άλλες;", "Τι άλλο;", "Zijn er meer?"],
+)  # fmt: skip
+def test_more_excludes_all_that_the_topic_showed(question: str) -> None:
+    talk = Talk()
+    talk.ask("Who painted Irises?", [], ["earlier"])
+    talk.ask("Which churches have a Last Judgment?", [], ["a", "b"])
+    talk.ask("Which of them are in Cyprus?", [], ["b", "c"])
+    told = talk.ask(question)
+    assert (told.kind, told.excluded) == (Kind.MORE, ("a", "b", "c"))
+    assert (
+        told.contextual is not None and "Last Judgment" in told.contextual and "Irises" not in told.contextual
+    )
+
+
+def test_what_was_shown_may_be_spoken_of_again_after_more() -> None:
+    talk = Talk()
+    talk.ask("Which churches have a Last Judgment?", ["asinou"], ["asinou"])
+    talk.ask("Any others?", ["arakos"], ["arakos"])
+    assert talk.ask("Which of them are in Cyprus?").excluded == ()
+
+
+def test_more_of_something_else_stands_alone() -> None:
+    talk = Talk()
+    talk.ask("Which churches have a Last Judgment?", ["asinou"], ["asinou"])
+    told = talk.ask("What other works by Winslow Homer are there?")
+    assert (told.kind, told.excluded) == (Kind.STANDALONE, ())
+
+
+@pytest.mark.parametrize(
+    "question", ["Why?", "Tell me more", "And before 1800?", "Where?", "Pourquoi ?", "Und wann?", "Πότε;"]
+)
+def test_a_question_without_content_is_vague(question: str) -> None:
+    talk = Talk()
+    talk.ask("Which churches have a Last Judgment?", ["asinou"])
+    told = talk.ask(question)
+    assert told.kind is Kind.VAGUE
+    assert told.contextual == f"Which churches have a Last Judgment? {question}"
+
+
+def test_a_long_question_without_content_is_not_vague() -> None:
+    talk = Talk()
+    talk.ask("Which churches have a Last Judgment?")
+    assert talk.ask("what is " * (METHOD.conversation.vague_words + 1)).kind is not Kind.VAGUE
+
+
+@pytest.mark.parametrize(
+    ("question", "means"),
+    [
+        ("When was it built?", "asinou"),
+        ("When was the church built?", "asinou"),
+        ("Who founded this church?", "asinou"),
+        ("Where is the village?", "nikitari"),
+        ("Who lives there?", "nikitari"),
+        ("Where was he born?", "homer"),
+        ("What is her nationality?", "homer"),
+        ("When did the painter die?", "homer"),
+        ("Quand l'église fut-elle construite ?", "asinou"),
+        ("Où ce peintre est-il né ?", "homer"),
+        ("Wann wurde die Kirche gebaut?", "asinou"),
+        ("Wo wurde er geboren?", "homer"),
+        ("Πότε χτίστηκε η εκκλησία;", "asinou"),
+        ("Πού γεννήθηκε αυτός ο ζωγράφος;", "homer"),
+    ],
+)
+def test_pronouns_and_descriptions_mean_the_most_recent_that_fits(question: str, means: str) -> None:
+    talk = Talk()
+    talk.ask("Tell me about Winslow Homer", ["homer"])
+    talk.ask("Tell me about Asinou", ["asinou", "nikitari"])
+    told = talk.ask(question)
+    assert told.kind is Kind.REFERENCE
+    assert told.focus_iris[:1] == (means,)
+
+
+def test_those_means_all_of_the_last_turn() -> None:
+    talk = Talk()
+    talk.ask("Which churches have a Last Judgment?", ["asinou", "arakos"])
+    assert talk.ask("Which of those are in Cyprus?").focus_iris == ("asinou", "arakos")
+
+
+def test_there_is_a_building_when_no_place_was_named() -> None:
+    talk = Talk()
+    talk.ask("Which saints are shown at Asinou?", ["mamas", "asinou"])
+    assert talk.ask("What does Saint Mamas carry there?", ["mamas"]).focus_iris == ("asinou",)
+    told = talk.ask("Is he painted anywhere else?")
+    assert told.focus_iris == ("mamas",)
+    assert told.contextual is not None and told.contextual.endswith(
+        "Is he painted anywhere else? (Saint Mamas)"
+    )
+
+
+def test_ellipses_go_on_from_the_last_question() -> None:
+    talk = Talk()
+    talk.ask("Which works have a kingfisher in the title?")
+    assert talk.ask("And any with lions?").kind is Kind.REFERENCE
+    assert talk.ask("What about Winslow Homer?").kind is Kind.REFERENCE
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who painted Irises and when was it made?",
+        "Which works by Frederic Remington are here?",
+        "Which sculptor made his own portrait?",
+        "Which works name San Francisco in their title?",
+        "Does the museum own a Vermeer?",
+        "Are there any drawings of horses?",
+        "Le musée possède-t-il des tableaux de Homer ?",
+        "Haben Sie Bilder von Homer?",
+    ],
+)
+def test_a_whole_question_stands_alone_in_a_conversation_too(question: str) -> None:
+    talk = Talk()
+    talk.ask("Tell me about Asinou", ["asinou"], ["asinou"])
+    told = talk.ask(question)
+    assert (told.kind, told.contextual, told.excluded) == (Kind.STANDALONE, None, ())
+
+
+def test_a_first_question_has_nothing_before_it() -> None:
+    assert Talk().ask("When was it built?").kind is Kind.STANDALONE
+
+
+def test_the_context_holds_few_questions_of_the_topic() -> None:
+    talk = Talk()
+    for question in ["Which churches are there?", *(f"And any with lions {i}?" for i in range(8))]:
+        told = talk.ask(question)
+    assert told.contextual is not None and told.contextual.startswith("Which churches are there?")
+    assert told.contextual.count("?") == METHOD.conversation.questions + 1
+
+
+def test_two_conversations_never_touch() -> None:
+    first, second = Talk(), Talk()
+    first.ask("Aside from Asinou, which churches are there?", ["arakos"], ["arakos"])
+    before = first.state
+    second.ask("Which paintings are by Winslow Homer?", ["homer"], ["irises"])
+    second.ask("Any others?")
+    assert first.state is before
+    assert first.ask("Any others?").excluded == ("asinou", "arakos")
+
+
+WORDS = [
+    "aside",
+    "from",
+    "him",
+    ",",
+    "it",
+    "Asinou",
+    "the",
+    "church",
+    "any",
+    "more",
+    "?",
+    "And",
+    "à",
+    "part",
+    "außer",
+]
+TURN = st.one_of(
+    st.text(max_size=80),
+    st.lists(st.sampled_from([*WORDS, "έξω", "«", '"', "Homer", "und", "other", "than"]), max_size=12).map(
+        " ".join
+    ),
+)
+
+
+@given(
+    st.lists(st.tuples(TURN, st.lists(st.sampled_from(["asinou", "homer", "mamas"]), max_size=3)), max_size=5)
+)
+def test_any_texts_can_be_a_conversation(turns: list[tuple[str, list[str]]]) -> None:
+    talk = Talk()
+    for question, about in turns:
+        told = talk.ask(question, about, about)
+        assert (told.contextual is None) or talk.state.turns
+        assert not set(told.excluded) & set(told.focus_iris)
+    assert ConversationState.from_json(talk.state.to_json()) == talk.state
