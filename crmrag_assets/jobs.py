@@ -1,4 +1,4 @@
-"""Jobs: one for each layer of a build, and ``build``, which runs the layers in order."""
+"""Jobs: one for each layer of a build, ``build``, which runs the layers in order, and ``evaluate``."""
 
 import dagster as dg
 
@@ -21,6 +21,14 @@ layer_jobs = [
     )
     for number, layer in enumerate(LAYERS, start=1)
 ]
+
+
+evaluate_job = dg.define_asset_job(
+    "evaluate",
+    selection=["evaluation"],
+    description="Measure a data set's release by its questions with known answers, as `crmrag evaluate` does.",
+    executor_def=dg.in_process_executor,
+)
 
 
 class BuildConfig(dg.Config):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Neighbours,
         Ranking,
         ReleaseWarning,
+        Restart,
         Timeout,
         Token,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "Neighbours",
     "Ranking",
     "ReleaseWarning",
+    "Restart",
     "Timeout",
     "Token",
     "__version__",

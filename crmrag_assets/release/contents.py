@@ -90,6 +90,7 @@ def make_manifest(
         config=config,
         versions=versions,
         embedding=embedding,
+        wikidata=dataset.wikidata,
     )
 
 

@@ -53,10 +53,11 @@ class Done:
 
 @dataclass(frozen=True)
 class Ask:
-    """How questions are answered: the language model if any, Wikidata's texts if wanted, other stages than configured."""
+    """How questions are answered: the language model if any, other stages than configured, and whether with Wikidata's
+    texts (None: as the data set says; texts of one's own in place of those that the release keeps)."""
 
     model: Model | None = None
-    wikidata: WikidataTexts | None = None
+    wikidata: WikidataTexts | bool | None = None
     stages: Stages | None = None
 
 
@@ -184,6 +185,6 @@ def _after(
     release: Release, prepared: Prepared, answer: Answer, state: ConversationState
 ) -> ConversationState:
     shown = [source.iri for source in answer.sources if source.cited]
-    focus = focus_of(release, prepared.analysis, shown)
+    focus = focus_of(release, prepared.analysis, answer)
     turn = prepared.understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
     return state.after(turn, release.method.conversation)

@@ -140,8 +140,11 @@ def _is_expected(graph: Graph, line: Line, text: str, reading: Reading) -> bool:
 def _mention(
     graph: Graph, entity: int, reading: Reading, config: ExtractiveConfig
 ) -> tuple[float, frozenset[str]]:
-    """Share of the words of the entity's best matching name that the question contains, less for a type; and the words."""
-    words = with_singulars(reading.words)
+    """Share of the words of the entity's best matching name that the question contains, less for a type; and the words.
+
+    A noun that is asked for ("which saints …") names nothing.
+    """
+    words = with_singulars(word for i, word in enumerate(reading.words) if i not in reading.heads)
     names = ([t for t in tokenize(label.text) if t not in reading.stop] for label in graph.labels(entity))
     found = [(sum(token in words for token in name) / len(name), name) for name in names if name]
     share, best = max(found, key=lambda item: item[0], default=(0.0, []))

@@ -235,7 +235,7 @@ class _Search:
         return None
 
     def _may_hold(self, path: Path) -> bool:
-        """Whether one of the path's steps can be the triple's property; of a literal's subject any path may tell the dates."""
+        """Whether a step of the path can be the triple's property; any path may tell the dates of a literal's subject."""
         if self.target is None:
             return True
         if path.id not in self._held:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crmrag_query.answers.evidence import Evidence, gather, rank_evidence
 from crmrag_query.answers.model import Model
@@ -13,7 +13,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.records import Context
-from crmrag_query.context.wikidata import WikidataTexts
+from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.retrieval.interleave import interleave
@@ -25,6 +25,7 @@ from crmrag_query.timing import Clock
 class Prepared:
     """All that an answer is written from; ``found``: the lines of the retrieved documents, ``ranked``: these, best first.
 
+    ``images``: addresses of Wikidata's pictures of the context's sources, by node, where Wikidata is asked.
     ``timings``: milliseconds by stage; ``retrieval`` is all up to the ranked documents, ``total`` all up to the context,
     the language model's part left out.
     """
@@ -35,6 +36,7 @@ class Prepared:
     ranked: tuple[Evidence, ...]
     context: Context
     timings: Mapping[str, float]
+    images: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def analysis(self) -> Analysis:
@@ -47,9 +49,12 @@ def prepare(
     state: ConversationState = FIRST,
     model: Model | None = None,
     stages: Stages | None = None,
-    wikidata: WikidataTexts | None = None,
+    wikidata: WikidataTexts | bool | None = None,
 ) -> Prepared:
-    """Everything for answering ``question`` after ``state``. Raises QuestionError; see ``understand``."""
+    """Everything for answering ``question`` after ``state``. Raises QuestionError; see ``understand``.
+
+    ``wikidata``: whether its texts are wanted, None for what the data set says; or those of one's own instead of the release's.
+    """
     clock, method = Clock(), release.method
     understood = understand(release, question, state, model)
     found = search(release, understood, stages)
@@ -59,14 +64,24 @@ def prepare(
         lines = [one for one in lines if one.line.entity not in understood.excluded]
         ranked = tuple(rank_evidence(lines, reading, release.encoder.encode, extractive))
     with clock("context"):
-        context = assemble(release, understood.analysis, found.chosen, ranked, wikidata)
+        texts = _texts(release, wikidata)
+        context = assemble(release, understood.analysis, found.chosen, ranked, texts)
+        entities = [source.entity for source in context.sources]
+        images = images_of(release, entities, texts, reading.language) if texts else {}
     own = sum(spent for stage, spent in understood.timings.items() if stage not in MODEL_STAGES)
     retrieval = own + sum(found.timings.values())
     timings = {
         **understood.timings, **found.timings, **clock.spent,
         "retrieval": retrieval, "total": retrieval + sum(clock.spent.values()),
     }  # fmt: skip
-    return Prepared(understood, found, tuple(lines), ranked, context, timings)
+    return Prepared(understood, found, tuple(lines), ranked, context, timings, images)
+
+
+def _texts(release: Release, wikidata: WikidataTexts | bool | None) -> WikidataTexts | None:
+    if isinstance(wikidata, WikidataTexts):
+        return wikidata
+    wanted = release.manifest.wikidata if wikidata is None else wikidata
+    return release.wikidata if wanted else None
 
 
 def search(release: Release, understood: Understood, stages: Stages | None = None) -> Retrieved:

@@ -31,7 +31,7 @@ from crmrag_query.questions.form import Form, Reading
 from crmrag_query.retrieval.tokenizer import fold, tokenize
 
 UNCITED, MISSING, UNRELATED, PLANTED = "uncited", "missing", "unrelated", "planted"
-_MARKER = re.compile(r"\s*(?:[-*•–+]|\d{1,3}[.)])\s+")
+_MARKER = re.compile(r"\A\s*(?:[-*•–+]|\d{1,3}[.)])\s+")
 
 
 @dataclass(frozen=True, slots=True)

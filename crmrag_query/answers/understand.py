@@ -123,7 +123,7 @@ def _in_context(release: Release, told: FollowUp, analysis: Analysis) -> Analysi
     """The analysis with what went before: entities, period and target categories that the question itself leaves open."""
     text = told.contextual or told.raw
     before = _analysed(release, text, named(release, text))
-    focus = tuple(mention for one in told.focus if (mention := _as_mention(release, one)) is not None)
+    focus = _as_mentions(release, told.focus)
     known = {one.entity for mention in focus for one in mention.entities}
     rest = tuple(m for m in before.mentions if known.isdisjoint(one.entity for one in m.entities))
     return replace(
@@ -136,11 +136,14 @@ def _in_context(release: Release, told: FollowUp, analysis: Analysis) -> Analysi
     )
 
 
-def _as_mention(release: Release, focus: Focus) -> Mention | None:
-    node = release.graph.node(focus.iri)
-    if node is None:
-        return None
-    return Mention(0, 0, focus.label, (LinkedEntity(node, 1.0, focus.label, "label"),))
+def _as_mentions(release: Release, focus: Sequence[Focus]) -> tuple[Mention, ...]:
+    """What is in focus as one mention: any of it may be meant by "those"."""
+    entities = tuple(
+        LinkedEntity(node, 1.0, one.label, "label")
+        for one in focus
+        if (node := release.graph.node(one.iri)) is not None
+    )
+    return (Mention(0, 0, ", ".join(one.name for one in entities), entities),) if entities else ()
 
 
 def _queries(release: Release, told: FollowUp, analysis: Analysis, whole: Analysis) -> tuple[Query, ...]:

@@ -30,7 +30,9 @@ class Manifest:
     """What a release pins: content only, so equal content gives equal bytes and one id.
 
     ``config`` are hashes of the configuration parts, ``versions`` the writer's version of each artifact,
-    ``files`` sorted by path and each relative to the release's folder.
+    ``files`` sorted by path and each relative to the release's folder; ``wikidata``: whether questions are answered with
+    texts from Wikidata unless the asker decides. It stands in the text only where it is True, so that manifests from
+    before it keep their id.
     """
 
     dataset: str
@@ -46,15 +48,16 @@ class Manifest:
     versions: Mapping[str, int] = field(default_factory=dict)
     embedding: Mapping[str, Any] = field(default_factory=dict)
     schema: int = SCHEMA
+    wikidata: bool = False
 
     def text(self) -> str:
         """The bytes that are hashed, as text."""
         lists = {"languages": list(self.languages), "examples": list(self.examples)}
         maps = {name: dict(getattr(self, name)) for name in _MAPS}
         plain = {name: getattr(self, name) for name in ("schema", "dataset", *_TEXTS)}
-        return canonical_json(
-            plain | lists | maps | {"files": [entry.as_dict() for entry in sorted(self.files)]}
-        )
+        switches = {"wikidata": True} if self.wikidata else {}
+        files = {"files": [entry.as_dict() for entry in sorted(self.files)]}
+        return canonical_json(plain | switches | lists | maps | files)
 
     @property
     def id(self) -> str:
@@ -120,6 +123,8 @@ def parse_manifest(raw: object, where: str) -> Manifest:
     for name, kind in _FIELDS.items():
         if not isinstance(raw.get(name), kind):
             raise ReleaseError(f"{where}: '{name}' is missing or of the wrong kind.", _REBUILD)
+    if type(raw.get("wikidata", False)) is not bool:
+        raise ReleaseError(f"{where}: 'wikidata' is of the wrong kind.", _REBUILD)
     maps: dict[str, dict[str, Any]] = {name: raw[name] for name in _MAPS}
     texts: dict[str, str] = {name: str(raw.get(name, "")) for name in _TEXTS}
     return Manifest(
@@ -132,6 +137,7 @@ def parse_manifest(raw: object, where: str) -> Manifest:
         versions=maps["versions"],
         embedding=maps["embedding"],
         schema=raw["schema"],
+        wikidata=raw.get("wikidata", False),
         **texts,
     )
 

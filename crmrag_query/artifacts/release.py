@@ -15,6 +15,7 @@ from crmrag_query.errors import ReleaseError
 
 if TYPE_CHECKING:  # the parts are imported when opened, so that opening a release stays cheap
     from crmrag_query.config import Method
+    from crmrag_query.context.wikidata import WikidataTexts
     from crmrag_query.documents.documents import Documents
     from crmrag_query.graph.graph import Graph
     from crmrag_query.graph.triples import TriplesIndex
@@ -158,3 +159,10 @@ class Release:
         from crmrag_query.linking.index import NameIndex
 
         return NameIndex.open(self.folder / "names")
+
+    @cached_property
+    def wikidata(self) -> WikidataTexts:
+        """What Wikidata said of the release's entities, kept for every question; nothing is asked by opening it."""
+        from crmrag_query.context.wikidata import WikidataTexts
+
+        return WikidataTexts(self.method.wikidata)

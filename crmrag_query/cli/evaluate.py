@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from crmrag_query.cli.options import data_option
 
 @click.command()
 @click.argument("dataset")
-@click.argument("questions", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("questions", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @data_option
 @click.option(
     "--stages",
@@ -27,11 +28,11 @@ from crmrag_query.cli.options import data_option
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for evaluation.json, evaluation.md, qrels.txt and runs/; default: DATA/evaluations/DATASET.",
+    help="Folder for evaluation.md, evaluation.json, qrels.txt and runs/; default: DATA/evaluations/DATASET.",
 )
 def evaluate(
     dataset: str,
-    questions: Path,
+    questions: Path | None,
     data: Path,
     stages: str,
     answers: bool,
@@ -39,27 +40,37 @@ def evaluate(
     api_base: str | None,
     out: Path | None,
 ) -> None:
-    """Measure DATASET's release with the QUESTIONS of a JSON file: what each stage of retrieval is worth, and the answers."""
+    """Measure DATASET's release with QUESTIONS, a JSON or YAML file of questions with known answers.
+
+    Without QUESTIONS, those that datasets.yaml declares for DATASET. Reported are what each stage of retrieval is worth,
+    the pipeline against plain BM25, dense and RRF, what of the answers stands in the context, latency, and with --answers
+    the answers themselves. docs/evaluation.md says what the files hold and the figures mean.
+    """
     from crmrag_query.artifacts.release import open_release
     from crmrag_query.config import load_method
-    from crmrag_query.evaluation.evaluate import evaluate as run_evaluation
-    from crmrag_query.evaluation.questions import read_questions
-    from crmrag_query.evaluation.report import REPORT_MARKDOWN, write_report
-    from crmrag_query.evaluation.systems import parse_stages, systems
+    from crmrag_query.evaluation.evaluate import Plan, evaluate_file
+    from crmrag_query.evaluation.questions import declared_questions
+    from crmrag_query.evaluation.report import REPORT_MARKDOWN, evaluations_folder, write_report
+    from crmrag_query.evaluation.systems import parse_stages
 
-    asked, chosen = read_questions(questions), parse_stages(stages)
+    plan = Plan(parse_stages(stages), answers, open_model(model, api_base) if answers else None)
     release = open_release(dataset, data)
-
-    def advance(done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r{done} of {total} questions", err=True, nl=False)
-
-    compared = systems(release.method.retrieval.stages, chosen)
-    outcome = run_evaluation(release, asked, compared, answers, open_model(model, api_base), advance)
-    folder = out or data / "evaluations" / release.manifest.dataset
-    command = f"crmrag evaluate {dataset} {questions.name} --stages {stages}" + (
-        " --answers" if answers else ""
-    )
+    file = questions or declared_questions(release.manifest.dataset)
+    outcome = evaluate_file(release, file, plan, _progress)
+    folder = out or evaluations_folder(data, release.manifest.dataset)
+    command = _command(dataset, questions, stages, answers, model)
     write_report(outcome, load_method().evaluation, command, folder)
     click.echo((folder / REPORT_MARKDOWN).read_text(encoding="utf-8"))
     click.echo(f"Written to {folder}.")
+
+
+def _progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{done} of {total} questions" + "\n" * (done == total), err=True, nl=False)
+
+
+def _command(dataset: str, questions: Path | None, stages: str, answers: bool, model: str | None) -> str:
+    """The command as it can be given elsewhere: files by their names alone."""
+    words = ["crmrag", "evaluate", Path(dataset).name, *([questions.name] if questions else [])]
+    words += ["--stages", stages] + ["--answers"] * answers
+    return shlex.join([*words, *(["--model", model] if answers and model else [])])

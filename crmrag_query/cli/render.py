@@ -42,7 +42,7 @@ MARKS = {
 
 
 def marked_text(answer: Answer) -> str:
-    """The answer's text with a mark after each sentence that is not supported: "(unsupported: not in what it cites: 1250)"."""
+    """The answer's text with a mark after what is not supported, as "(unsupported: not in what it cites: 1250)"."""
     text = answer.text
     for one in sorted(answer.unsupported, key=lambda one: one.end, reverse=True):
         text = f"{text[: one.end]} {_mark(one)}{text[one.end :]}"

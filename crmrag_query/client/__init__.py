@@ -1,7 +1,7 @@
 """The query client: one interface over a folder of releases and over a service."""
 
 from crmrag_query.client.asynchronous import AsyncClient
-from crmrag_query.client.events import Done, Event, Evidence, Token
+from crmrag_query.client.events import Done, Event, Evidence, Restart, Token
 from crmrag_query.client.records import (
     Answer,
     Dataset,
@@ -32,6 +32,7 @@ __all__ = [
     "Neighbours",
     "Ranking",
     "ReleaseWarning",
+    "Restart",
     "Timeout",
     "Token",
 ]

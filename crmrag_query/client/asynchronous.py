@@ -57,9 +57,14 @@ class AsyncClient(BaseClient):
         """The answer as it comes: ``Evidence``, ``Token`` …, at last ``Done`` with the answer that ``ask`` would give."""
         return self._transport.stream(self._asking(question, history, dataset))
 
-    async def retrieve(self, question: str, k: int | None = None, dataset: str | None = None) -> Ranking:
-        """The documents that a question is answered from, best first; ``k`` of them instead of as many as its kind gets."""
-        return await self._transport.send(wire.RETRIEVE, self._retrieving(question, k, dataset))
+    async def retrieve(
+        self, question: str, k: int | None = None, history: History = (), dataset: str | None = None
+    ) -> Ranking:
+        """The documents that a question is answered from, best first, and the context that they make.
+
+        ``k`` of them instead of as many as its kind gets (the context stays the same); ``history`` as in ``ask``.
+        """
+        return await self._transport.send(wire.RETRIEVE, self._retrieving(question, k, history, dataset))
 
     async def entity(self, iri: str | Identified, language: str = "", dataset: str | None = None) -> Entity:
         """All that is known of an entity; UnknownEntity, with suggestions, for an IRI that the data set does not hold.

@@ -67,20 +67,12 @@ class BaseClient:
         return f"{type(self).__name__}({self._target!r}{chosen})"
 
     def _asking(self, question: str, history: History, dataset: str | None) -> wire.Ask:
-        earlier: tuple[str, ...] = ()
-        state: dict[str, Any] = {}
-        if isinstance(history, Answer):
-            state = history.conversation
-        elif isinstance(history, Mapping):
-            state = dict(history)
-        elif isinstance(history, str):
-            raise QuestionError("The history is one text.", "Give a list of the earlier questions.")
-        else:
-            earlier = tuple(history)
-        return self._checked(wire.Ask(question, self._named(dataset), earlier, state))
+        return self._checked(wire.Ask(question, self._named(dataset), *_earlier(history)))
 
-    def _retrieving(self, question: str, k: int | None, dataset: str | None) -> wire.Retrieve:
-        return self._checked(wire.Retrieve(question, self._named(dataset), k))
+    def _retrieving(
+        self, question: str, k: int | None, history: History, dataset: str | None
+    ) -> wire.Retrieve:
+        return self._checked(wire.Retrieve(question, self._named(dataset), k, *_earlier(history)))
 
     def _describing(self, iri: str | Identified, language: str, dataset: str | None) -> wire.GetEntity:
         return self._checked(wire.GetEntity(_iri(iri), self._named(dataset), language))
@@ -108,6 +100,17 @@ class BaseClient:
         if self._closed:
             raise CrmRagError("This client is closed.", "Open another one.")
         return wire.read_request(type(request), to_plain(request))
+
+
+def _earlier(history: History) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The earlier questions or, where there is one, the state of the conversation."""
+    if isinstance(history, Answer):
+        return (), history.conversation
+    if isinstance(history, Mapping):
+        return (), dict(history)
+    if isinstance(history, str):
+        raise QuestionError("The history is one text.", "Give a list of the earlier questions.")
+    return tuple(history), {}
 
 
 def _iri(one: str | Identified) -> str:

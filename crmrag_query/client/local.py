@@ -5,21 +5,24 @@ This is the only module of the client that knows how questions are answered.
 
 from __future__ import annotations
 
-import re
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from crmrag_query.answers.ask import ask
+from crmrag_query.answers import ask as engine
 from crmrag_query.answers.lineage import lineage
 from crmrag_query.answers.model import Model
 from crmrag_query.answers.naming import category_name
+from crmrag_query.answers.prepare import Prepared, prepare
+from crmrag_query.answers.records import Source
+from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import bounds, wire
 from crmrag_query.client.entities import describe_entity, list_neighbours, plan_of, search_entities
-from crmrag_query.client.events import Done, Event, Evidence, Token
+from crmrag_query.client.events import Done, Event, Evidence, Restart, Token
 from crmrag_query.client.records import (
     Answer,
     Dataset,
@@ -35,24 +38,21 @@ from crmrag_query.client.releases import Library
 from crmrag_query.client.wire import Route
 from crmrag_query.context.text import shorten
 from crmrag_query.documents.documents import Line
-from crmrag_query.errors import QuestionError
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.form import Reading, read_question
+from crmrag_query.questions.form import Reading
+from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.plan import Plan
-from crmrag_query.retrieval.pipeline import Candidate, retrieve
-from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.pipeline import Candidate
 from crmrag_query.retrieval.tokenizer import tokenize
 
-QUESTIONS = "questions"
-"""Key of the conversation's state."""
+KEPT_PLANS = 64  # of the releases that were asked last; each takes milliseconds to make
 
 
 @dataclass
 class Engine:
-    """Answers requests from a library of releases; safe for threads. ``model``: None for extractive answers."""
+    """Answers requests from a library of releases; safe for threads. ``how``: by which language model, if any."""
 
     library: Library
-    model: Model | None = None
+    how: engine.Ask = field(default_factory=engine.Ask)
     _plans: dict[str, Plan] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -73,35 +73,42 @@ class Engine:
         return Datasets(tuple(_dataset(*self.library.release(name)) for name in self.library.names()))
 
     def ask(self, request: wire.Ask) -> Answer:
-        name, release = self.library.release(request.dataset)
-        history = _history(request)
-        answer = ask(release, request.question, self.model, history)
-        return Answer.of(answer, name, {QUESTIONS: [*history, answer.question]})
+        for event in self.stream(request):
+            if isinstance(event, Done):
+                return event.answer
+        raise AssertionError("a stream ends with Done")
 
     def stream(self, request: wire.Ask) -> Iterator[Event]:
         """The events of an answer; errors are raised where they happen."""
-        answer = self.ask(request)
-        yield Evidence(answer.sources)
-        yield from (Token(piece) for piece in re.findall(r"\S+\s*|\s+", answer.text))
-        yield Done(answer)
+        name, release = self.library.release(request.dataset)
+        for event in engine.stream(release, request.question, self.how, state_of(request)):
+            match event:
+                case engine.Found(sources):
+                    yield Evidence(sources)
+                case engine.Token(text):
+                    yield Token(text)
+                case engine.Restart(reason):
+                    yield Restart(reason)
+                case engine.Done(answer, state):
+                    yield Done(Answer.of(answer, name, json.loads(state.to_json())))
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
         name, release = self.library.release(request.dataset)
-        bounds.check_text("The question", request.question, release.method.retrieval.question_characters)
-        if not request.question.strip():
-            raise QuestionError(
-                "The question is empty.", "Ask in words, such as: which churches are in Cyprus?"
-            )
         if request.k is not None:
             bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
-        method = release.method
-        reading = read_question(request.question, method.questions, release.manifest.languages)
-        vector = release.encoder.encode([request.question])[0]
-        query = Query.of(Analysis(reading), vector, method.retrieval.mentions)
-        found = retrieve(release.channels, query, method.retrieval, k=request.k)
-        documents = (_ranked(release, reading, at, one) for at, one in enumerate(found.chosen, 1))
+        how = self.how
+        prepared = prepare(release, request.question, state_of(request), how.model, how.stages, how.wikidata)
+        found, reading = prepared.retrieved, prepared.analysis.reading
+        chosen = found.chosen if request.k is None else [*found.chosen, *found.rest][: request.k]
         return Ranking(
-            request.question, tuple(documents), name, release.id, reading.form.value, dict(found.timings)
+            prepared.understood.question,
+            tuple(_ranked(release, reading, at, one) for at, one in enumerate(chosen, 1)),
+            name,
+            release.id,
+            reading.form.value,
+            prepared.context.render(),
+            _sources(release, prepared),
+            dict(prepared.timings),
         )
 
     def entity(self, request: wire.GetEntity) -> Entity:
@@ -123,21 +130,28 @@ class Engine:
     def _plan(self, release: Release) -> Plan:
         with self._lock:
             if release.id not in self._plans:
+                if len(self._plans) >= KEPT_PLANS:
+                    self._plans.clear()
                 self._plans[release.id] = plan_of(release)
             return self._plans[release.id]
 
 
-def _history(request: wire.Ask) -> list[str]:
-    """The earlier questions: those of the state where there is one, else those given. QuestionError for other things."""
-    told = request.conversation.get(QUESTIONS, []) if request.conversation else list(request.history)
-    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
-        raise QuestionError(
-            "The state of the conversation is damaged.", "Give the one of an answer, unchanged."
-        )
-    bounds.check_range("The number of earlier questions", len(told), 0, bounds.HISTORY)
-    for one in told:
+def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
+    """The conversation before a question: its state, else the earlier questions. QuestionError for what is neither."""
+    if request.conversation:
+        return ConversationState.from_json(json.dumps(request.conversation))
+    bounds.check_range("The number of earlier questions", len(request.history), 0, bounds.HISTORY)
+    for one in request.history:
         bounds.check_text("An earlier question", one)
-    return cast(list[str], told)
+    return turns_of(request.history)
+
+
+def _sources(release: Release, prepared: Prepared) -> tuple[Source, ...]:
+    """The sources of a context, by its numbers; none is cited yet."""
+    listed = SourceList(release, prepared.analysis.reading.language)
+    for source in prepared.context.sources:
+        listed.cite(source.entity, entities=source.entities)
+    return tuple(replace(source, cited=False) for source in listed.sources())
 
 
 def _dataset(name: str, release: Release) -> Dataset:
@@ -189,4 +203,4 @@ def open_engine(
         from crmrag_query.answers.model import LiteLLM
 
         model = LiteLLM(model, api_base) if model else None
-    return Engine(library, model)
+    return Engine(library, engine.Ask(model))

@@ -40,11 +40,11 @@ class Problem:
 
 
 def to_problem(error: CrmRagError) -> Problem:
-    """The problem document of an error; of a class that is not the caller's business only that it happened."""
+    """The problem document of an error; where its message may name files of the service, only that it happened."""
     kind = next(known for known in type(error).__mro__ if known in KINDS)
     status, title = KINDS[kind]
-    if kind is CrmRagError and type(error) is not CrmRagError:
-        error = CrmRagError(f"The service failed ({type(error).__name__}).", "See its log.")
+    if kind is errors.ReleaseError or (kind is CrmRagError and type(error) is not CrmRagError):
+        error = CrmRagError(f"{title} ({type(error).__name__}).", "The service's log has the details.")
     return Problem(
         status,
         error.what,

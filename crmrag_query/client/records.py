@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from crmrag_query.answers import records as answers
 from crmrag_query.answers.lineage import Lineage as LineageRecord
 from crmrag_query.answers.records import Coordinates, Dates, Named, Source, SourceLink, SourceTriple
-from crmrag_query.cli.render import answer_text, printable
+from crmrag_query.cli.render import answer_text, marked_text, printable
 from crmrag_query.client.shown import Row, Shown
 
 SHOWN_TARGETS = 5  # targets of a relationship in a printed line
@@ -27,7 +27,8 @@ class Answer(Shown, answers.Answer):
     conversation: dict[str, Any] = field(default_factory=dict, hash=False)
 
     COLUMNS: ClassVar[dict[str, type]] = {
-        "n": int, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str, "triples": int,
+        "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,
+        "triples": int,
     }  # fmt: skip
 
     @classmethod
@@ -37,7 +38,7 @@ class Answer(Shown, answers.Answer):
         return cls(**given, dataset=dataset, conversation=conversation)
 
     def head(self) -> str:
-        return "\n".join([self.text, *(f"Note: {note}" for note in self.notes)])
+        return "\n".join([marked_text(self), *(f"Note: {note}" for note in self.notes)])
 
     def rows(self) -> Sequence[Row]:
         return [_source_row(source) for source in self.sources]
@@ -49,7 +50,7 @@ class Answer(Shown, answers.Answer):
 def _source_row(source: Source) -> Row:
     dates = source.dates.text if source.dates else ""
     return (
-        source.n, source.label, source.category, source.iri, ", ".join(source.classes), dates, source.snippet,
+        source.n, source.cited, source.label, source.category, source.iri, ", ".join(source.classes), dates, source.snippet,
         len(source.triples),
     )  # fmt: skip
 
@@ -132,13 +133,19 @@ class RankedDocument:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ranking(Shown):
-    """Documents for a question, best first; ``timings``: milliseconds by stage."""
+    """Documents for a question, best first.
+
+    ``context``: the text that an answer is written from, its sources numbered as ``sources`` are; ``timings``: milliseconds
+    by stage.
+    """
 
     question: str
     documents: tuple[RankedDocument, ...]
     dataset: str
     release: str
     form: str = ""
+    context: str = ""
+    sources: tuple[Source, ...] = ()
     timings: dict[str, float] = field(default_factory=dict, compare=False)
 
     COLUMNS: ClassVar[dict[str, type]] = {

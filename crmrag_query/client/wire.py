@@ -42,11 +42,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """``k``: how many documents; None for as many as questions of this kind get."""
+    """``k``: how many documents; None for as many as questions of this kind get. Others as in ``Ask``."""
 
     question: str
     dataset: str | None = None
     k: int | None = None
+    history: tuple[str, ...] = ()
+    conversation: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

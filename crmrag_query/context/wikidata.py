@@ -51,8 +51,12 @@ class WikidataTexts:
             asked = bool(missing) and now >= self._down_until
         if asked:
             self._fetch(missing, language)
+        return self.known(wanted, language)
+
+    def known(self, ids: Sequence[str], language: str = "en") -> dict[str, Entity]:
+        """What is kept of these ids; nothing is asked."""
         with self._lock:
-            return {id: self._known[id, language] for id in wanted if (id, language) in self._known}
+            return {id: self._known[id, language] for id in ids if (id, language) in self._known}
 
     def _fetch(self, ids: Sequence[str], language: str) -> None:
         """Ask in a thread, which is left alone when the time is over: a name server cannot be told to hurry."""
@@ -97,6 +101,19 @@ def links_of(release: Release, reads: Sequence[Read], limit: int) -> dict[str, t
             for id in ids:
                 if len(found) < limit and id is not None:
                     found.setdefault(id, (read.n, entity))
+    return found
+
+
+def images_of(
+    release: Release, entities: Sequence[int], texts: WikidataTexts, language: str
+) -> dict[int, tuple[str, ...]]:
+    """Addresses of pictures (P18) of those entities that link to items which ``texts`` keeps; nothing is asked."""
+    found: dict[int, tuple[str, ...]] = {}
+    for entity in entities:
+        links = [wikidata_id(link.iri) for link in release.graph.links(entity) if link.kind == "wikidata"]
+        kept = texts.known([id for id in links if id is not None], language).values()
+        if images := tuple(one.image for one in kept if one.image):
+            found[entity] = images
     return found
 
 

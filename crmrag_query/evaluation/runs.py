@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, get_args
 from urllib.parse import quote
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.query import Measure
 from crmrag_query.errors import MissingExtraError
 from crmrag_query.evaluation.questions import GoldQuestion
 
-MEASURES = ("Success@10", "Rprec", "R@10", "R@20", "nDCG@10", "nDCG@20", "RR")
+MEASURES: tuple[str, ...] = get_args(Measure)
 Qrels = Mapping[str, frozenset[str]]
 Run = Mapping[str, Sequence[str]]
 """Question id -> names of documents, best first."""
+Relevant = Mapping[str, str]
+"""Document that answers a question -> the document that it counts as: the same for all that hold one gold entity."""
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Documents as they stand in run files: the IRI of their entity, with white space and the like quoted."""
+    """Documents as they stand in run files: the IRI of their entity, white space percent-encoded."""
 
     release: Release
 
     def of(self, document: int) -> str:
-        return quote(
-            self.release.graph.iri(self.release.documents.entity(document)), safe=":/#?&=%,;+@~()!*'"
-        )
+        iri = self.release.graph.iri(self.release.documents.entity(document))
+        return _SPACE.sub(lambda found: quote(found[0], safe=""), iri)
 
     def holding(self, iris: Iterable[str]) -> frozenset[str]:
         """The documents that hold the entities; an IRI that the data lacks has none."""
@@ -34,24 +39,45 @@ class Names:
         held = {documents.document_of(node) for node in nodes}
         return frozenset(self.of(document) for document in held if document is not None)
 
+    def relevant(self, question: GoldQuestion) -> Relevant:
+        """The documents that answer a question, those of one entity as one."""
+        return alike(self.holding(entity) for entity in question.gold)
 
-def qrels_of(questions: Sequence[GoldQuestion], names: Names) -> dict[str, frozenset[str]]:
-    """The relevant documents of each question that has any."""
-    found = {one.id: names.holding(iri for entity in one.gold for iri in entity) for one in questions}
-    return {id: documents for id, documents in found.items() if documents}
-
-
-def judged(ranking: Sequence[str], relevant: frozenset[str], neither: frozenset[str]) -> list[str]:
-    """The ranking without the documents that are neither right nor wrong."""
-    return [document for document in ranking if document in relevant or document not in neither]
+    def unheld(self, question: GoldQuestion) -> tuple[str, ...]:
+        """The gold entities, by their first IRI, that no document holds: nothing could find them."""
+        return tuple(min(entity) for entity in question.gold if not self.holding(entity))
 
 
-def measure(run: Run, qrels: Qrels) -> dict[str, dict[str, float]]:
-    """Each of ``MEASURES`` for each question of ``qrels``: measure -> question id -> value, by ir_measures."""
+def alike(groups: Iterable[frozenset[str]]) -> dict[str, str]:
+    """Each document of any group, with the one that its group counts as; a document of two groups counts for the first."""
+    found: dict[str, str] = {}
+    for group in groups:
+        documents = sorted(group)
+        known = (found[document] for document in documents if document in found)
+        stands = next(known, documents[0] if documents else "")
+        for document in documents:
+            found.setdefault(document, stands)
+    return found
+
+
+def judged(ranking: Sequence[str], relevant: Relevant, neither: frozenset[str]) -> list[str]:
+    """The ranking without documents that are neither right nor wrong, those of one gold entity once, where the first is."""
+    kept = (document for document in ranking if document in relevant or document not in neither)
+    return list(dict.fromkeys(relevant.get(document, document) for document in kept))
+
+
+def require_measures() -> Any:
+    """The package ir_measures. Raises MissingExtraError where it is not installed."""
     try:
         import ir_measures
     except ImportError as error:
         raise MissingExtraError("Evaluating", "evaluate", "ir_measures") from error
+    return ir_measures
+
+
+def measure(run: Run, qrels: Qrels) -> dict[str, dict[str, float]]:
+    """Each of ``MEASURES`` for each question of ``qrels``: measure -> question id -> value, by ir_measures."""
+    ir_measures = require_measures()
     wanted = [ir_measures.parse_measure(name) for name in MEASURES]
     relevant = [ir_measures.Qrel(id, document, 1) for id in qrels for document in sorted(qrels[id])]
     scored = [

@@ -20,10 +20,10 @@ class System:
     name: str
     stages: Stages
 
-    @property
-    def tag(self) -> str:
-        """The name as it stands in files."""
-        return self.name.replace(" ", "-")
+
+def tag(system: str) -> str:
+    """A system's name as it stands in files."""
+    return system.replace(" ", "-")
 
 
 def systems(stages: Stages, ablated: Sequence[str] = NAMES) -> tuple[System, ...]:

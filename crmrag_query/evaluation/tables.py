@@ -1,9 +1,10 @@
-"""Tables of an evaluation, for people and for programs: what each stage is worth, by kind, contexts, answers, latency."""
+"""Figures of one or several evaluations: systems against the pipeline, means, percentiles, query types."""
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from crmrag_query.config.query import EvaluationConfig
@@ -38,44 +39,41 @@ def headline(evaluation: Evaluation, system: str, measures: Mapping[str, str]) -
 
 def compare(evaluations: Sequence[Evaluation], config: EvaluationConfig) -> list[Compared]:
     """The headline of every system against the pipeline's, over all the sets together."""
-    measures = {str(kind): measure for kind, measure in config.headline.items()}
-    systems = list(dict.fromkeys(name for one in evaluations for name in one.retrieval))
-    rows = []
-    for system in systems:
-        theirs: list[float] = []
-        ahead: list[float] = []
-        worse = 0.0
-        for one in evaluations:
-            own, other = headline(one, PIPELINE, measures), headline(one, system, measures)
-            gap = [own[id] - other[id] for id in other]
-            theirs += list(other.values())
-            ahead += gap
-            worse = max(worse, -sum(gap))
-        rows.append(
-            Compared(
-                system, "headline", len(theirs), _interval(theirs, config), _interval(ahead, config), worse
-            )
-        )
-    return rows
+    return _compared(
+        evaluations, "headline", config, lambda one, system: headline(one, system, config.headline)
+    )
 
 
 def compare_on(evaluations: Sequence[Evaluation], measure: str, config: EvaluationConfig) -> list[Compared]:
     """As ``compare`` by one measure over every question that has relevant documents."""
+    return _compared(evaluations, measure, config, lambda one, system: one.retrieval[system][measure])
+
+
+def systems_of(evaluations: Sequence[Evaluation]) -> list[str]:
+    """The systems that every evaluation measured, in order."""
+    first, *rest = (one.retrieval for one in evaluations)
+    return [name for name in first if all(name in other for other in rest)]
+
+
+def _compared(
+    evaluations: Sequence[Evaluation],
+    measure: str,
+    config: EvaluationConfig,
+    values_of: Callable[[Evaluation, str], Mapping[str, float]],
+) -> list[Compared]:
     rows = []
-    for system in dict.fromkeys(name for one in evaluations for name in one.retrieval):
-        gaps = [
-            [
-                one.retrieval[PIPELINE][measure][id] - value
-                for id, value in one.retrieval[system][measure].items()
-            ]
-            for one in evaluations
-        ]
-        theirs = [value for one in evaluations for value in one.retrieval[system][measure].values()]
-        ahead = [gap for of_set in gaps for gap in of_set]
-        worse = max(0.0, *(-sum(of_set) for of_set in gaps))
-        rows.append(
-            Compared(system, measure, len(theirs), _interval(theirs, config), _interval(ahead, config), worse)
-        )
+    for system in systems_of(evaluations):
+        theirs: list[float] = []
+        ahead: list[float] = []
+        worse = 0.0
+        for one in evaluations:
+            own, other = values_of(one, PIPELINE), values_of(one, system)
+            gaps = [own[id] - value for id, value in other.items()]
+            theirs += other.values()
+            ahead += gaps
+            worse = max(worse, -sum(gaps))
+        mean_of, gap = _interval(theirs, config), _interval(ahead, config)
+        rows.append(Compared(system, measure, len(theirs), mean_of, gap, worse))
     return rows
 
 
@@ -90,9 +88,9 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def percentiles(values: Sequence[float]) -> tuple[float, float]:
-    """Median and 95th percentile (nearest rank)."""
+    """Median and 95th percentile (nearest rank) of one value or more."""
     ordered = sorted(values)
-    return statistics.median(ordered), ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+    return statistics.median(ordered), ordered[math.ceil(0.95 * len(ordered)) - 1]
 
 
 def form_accuracy(evaluation: Evaluation) -> tuple[int, int]:

@@ -123,7 +123,7 @@ def retrieve(
             fused = reserve(fused, rankings["typed"], size, places)
     if on.informative:
         fused = cap(fused, channels.little, size, config.non_informative.share)
-    pool = make_pool(fused[:size], rankings)
+    pool = make_pool(fused[:size], rankings, share)
     with clock("subgraph"):
         order = _chosen(channels, pool, query, config, on, share, k)
     rows = [*order, *(row for row in range(len(pool)) if row not in set(order))]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from crmrag_query.graph.arrays import Adjacency, Ints
 from crmrag_query.retrieval.adjacency import edges_of
+
+if TYPE_CHECKING:  # loaded when first walked: opening a release must not load it
+    from scipy import sparse
 
 Reals = npt.NDArray[np.float64]
 
@@ -22,6 +25,8 @@ def neighbourhood(
     Nodes are taken step by step, those with most edges to what is there first, until there are ``limit``; parallel edges
     count with the heaviest.
     """
+    from scipy import sparse
+
     nodes = np.unique(seeds).astype(np.int32)
     frontier = nodes
     for _ in range(hops):
@@ -55,6 +60,8 @@ def personalised_pagerank(
     A node without edges sends its share back to ``restart``. Page et al. 1999; Haveliwala 2002. Power iteration until the
     L1 change falls below ``n * tolerance``, as networkx does.
     """
+    from scipy import sparse
+
     n = len(restart)
     out = np.asarray(edges.sum(axis=1)).ravel()
     stuck = out == 0

@@ -21,6 +21,7 @@ from crmrag_assets.partitions import chunk_order, datasets_of, range_tags
 from crmrag_assets.quiet import known_betas
 from tests.conftest import ROOT
 
+BESIDE = {"evaluation"}  # assets that no build makes
 SNAPSHOT = Path(__file__).with_name("asset_specs.json")
 
 
@@ -48,7 +49,7 @@ def test_asset_specs_are_as_recorded() -> None:
 
 def test_every_artifact_has_an_asset_a_layer_a_step_and_a_description() -> None:
     found = specs()
-    assert set(found) == set(ARTIFACTS) == set(STEPS)
+    assert set(found) - BESIDE == set(ARTIFACTS) == set(STEPS)
     assert all(spec["description"] for spec in found.values())
     assert {spec["group"] for spec in found.values()} == {
         "source",
@@ -56,12 +57,20 @@ def test_every_artifact_has_an_asset_a_layer_a_step_and_a_description() -> None:
         "documents",
         "indexes",
         "release",
+        "evaluation",
     }
+
+
+def test_an_evaluation_is_of_a_release_and_part_of_no_build() -> None:
+    spec = specs()["evaluation"]
+    assert (spec["deps"], spec["partitions"]) == (["release"], "DynamicPartitionsDefinition")
+    assert all("evaluation" not in layer.assets for layer in LAYERS)
 
 
 def test_layers_respect_dependencies_and_share_partitions() -> None:
     found, layer_of = specs(), {asset: n for n, layer in enumerate(LAYERS) for asset in layer.assets}
-    for asset, spec in found.items():
+    for asset in found.keys() - BESIDE:
+        spec = found[asset]
         deps = spec["deps"]
         assert isinstance(deps, list)
         assert all(layer_of[dep] <= layer_of[asset] for dep in deps), asset
@@ -76,9 +85,9 @@ def test_the_release_depends_on_everything_it_pins() -> None:
     assert deps == sorted([*PINNED, "embeddings", "harvest_report"]), "and on what its provenance tells"
 
 
-def test_jobs_are_build_and_one_for_each_layer() -> None:
+def test_jobs_are_build_evaluate_and_one_for_each_layer() -> None:
     names = {job.name for job in defs.resolve_all_job_defs() if not job.name.startswith("__")}
-    assert names == {"build"} | {layer_job_name(layer) for layer in LAYERS}
+    assert names == {"build", "evaluate"} | {layer_job_name(layer) for layer in LAYERS}
 
 
 def test_every_check_guards_an_asset() -> None:

@@ -241,7 +241,7 @@ def test_a_lost_column_is_named(tmp_path: Path) -> None:
         DateIndex.open(tmp_path / "dates")
 
 
-DAY = st.integers(-30, 30)
+DAY = st.integers(-5, 5)
 BOUND = st.none() | DAY
 ROW = st.tuples(st.integers(0, 2), st.integers(0, 6), BOUND, BOUND).filter(
     lambda row: row[2] is None or row[3] is None or row[2] <= row[3]
@@ -296,6 +296,12 @@ def test_every_row_is_read_back(rows: list[Row]) -> None:
     for number, entity, begin, end in rows:
         assert index.of(entity, f"r{number}") == Interval(begin, end)
     assert index.of(99, "r0") is None
+
+
+def test_first_and_last_day_belong_to_extent_and_period() -> None:
+    index = index_of([(0, 1, 5, 9), (0, 2, 1, 3), (0, 3, 3, 5), (0, 4, 6, 9), (0, 5, 1, 2)])
+    sure, maybe = index.within(["r0"], Interval(3, 5))
+    assert (sure.tolist(), maybe.tolist()) == ([3], [1, 2])
 
 
 def test_a_period_may_reach_beyond_the_days_that_are_counted() -> None:

@@ -37,6 +37,7 @@ def marked(text: str, question: str = "When was Asinou built?") -> list[tuple[st
         "Its narthex dates from 1151-1200 [2].",
         "St. Mamas is shown [2].",
         "Goul's work [2].",
+        "The construction of Asinou (1099–1104) [1]",
         "The church stands in Nikitari, and Philippos Goul was a painter [1][2].",
         "Two are known:\n- Narthex [2]\n- Asinou [1]",
         "These stand in it [2]:\n- Narthex\n- Saint Mamas",

@@ -10,9 +10,7 @@ import anyio
 import pytest
 import yaml
 
-from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_query import AsyncClient, Client
-from crmrag_query.artifacts.release import open_release
 from crmrag_query.client.local import open_engine
 from tests.conftest import ROOT
 from tests.support.api_server import api_server
@@ -35,14 +33,7 @@ def build(root: Path, source: Path, name: str = "sample") -> Path:
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = build(tmp_path_factory.mktemp("client") / "project", ROOT / "data" / "sample" / "troodos.ttl")
-    release = open_release("sample", folder)
-    if not (release.folder / "names").is_dir():
-        (release.folder / "names").mkdir()
-        stop = frozenset({"the", "of", "in"})
-        names = names_of(release.graph, release.ontology, release.method)
-        write_names(names, stop, release.method.linking.names, release.folder / "names")
-    return folder
+    return build(tmp_path_factory.mktemp("client") / "project", ROOT / "data" / "sample" / "troodos.ttl")
 
 
 @pytest.fixture(scope="session")

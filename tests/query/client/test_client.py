@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from crmrag_query import AsyncClient, Client, Done, Evidence, Token, errors
-from crmrag_query.answers.model import CannedModel
+from crmrag_query import Answer, AsyncClient, Client, Done, Evidence, Restart, Token, errors
+from crmrag_query.answers.model import CannedModel, LiteLLM
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.documents.record import record_of
@@ -59,6 +61,34 @@ def test_documents_are_ranked_with_their_channels(call: Calling, local: Client) 
     assert ranking[0].iri in {one.iri for one in call("retrieve", QUESTION)}
     frame = ranking.to_polars()
     assert frame["rank"].to_list() == [1, 2, 3, 4, 5] and frame["label"].to_list()[0] == ranking[0].label
+
+
+def test_a_ranking_comes_with_the_context_that_an_answer_is_written_from(
+    call: Calling, local: Client
+) -> None:
+    ranking = call("retrieve", QUESTION)
+    assert ranking.context == local.retrieve(QUESTION).context
+    assert [source.n for source in ranking.sources] == list(range(1, len(ranking.sources) + 1))
+    assert all(f'n="{source.n}"' in ranking.context for source in ranking.sources)
+    assert not any(source.cited for source in ranking.sources)
+    evidence = call("stream", QUESTION)[0]
+    assert [source.iri for source in evidence.sources] == [source.iri for source in ranking.sources]
+    follow = "And who paid for its paintings?"
+    assert call("retrieve", follow, history=[QUESTION]) == local.retrieve(follow, history=[QUESTION])
+
+
+def test_a_model_that_fails_restarts_the_stream_with_an_extractive_answer(data: Path, local: Client) -> None:
+    broken = LiteLLM("openai/nothing", "http://127.0.0.1:9/v1", timeout=5)
+    with api_server(open_engine(str(data), model=broken)) as address, Client(data, model=broken) as own:
+        for client in (own, Client(address)):
+            events = list(client.stream(QUESTION))
+            [restart] = [event for event in events if isinstance(event, Restart)]
+            assert "openai/nothing" in restart.reason
+            after = events[events.index(restart) + 1 :]
+            answer = events[-1].answer if isinstance(events[-1], Done) else None
+            assert answer is not None and answer.written_by == "extractive" and answer.notes
+            assert "".join(event.text for event in after if isinstance(event, Token)) == answer.text
+            client.close()
 
 
 def test_an_entity_is_told_as_the_graph_has_it(call: Calling, data: Path) -> None:
@@ -146,6 +176,20 @@ def test_data_sets_are_listed_with_their_counts(call: Calling) -> None:
     assert found["sample"].counts["entities"] > 500 and found["sample"].examples
     with pytest.raises(KeyError):
         found["nowhere"]
+
+
+def test_a_client_is_shared_by_threads_and_tasks(data: Path, service: str, local: Client) -> None:
+    questions = [QUESTION, "Who was Nikephoros Magistros?", "Which murals show the Crucifixion?"] * 2
+    expected = [local.ask(question) for question in questions]
+    for target in (str(data), service):
+        with Client(target) as client, ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(client.ask, questions)) == expected
+
+        async def together(target: str) -> list[Answer]:
+            async with AsyncClient(target) as client:
+                return list(await asyncio.gather(*(client.ask(question) for question in questions)))
+
+        assert asyncio.run(together(target)) == expected
 
 
 # errors

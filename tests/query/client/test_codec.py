@@ -158,7 +158,6 @@ ERRORS = [
     errors.QuestionError("What?", "Say."),
     errors.UnknownEntity("No x.", "Try y.", ("http://y", "http://z")),
     errors.ReleaseNotFound("None.", "Build."),
-    errors.ReleaseError("Damaged.", "Build."),
     errors.ModelError("Silent.", "Wait."),
     errors.MissingExtraError("Frames", "frames", "polars"),
     errors.ServiceError("Down.", "Up."),
@@ -178,10 +177,14 @@ def test_an_error_comes_back_as_itself(error: errors.CrmRagError) -> None:
     assert 400 <= problem.status < 600 and KINDS[type(error)][0] == problem.status
 
 
-def test_an_error_of_another_class_keeps_its_message_and_tells_no_files() -> None:
-    problem = to_problem(errors.ConfigError.single("/secret/place/method.yaml", "a.b", "unknown key"))
-    assert problem.status == 500 and "/secret/place" not in to_json(problem)
-    assert isinstance(from_problem(to_plain(problem)), errors.CrmRagError)
+def test_no_error_tells_the_files_of_a_service() -> None:
+    mistake = errors.ConfigError.single("/secret/place/method.yaml", "a.b", "unknown key")
+    damaged = errors.ReleaseError("/secret/place/config.json is damaged.", "Build /secret/place.")
+    for error, status, kind in ((mistake, 500, errors.CrmRagError), (damaged, 503, errors.ReleaseError)):
+        problem = to_problem(error)
+        assert problem.status == status and "/secret/place" not in to_json(problem)
+        back = from_problem(to_plain(problem))
+        assert type(back) is kind and back.what and back.remedy
 
 
 def test_a_foreign_problem_is_a_failure_of_the_service() -> None:

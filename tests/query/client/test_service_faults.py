@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+import anyio
 import pytest
 
-from crmrag_query import Client, Evidence, Limits, Timeout, Token, errors
+from crmrag_query import AsyncClient, Client, Evidence, Limits, Timeout, Token, errors
 from crmrag_query.client import wire
 from crmrag_query.client.exchange import Service
 from crmrag_query.client.local import open_engine
@@ -201,6 +203,43 @@ def test_what_came_before_a_stream_was_cut_was_given() -> None:
             for event in client.stream(QUESTION):
                 given.append(event)
         assert given == [Token("It "), Token("was")]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["blocking", "async"])
+def test_events_are_given_as_they_come(asynchronous: bool) -> None:
+    """The server sends the next piece only after the client has had the one before."""
+    had = threading.Semaphore(1)
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.rfile.read(int(handler.headers["Content-Length"]))
+        handler.send_response(200)
+        handler.send_header("Content-Type", wire.EVENTS)
+        handler.end_headers()
+        handler.close_connection = True
+        for n in range(5):
+            assert had.acquire(timeout=10)
+            handler.wfile.write(wire.write_event(Token(str(n))).encode())
+            handler.wfile.flush()
+        assert had.acquire(timeout=10)
+        handler.wfile.write(wire.write_event(errors.ModelError("Enough.", "Stop.")).encode())
+
+    given = []
+
+    async def take(address: str) -> None:
+        async with AsyncClient(address) as client:
+            async for event in client.stream(QUESTION):
+                given.append(event)
+                had.release()
+
+    with answering(answer) as address, pytest.raises(errors.ModelError, match="Enough"):
+        if asynchronous:
+            anyio.run(take, address)
+        else:
+            with Client(address) as client:
+                for event in client.stream(QUESTION):
+                    given.append(event)
+                    had.release()
+    assert given == [Token(str(n)) for n in range(5)]
 
 
 def test_a_stream_may_be_left_early(data: Path) -> None:

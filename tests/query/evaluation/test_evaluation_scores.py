@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crmrag_query.answers.records import Answer, Named, Source
 from crmrag_query.config import load_method
+from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
 from crmrag_query.errors import QuestionError
 from crmrag_query.evaluation.bootstrap import interval
 from crmrag_query.evaluation.questions import GoldQuestion
-from crmrag_query.evaluation.runs import MEASURES, judged, measure, qrels_text, run_text
-from crmrag_query.evaluation.scores import score_context, set_scores, share_of_entities, share_of_facts
+from crmrag_query.evaluation.runs import MEASURES, alike, judged, measure, qrels_text, run_text
+from crmrag_query.evaluation.scores import (
+    score_answer,
+    score_context,
+    set_scores,
+    share_of_entities,
+    share_of_facts,
+    states_number,
+)
 from crmrag_query.evaluation.systems import NAMES, PIPELINE, parse_stages, systems
 from crmrag_query.questions.form import Form
 
@@ -40,19 +50,100 @@ def test_one_iri_of_an_entity_is_enough() -> None:
     assert share_of_entities([], {"a"}) is None
 
 
-def test_a_context_is_read_as_a_reader_would_unescaped() -> None:
-    score = score_context(
-        question(["a"], facts=["Peter & Paul"]), "<source>Peter &amp; Paul</source>", 1, {"a"}
+def source(iri: str, *shown: str, n: int = 1, cited: bool = True) -> Source:
+    return Source(n, iri, iri, "Thing", (), entities=tuple(Named(one, one) for one in shown), cited=cited)
+
+
+def answer(text: str, *sources: Source, **more: Any) -> Answer:
+    return Answer("?", text, sources, "crm", "r", False, "extractive", **more)
+
+
+def valued(answer_form: Any, value: object, labels: Sequence[str] = ()) -> GoldQuestion:
+    return GoldQuestion(
+        "q",
+        "count",
+        answer_form,
+        "How many?",
+        (),
+        (),
+        frozenset(),
+        (),
+        value,
+        Form.AGGREGATION,
+        tuple(labels),
     )
-    assert (score.entities, score.facts, score.sources, score.characters) == (1.0, 1.0, 1, 33)
+
+
+def test_a_context_is_read_as_a_reader_would_unescaped() -> None:
+    line = ContextLine("Peter & Paul", Kind.DOCUMENT, 1)
+    context = Context((ContextSource(1, 0, 0, (line,), (0,)),), characters=45, tokens=12)
+    score = score_context(question(["a"], facts=["Peter & Paul"]), context, {"a"})
+    assert (score.entities, score.facts) == (1.0, 1.0)
+    assert (score.sources, score.characters, score.tokens) == (1, 45, 12)
 
 
 def test_sets_are_compared_without_what_is_neither_right_nor_wrong() -> None:
     asked = question(["a", "b", "c"], also_ok=["d", "a"])
-    assert set_scores(asked, {"a", "b", "d", "e"}) == (2 / 3, 2 / 3, pytest.approx(2 / 3))
-    assert set_scores(asked, set()) == (0.0, 0.0, 0.0)
-    assert set_scores(question([]), set()) == (1.0, 1.0, 1.0)
-    assert set_scores(question([]), {"a"}) == (0.0, 0.0, 0.0)
+    cited = [source("a"), source("b"), source("d"), source("e")]
+    assert set_scores(asked, cited) == (2 / 3, 2 / 3, pytest.approx(2 / 3))
+    assert set_scores(asked, []) == (0.0, 0.0, 0.0)
+    assert set_scores(question([]), []) == (1.0, 1.0, 1.0)
+    assert set_scores(question([]), [source("a")]) == (0.0, 0.0, 0.0)
+
+
+def test_a_source_stands_for_the_entities_that_it_shows() -> None:
+    assert set_scores(question(["a", "b", "c", "d"]), [source("x", "a", "b"), source("y", "z")]) == (
+        0.5, 0.5, 0.5,
+    )  # fmt: skip
+
+
+def test_any_iri_of_an_entity_makes_a_source_right_and_counts_once() -> None:
+    asked = GoldQuestion(
+        "q", "list", "iris", "?", (), (frozenset("aA"), frozenset("b")), frozenset(), (), None, None
+    )
+    assert set_scores(asked, [source("a"), source("A")]) == (1.0, 0.5, pytest.approx(2 / 3))
+
+
+def test_only_cited_sources_are_the_answer() -> None:
+    score = score_answer(question(["a"]), answer("A [1].", source("a"), source("b", n=2, cited=False)))
+    assert (score.precision, score.recall, score.f1) == (1.0, 1.0, 1.0)
+    assert (score.number, score.labels, score.facts) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "stated"),
+    [
+        (3, "There are 3 churches [1].", True),
+        (3, "There are many churches [3].", False),
+        (3, "There are many. Of these 3 are old.", False),
+        (3, "3: Narthex, Naos [1]", True),
+        (3, "There are 13, or 30, or 3rd.", False),
+        (3, "It was painted in 1105–3.", False),
+        (1234, "There are 1,234 works.", True),
+        (1234, "Es gibt 1.234 Werke.", True),
+        (1234, "Il y a 1\u202f234 œuvres.", True),
+        (1234, "There are 11,234 works.", False),
+        (2.5, "It is 2.5 m high.", True),
+        (2.5, "Sie ist 2,5 m hoch.", True),
+        (-12, "It was −12 degrees.", True),
+        (0, "", False),
+    ],
+)
+def test_a_number_counts_in_figures_in_the_first_sentence(value: float, text: str, stated: bool) -> None:
+    assert states_number(value, text) is stated
+    assert score_answer(valued("number", value), answer(text)).number is stated
+
+
+def test_labels_of_a_ranking_count_where_they_are_named() -> None:
+    asked = valued(
+        "ranking", [{"label": "Narthex"}, {"label": "South lunette"}], ["Narthex", "South lunette"]
+    )
+    assert score_answer(asked, answer("The narthex [1].")).labels == 0.5
+
+
+def test_yes_and_no_are_not_scored_yet() -> None:
+    score = score_answer(valued("bool", True), answer("Yes."))
+    assert {score.precision, score.facts, score.number, score.labels} == {None}
 
 
 RANKINGS = st.dictionaries(
@@ -87,7 +178,18 @@ def test_a_question_that_found_nothing_counts_as_nought() -> None:
 
 
 def test_what_is_neither_right_nor_wrong_leaves_the_ranking() -> None:
-    assert judged(["x", "a", "y", "b"], frozenset({"a", "b"}), frozenset({"x", "b"})) == ["a", "y", "b"]
+    relevant = {"a": "a", "b": "b"}
+    assert judged(["x", "a", "y", "b"], relevant, frozenset({"x", "b"})) == ["a", "y", "b"]
+
+
+def test_documents_of_one_entity_count_once_where_the_first_of_them_stands() -> None:
+    relevant = alike([frozenset({"a2", "a1"}), frozenset({"b"}), frozenset()])
+    assert relevant == {"a1": "a1", "a2": "a1", "b": "b"}
+    assert judged(["a2", "x", "a1", "b"], relevant, frozenset()) == ["a1", "x", "b"]
+
+
+def test_entities_that_share_a_document_count_as_one() -> None:
+    assert alike([frozenset({"b"}), frozenset({"a", "b"})]) == {"b": "b", "a": "b"}
 
 
 def test_runs_and_qrels_are_written_as_trec_reads_them() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.errors import QuestionError
-from crmrag_query.evaluation.questions import GoldQuestion, read_questions
+from crmrag_query.errors import ConfigError, QuestionError
+from crmrag_query.evaluation.questions import GoldQuestion, declared_questions, read_questions
 from crmrag_query.questions.form import Form
+from tests.conftest import ROOT
+from tests.support.builds import make_project
 
 
 def write(folder: Path, content: object) -> Path:
@@ -71,6 +73,17 @@ def test_a_list_may_stand_in_an_object(tmp_path: Path) -> None:
         ([{"id": "1", "question": "Who?", "gold_entities": [{"any_of": []}]}], "any_of"),
         ([{"id": "1", "question": "Who?"}] * 2, "several questions with the id 1"),
         (3, "whole file"),
+        ([], "holds no question"),
+        ([{"id": "a b", "question": "Who?"}], "0.id"),
+        ([{"id": "1", "question": "  "}], "0.question"),
+        ([{"id": "1", "question": "Who?", "answer_form": "number", "gold_value": "3"}], "must be a number"),
+        ([{"id": "1", "question": "Who?", "answer_form": "number", "gold_value": True}], "must be a number"),
+        ([{"id": "1", "question": "Who?", "answer_form": "bool", "gold_value": 1}], "true or false"),
+        (
+            [{"id": "1", "question": "Who?", "answer_form": "table", "gold_value": [{"label": "a"}]}],
+            "have a key",
+        ),
+        ([{"id": "1", "question": "Who?", "answer_form": "ranking", "gold_value": {}}], "have a label"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, content: object, told: str) -> None:
@@ -78,11 +91,53 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, content: object, told:
         read_questions(write(tmp_path, content))
 
 
-def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "questions.json"
-    path.write_bytes(b"\xff{")
-    with pytest.raises(QuestionError, match=r"questions\.json"):
+@pytest.mark.parametrize("content", [b"\xff{", b"{", b"", b"[" * 100_000])
+@pytest.mark.parametrize("name", ["questions.json", "questions.yaml"])
+def test_a_file_that_is_neither_json_nor_yaml_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(QuestionError, match=name.replace(".", r"\.")):
         read_questions(path)
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(QuestionError, match=r"gone\.json: No such file"):
+        read_questions(tmp_path / "gone.json")
+
+
+def test_yaml_is_read_as_json_is(tmp_path: Path) -> None:
+    path = tmp_path / "questions.yaml"
+    path.write_text("- {id: one, question: Who?, gold_iris: [a]}", encoding="utf-8")
+    assert read_questions(path) == (one(tmp_path, id="one", gold_iris=["a"]),)
+
+
+def test_rows_of_rankings_and_tables_give_their_labels(tmp_path: Path) -> None:
+    rows = [{"label": "A", "value": 2}, {"label": "B", "value": 1}, {"label": "A", "value": 0}]
+    assert one(tmp_path, answer_form="ranking", gold_value=rows).labels == ("A", "B")
+    table = [{"key": 12, "value": 2}]
+    assert one(tmp_path, answer_form="table", gold_value=table).labels == ("12",)
+
+
+def test_the_sample_declares_its_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRMRAG_CONFIG", str(ROOT / "config"))
+    assert len(read_questions(declared_questions("sample"))) == 20
+
+
+@pytest.mark.parametrize(
+    ("dataset", "questions", "told"),
+    [
+        ("churches", "", "declares no questions for 'churches'.*crmrag evaluate churches QUESTIONS"),
+        ("nowhere", "", "declares no questions for 'nowhere'"),
+        ("churches", "gone.yaml", r"datasets\.churches\.questions: no such file \(found 'gone\.yaml'\)"),
+    ],
+)
+def test_a_data_set_without_questions_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str, questions: str, told: str
+) -> None:
+    project = make_project(tmp_path / "project", questions=questions)
+    monkeypatch.setenv("CRMRAG_CONFIG", str(project.config))
+    with pytest.raises((QuestionError, ConfigError), match=told):
+        declared_questions(dataset)
 
 
 def test_the_shared_questions_are_read(shared_data: Path) -> None:

@@ -53,8 +53,9 @@ def test_the_heaviest_way_over_any_node_counts() -> None:
 
 
 def test_there_is_no_second_step_where_one_joins_or_over_a_candidate() -> None:
-    edges = [(10, "P1", 20), (10, "P55", 99), (20, "P55", 99), (20, "P55", 30)]
-    assert joined(edges, [10, 20, 30]).tolist() == [[0, 0.5, 0], [0.5, 0, 0.9], [0, 0.9, 0]]
+    # 10 and 20: 0.25, though 99 would give 0.9 * 0.9 / 2 = 0.405; 10 and 30: nothing, as 20 is a candidate
+    edges = [(10, "", 20), (10, "P55", 99), (20, "P55", 99), (20, "P55", 30)]
+    assert joined(edges, [10, 20, 30]).tolist() == [[0, 0.25, 0], [0.25, 0, 0.9], [0, 0.9, 0]]
 
 
 def test_two_steps_can_be_switched_off() -> None:

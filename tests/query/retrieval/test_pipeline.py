@@ -161,15 +161,11 @@ def rankings_of(channels: Arrays, asked: Query, on: Sequence[str], size: int) ->
     return found
 
 
-def share_of(channels: Arrays, asked: Query, on: Sequence[str]) -> Reals:
-    """The weighted mean of the ties to each mention (weight: its surest entity) and to the period (weight 1)."""
+def share_of(channels: Arrays, on: Sequence[str]) -> Shares:
+    """The share of each mention (weight: its surest entity) and of the period (weight 1) that a document is tied to."""
     groups = [(0.9, channels.ties[[1, 4]].max(axis=0)), (0.5, channels.ties[2])] if "tied" in on else []
     groups += [(1.0, channels.dates)] if "dated" in on else []
-    total = sum(weight for weight, _ in groups)
-    share = np.zeros(channels.documents)
-    for weight, shares in groups:
-        share += weight / total * shares
-    return share
+    return coverage(groups, channels.documents)
 
 
 SIZES = st.tuples(st.integers(1, 30), st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32))
@@ -214,21 +210,23 @@ def test_no_channel_gives_nothing() -> None:
     assert (found.chosen, found.rest, found.ranking) == ([], [], [])
 
 
-@given(SIZES, st.sampled_from([("tied",), ("dated",), ("tied", "dated")]))
+@given(SIZES, st.sampled_from([("tied",), ("dated",), ("tied", "dated")]), st.sampled_from([0.0, 0.5, 1.0]))
 def test_tied_documents_come_by_their_share_and_equal_ones_as_dense_and_sparse_rank_them(
-    sizes: tuple[int, int, int, int], on: tuple[str, ...]
+    sizes: tuple[int, int, int, int], on: tuple[str, ...], keep: float
 ) -> None:
     n, k, factor, seed = sizes
     channels, asked, size = arrays(n, seed), query(), k * factor
-    share = share_of(channels, asked, on).round(6)
-    found = retrieve(channels, asked, config(factor), stages(*on), k)
+    share = share_of(channels, on)
+    settings = config(factor, reach=CONFIG.reach.model_copy(update={"keep": keep}))
+    found = retrieve(channels, asked, settings, stages(*on), k)
     tied = {ranks["tied"]: document for document, (_, ranks) in whole(found).items()}
     ranking = [tied[rank] for rank in range(len(tied))]
     assert found.ranking == ranking
-    assert len(ranking) == min(size, int((share > 0).sum()))
-    assert [share[one] for one in ranking] == sorted(share[share > 0].tolist(), reverse=True)[:size]
-    least = share[ranking[-1]] if ranking else 1.0
-    mask = (share > 0) & (share >= least)
+    for one in (*found.chosen, *found.rest):
+        assert one.tied == share[one.document]
+    allowed = share[(share > 0) & (share >= np.float32(keep) * share.max())]
+    assert share[ranking].tolist() == sorted(allowed.tolist(), reverse=True)[:size]
+    mask = (share > 0) & (share >= (share[ranking[-1]] if ranking else 1.0))
     dense, sparse = channels.dense(asked.vector, n, mask), channels.sparse("", n, mask)
     near = {one: sum(1 / (61 + r.index(one)) for r in (dense, sparse) if one in r) for one in dense}
     for a, b in itertools.pairwise(ranking):

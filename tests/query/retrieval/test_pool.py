@@ -36,5 +36,12 @@ def test_rows_are_taken_in_the_order_asked_for_with_all_their_columns() -> None:
     assert len(pool) == 3
 
 
+def test_candidates_tell_how_much_they_are_tied_to_what_is_named() -> None:
+    tied = np.linspace(0, 1, 11, dtype=np.float32)
+    found = make_pool(FUSED, {}, tied).take([2, 0]).candidates()
+    assert [(one.document, one.tied) for one in found] == [(9, float(tied[9])), (7, float(tied[7]))]
+    assert [one.tied for one in make_pool(FUSED, {}).candidates()] == [0.0, 0.0, 0.0]
+
+
 def test_an_empty_pool_has_no_candidates() -> None:
     assert make_pool([], {"dense": []}).candidates() == make_pool([], {}).take([]).candidates() == []

@@ -26,9 +26,10 @@ def tied(
     nodes: list[int],
     targets: int = 0,
     weight: Mapping[str, float] | None = None,
+    aside: float = 0.0,
 ) -> dict[int, float]:
     """Node -> how strongly it is tied to one of ``nodes``."""
-    found = Reach(net.adjacency, ontology, catalogue).to(nodes, targets, weight or {}, OTHER)
+    found = Reach(net.adjacency, ontology, catalogue).to(nodes, targets, weight or {}, OTHER, aside)
     assert found.dtype == np.float32
     return {int(node): float(found[node]) for node in np.flatnonzero(found)}
 
@@ -39,21 +40,23 @@ def expected_ties(
     nodes: list[int],
     targets: int,
     weight: Mapping[str, float],
+    aside: float = 0.0,
 ) -> dict[int, float]:
     """The ties by (source, end) pairs of each path and the triples, category by category."""
     found: dict[int, float] = {}
     for s, _, o in net.edges:
         for here, there in ((s, o), (o, s)):
-            if here in nodes and (not targets or net.masks[there] & targets):
-                found[there] = OTHER
+            if here in nodes:
+                found[there] = OTHER if not targets or net.masks[there] & targets else aside * OTHER
     for relationship, joined in pairs:
         share = weight.get(relationship.label, OTHER)
+        share *= 1.0 if not targets or relationship.domain & targets else aside
         for source, end in joined:
             domain = net.adjacency.category[source] == relationship.domain
             fits = not net.masks[end] or net.masks[end] & relationship.range
-            if end in nodes and domain and fits and (not targets or relationship.domain & targets):
+            if end in nodes and domain and fits:
                 found[source] = max(found.get(source, 0.0), share)
-    return {node: share for node, share in found.items() if node not in nodes}
+    return {node: share for node, share in found.items() if share and node not in nodes}
 
 
 def catalogue_with(chosen: list[tuple[Relationship, Path]]) -> Catalogue:
@@ -76,10 +79,11 @@ def test_ties_are_exactly_those_that_sparql_finds(
     targets = data.draw(st.integers(0, EVERY))
     labels = sorted({relationship.label for relationship, _ in chosen})
     weight = data.draw(st.dictionaries(st.sampled_from(labels), st.sampled_from([0.125, 0.5, 1.0])))
+    aside = data.draw(st.sampled_from([0.0, 0.5, 1.0]))
     store = store_of(net, range(len(net.masks)))
     pairs = [(relationship, net_pairs(net, path, alphabet, store)) for relationship, path in chosen]
-    found = tied(net, catalogue_with(chosen), ontology, nodes, targets, weight)
-    assert found == expected_ties(net, pairs, nodes, targets, weight)
+    found = tied(net, catalogue_with(chosen), ontology, nodes, targets, weight, aside)
+    assert found == expected_ties(net, pairs, nodes, targets, weight, aside)
 
 
 @settings(max_examples=40)

@@ -51,7 +51,9 @@ ALL = tuple(Stages.model_fields)
 
 def found(release: Release, query: Query, *on: str, k: int | None = None) -> dict[str, Candidate]:
     """Entity's name -> candidate, in order, of all stages unless some are given."""
-    outcome = retrieve(release.channels, query, release.method.retrieval, stages(*(on or ALL)), k)
+    config = release.method.retrieval
+    config = config.model_copy(update={"reach": config.reach.model_copy(update={"keep": 0.0})})
+    outcome = retrieve(release.channels, query, config, stages(*(on or ALL)), k)
     iris = [release.graph.iri(release.documents.entity(one)) for one in outcome.ranking]
     candidates = (*outcome.chosen, *outcome.rest)
     return {iri.removeprefix(BASE): one for iri, one in zip(iris, candidates, strict=True)}
