@@ -36,7 +36,7 @@ ui: $(STAMP)
 
 .PHONY: clean-env
 clean:
-	@rm -rf data/work data/cache data/encoders data/releases data/dagster
+	@rm -rf data/work data/cache data/encoders data/releases data/dagster data/evaluations
 
 clean-env:
 	@rm -rf $(VENV)

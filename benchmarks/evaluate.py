@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config import load_method
 from crmrag_query.config.query import EvaluationConfig
+from crmrag_query.errors import CrmRagError
 from crmrag_query.evaluation.evaluate import Plan, evaluate_file
 from crmrag_query.evaluation.markdown import markdown, number, table
 from crmrag_query.evaluation.records import Evaluation
@@ -141,7 +142,10 @@ def main() -> None:
     command = shlex.join(
         [*words, *["--answers"] * given.answers, "--out", f"benchmarks/results/{given.out.name}"]
     )
-    evaluations = measured(given.sets, given.data, Plan(parse_stages(given.stages), given.answers))
+    try:
+        evaluations = measured(given.sets, given.data, Plan(parse_stages(given.stages), given.answers))
+    except CrmRagError as error:
+        parser.exit(1, f"Error: {error}\n")
     config = load_method().evaluation
     text = markdown(evaluations, config, command)
     head, worth, rest = text.partition("## What each stage is worth")

@@ -145,6 +145,9 @@ def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
         "release": release,
         "built": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "source": {"fingerprint": source_of(context).fingerprint(), **described(context.config)},
+        "fetched": {
+            chunk: context.finished("prefetch", chunk).stats.get("fetched", "") for chunk in chunks_of(context)
+        },
         "harvest": harvest_of(context),
         "machine": {
             "system": platform.system(),

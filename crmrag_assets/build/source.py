@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from crmrag_assets.build.context import base_of
@@ -69,6 +70,7 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     )
     write_prefetch(table, report, folder)
     stats: Stats = {
+        "fetched": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "entities": report.entities,
         "triples": report.triples,
         "excluded": report.excluded_subjects,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from crmrag_query.answers.extractive import extract
-from crmrag_query.answers.focus import focus_of
+from crmrag_query.answers.focus import focus_of, spoken_of
 from crmrag_query.answers.generated import Token, Written, stream_answer
 from crmrag_query.answers.model import Model
 from crmrag_query.answers.prepare import Prepared, prepare
@@ -90,7 +90,7 @@ def stream(
     prepared = prepare(release, question, state, how.model, how.stages, how.wikidata)
     listed = SourceList(release, prepared.analysis.reading.language)
     _add_context(listed, prepared)
-    yield Found(tuple(replace(source, cited=False) for source in listed.sources()))
+    yield Found(tuple(replace(source, cited=False) for source in _with_images(release, prepared, listed)))
     notes = list(prepared.understood.notes)
     cited = SourceList(release, prepared.analysis.reading.language)
     written: Written | None = None
@@ -120,19 +120,26 @@ def stream(
 def _by_model(
     release: Release, prepared: Prepared, model: Model, state: ConversationState, cited: SourceList
 ) -> Iterator[Token | Written]:
-    reading = prepared.analysis.reading
-    told = replace(reading, question=prepared.understood.question)
-    earlier = [turn.question for turn in state.turns]
+    own = prepared.understood.own.reading
+    told = replace(
+        prepared.analysis.reading, question=prepared.understood.question, words=own.words, content=own.content
+    )
+    longest = release.method.retrieval.question_characters
+    earlier = [turn.question[:longest] for turn in state.turns]
     return stream_answer(model, release, told, prepared.context, earlier, cited)
 
 
 def _from_lines(release: Release, prepared: Prepared, cited: SourceList) -> Written:
     """An extractive answer: its sentences are lines of the data or composed of them, so none is unsupported."""
     reading = prepared.analysis.reading
-    extracted = extract(release, reading, prepared.retrieved.chosen, prepared.found, prepared.ranked, cited)
+    extracted = extract(
+        release, prepared.analysis, prepared.retrieved.chosen, prepared.found, prepared.ranked, cited
+    )
     lines = {source.n: _said_of(source) for source in cited.sources()}
     support = check_support(extracted.text, lines, reading, release.method.answers)
-    return Written(extracted.text, replace(support, refused=extracted.refused, unsupported=()), extracted.notes)
+    return Written(
+        extracted.text, replace(support, refused=extracted.refused, unsupported=()), extracted.notes
+    )
 
 
 def _said_of(source: Source) -> list[str]:
@@ -149,6 +156,14 @@ def _add_context(listed: SourceList, prepared: Prepared, most: int | None = None
         listed.cite(source.entity, entities=source.entities, snippet=own)
 
 
+def _with_images(release: Release, prepared: Prepared, listed: SourceList) -> Iterator[Source]:
+    """The sources of a list, with Wikidata's pictures after those of the data."""
+    added = {release.graph.iri(node): images for node, images in prepared.images.items()}
+    for source in listed.sources():
+        images = dict.fromkeys((*source.images, *added.get(source.iri, ())))
+        yield replace(source, images=tuple(images))
+
+
 def _answer(
     release: Release,
     prepared: Prepared,
@@ -161,7 +176,10 @@ def _answer(
     numbers = len(cited)
     suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
     _add_context(cited, prepared, k_of(prepared.analysis.form, release.method.retrieval.k))
-    sources = [source if source.n <= numbers else replace(source, cited=False) for source in cited.sources()]
+    sources = [
+        source if source.n <= numbers else replace(source, cited=False)
+        for source in _with_images(release, prepared, cited)
+    ]
     support, reading = written.support, prepared.analysis.reading
     return Answer(
         prepared.understood.question,
@@ -184,7 +202,11 @@ def _answer(
 def _after(
     release: Release, prepared: Prepared, answer: Answer, state: ConversationState
 ) -> ConversationState:
-    shown = [source.iri for source in answer.sources if source.cited]
-    focus = focus_of(release, prepared.analysis, answer)
-    turn = prepared.understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
+    """The conversation with this turn; what a question is about is not shown by its answer."""
+    understood = prepared.understood
+    about = spoken_of(release, understood)
+    named = {release.graph.iri(node) for node in about}
+    shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
+    focus = focus_of(release, about, answer)
+    turn = understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
     return state.after(turn, release.method.conversation)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from crmrag_query.answers.evidence import ANCHORED, Evidence, holds_all, unknown_words
 from crmrag_query.answers.naming import type_label
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.tied_set import TiedSet, tied_set, tied_set_text
 from crmrag_query.answers.typed import AskedTypes
+from crmrag_query.answers.understand import relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.models import LanguageLexicon
 from crmrag_query.documents.documents import Line
+from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.retrieval.pipeline import Candidate
 from crmrag_query.retrieval.tokenizer import tokenize
@@ -34,7 +37,7 @@ class Extracted:
 
 def extract(
     release: Release,
-    reading: Reading,
+    analysis: Analysis,
     candidates: Sequence[Candidate],
     found: Sequence[Evidence],
     ranked: Sequence[Evidence],
@@ -44,8 +47,11 @@ def extract(
 
     A refusal goes on with what the data does say of something that the question names, if it names anything.
     """
+    reading = analysis.reading
     words = release.method.questions.languages[reading.language]
-    unknown = unknown_words(found, reading)
+    linked = {word for mention in relied_on(release, analysis) for word in tokenize(mention.text)}
+    meant = linked | analysis.period_words
+    unknown = tuple(word for word in unknown_words(found, reading) if word not in meant)
     notes = (words.unknown.format(words=", ".join(unknown)),) if unknown else ()
     if not ranked or len(unknown) == len(set(reading.content) - reading.cueing) > 0:
         return Extracted(words.none, True, notes)
@@ -53,7 +59,7 @@ def extract(
         known = [one for one in ranked if one.mention >= ANCHORED]
         lines = _lines(release, reading, known, cited) if known else ""
         return Extracted(f"{words.none}\n{lines}".rstrip(), True, notes)
-    return Extracted(extract_answer(release, reading, candidates, ranked, cited), notes=notes)
+    return Extracted(extract_answer(release, analysis, candidates, ranked, cited), notes=notes)
 
 
 def _is_silent(release: Release, reading: Reading, ranked: Sequence[Evidence]) -> bool:
@@ -70,23 +76,41 @@ def _is_silent(release: Release, reading: Reading, ranked: Sequence[Evidence]) -
 
 def extract_answer(
     release: Release,
-    reading: Reading,
+    analysis: Analysis,
     candidates: Sequence[Candidate],
     ranked: Sequence[Evidence],
     cited: SourceList,
 ) -> str:
-    """The text of an extractive answer; every line cites its source through ``cited``."""
+    """The text of an extractive answer; every line cites its source through ``cited``.
+
+    A set is told by the line that states it, where the question names one thing and a line about it says what is asked for;
+    else it is what retrieval found tied to all that the question names.
+    """
+    reading = analysis.reading
     words = release.method.questions.languages[reading.language]
     if not ranked:
         return words.none
-    if reading.form is not Form.SPECIFIC:
-        types = AskedTypes(release.graph, reading)
-        if (best := _best_set(release, reading, ranked, types)) is not None:
-            return _stated_set(release, reading, best, cited)
-        nodes = [release.documents.entity(candidate.document) for candidate in candidates]
-        if (typed := types.of(nodes)) is not None:
-            return _found_set(release, reading, typed, cited)
-    return _lines(release, reading, _bearing(reading, ranked), cited)
+    if reading.form is Form.SPECIFIC:
+        return _lines(release, reading, _bearing(reading, ranked), cited)
+    types = AskedTypes(release.graph, reading)
+    best, tied = _best_set(release, reading, ranked, types), tied_set(release, analysis, candidates)
+    named = len(tied.anchors) + (analysis.period is not None) if tied else 0
+    if best is not None and (tied is None or (named < 2 and _says_more(best, tied, types))):
+        return _stated_set(release, reading, best, cited)
+    if tied is not None:
+        return tied_set_text(release, analysis, tied, cited, words)
+    nodes = [release.documents.entity(candidate.document) for candidate in candidates]
+    if (typed := types.of(nodes)) is not None:
+        return _found_set(release, reading, typed, cited)
+    return _lines(release, reading, ranked, cited)
+
+
+def _says_more(stated: StatedSet, tied: TiedSet, types: AskedTypes) -> bool:
+    """Whether a line states more of what is asked for than retrieval found: most of the type, or what a cue asks for."""
+    of_type = types.of(list(stated.members))
+    if of_type is None:
+        return stated.lines[0].cued and types.of(list(tied.members)) is None
+    return len(of_type) >= len(tied.members)
 
 
 def _bearing(reading: Reading, ranked: Sequence[Evidence]) -> Sequence[Evidence]:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from crmrag_query.answers.naming import category_name, type_nodes
 from crmrag_query.answers.records import Answer
+from crmrag_query.answers.understand import Understood, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.state import Focus
 
 
-def focus_of(release: Release, analysis: Analysis, answer: Answer) -> tuple[Focus, ...]:
-    """Entities in focus, best first: those that the question names (the surest of each mention; no types), those that its
-    answer cites, in their order, and those that it tells of them: ends of their triples that its text names.
+def spoken_of(release: Release, understood: Understood) -> tuple[int, ...]:
+    """Nodes that a question is about: those that its words refer to, then those that it names itself, of each mention the
+    surest, no types."""
+    told, own = understood.follow_up, understood.own
+    meant = [node for one in told.focus if (node := release.graph.node(one.iri)) is not None]
+    sure = sorted(relied_on(release, own), key=lambda one: -one.entities[0].score)
+    named = [one.entities[0].entity for one in sure if one.entities[0].entity not in own.types]
+    return tuple(dict.fromkeys((*meant, *named)))
+
+
+def focus_of(release: Release, about: Sequence[int], answer: Answer) -> tuple[Focus, ...]:
+    """Entities in focus, best first: those that the question is ``about``, those that its answer cites, in their order, and
+    those that it tells of them: ends of their triples that its text names.
     """
-    named = [
-        mention.entities[0].entity
-        for mention in sorted(analysis.mentions, key=lambda one: -one.entities[0].score)
-        if mention.entities[0].entity not in analysis.types
-    ]
     cited = [source for source in answer.sources if source.cited]
     told = [
         iri
@@ -31,8 +38,8 @@ def focus_of(release: Release, analysis: Analysis, answer: Answer) -> tuple[Focu
     iris = dict.fromkeys((*(source.iri for source in cited), *told))
     known = [node for iri in iris if (node := release.graph.node(iri)) is not None]
     return tuple(
-        _focus(release, node, analysis.reading.language)
-        for node in dict.fromkeys((*named, *known))
+        _focus(release, node, answer.language)
+        for node in dict.fromkeys((*about, *known))
         if _may_be_meant(release, node)
     )
 

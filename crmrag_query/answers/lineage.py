@@ -111,9 +111,9 @@ def lineage(release: Release, s: str, p: str, o: str, source: str = "") -> Linea
         for document in dict.fromkeys(document for document in documents if document is not None):
             lines += search.lines_of(document)
         complete = search.left > 0
+    chunk = chunk_of(s, release.manifest.counts.get("chunks", 1))
     return Lineage(
-        s, p, o, stated, graphs, chunk_of(s, release.manifest.counts.get("chunks", 1)), tuple(lines), origin(release),
-        complete,
+        s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk), complete
     )  # fmt: skip
 
 
@@ -123,8 +123,8 @@ def chunk_of(iri: str, chunks: int) -> str:
     return f"{hashlib.sha256(iri.encode()).digest()[0] // width * width:02x}"
 
 
-def origin(release: Release) -> Origin | None:
-    """Where the release's triples were read; None without provenance."""
+def origin(release: Release, chunk: str) -> Origin | None:
+    """Where the release's triples were read, and when those of ``chunk`` were; None without provenance."""
     told = release.provenance
     if told is None:
         return None
@@ -135,7 +135,7 @@ def origin(release: Release) -> Origin | None:
         (endpoint,) if endpoint else tuple(map(str, source.get("declared", ()))),
         tuple(str(one.get("file", "")) for one in read),
         bool(endpoint),
-        str(source.get("fetched") or harvest.get("fetched") or ""),
+        str((told.get("fetched") or {}).get(chunk, "")),
         str(told.get("built", "")),
         str(source.get("fingerprint", "")),
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crmrag_query.answers.evidence import Evidence, gather, rank_evidence
 from crmrag_query.answers.model import Model
-from crmrag_query.answers.naming import type_nodes
 from crmrag_query.answers.understand import FIRST, MODEL_STAGES, Understood, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
@@ -25,7 +24,8 @@ from crmrag_query.timing import Clock
 class Prepared:
     """All that an answer is written from; ``found``: the lines of the retrieved documents, ``ranked``: these, best first.
 
-    ``images``: addresses of Wikidata's pictures of the context's sources, by node, where Wikidata is asked.
+    ``images``: addresses of Wikidata's pictures of the context's sources, by node, where Wikidata is asked; ``exhausted``: of
+    the set that is asked for, everything was shown before or is excluded.
     ``timings``: milliseconds by stage; ``retrieval`` is all up to the ranked documents, ``total`` all up to the context,
     the language model's part left out.
     """
@@ -37,6 +37,7 @@ class Prepared:
     context: Context
     timings: Mapping[str, float]
     images: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    exhausted: bool = False
 
     @property
     def analysis(self) -> Analysis:
@@ -53,19 +54,22 @@ def prepare(
 ) -> Prepared:
     """Everything for answering ``question`` after ``state``. Raises QuestionError; see ``understand``.
 
-    ``wikidata``: whether its texts are wanted, None for what the data set says; or those of one's own instead of the release's.
+    ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of one's own.
     """
     clock, method = Clock(), release.method
     understood = understand(release, question, state, model)
     found = search(release, understood, stages)
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
-        lines = gather(release, found.chosen, reading, extractive)
-        lines = [one for one in lines if one.line.entity not in understood.excluded]
+        gathered = gather(release, found.chosen, reading, extractive)
+        gathered += _about(understood, gather(release, found.left_out, reading, extractive))
+        lines, exhausted = understood.excluded.of_lines(gathered, reading)
         ranked = tuple(rank_evidence(lines, reading, release.encoder.encode, extractive))
     with clock("context"):
         texts = _texts(release, wikidata)
-        context = assemble(release, understood.analysis, found.chosen, ranked, texts)
+        context = understood.excluded.of_context(
+            assemble(release, understood.analysis, found.chosen, ranked, texts)
+        )
         entities = [source.entity for source in context.sources]
         images = images_of(release, entities, texts, reading.language) if texts else {}
     own = sum(spent for stage, spent in understood.timings.items() if stage not in MODEL_STAGES)
@@ -74,7 +78,7 @@ def prepare(
         **understood.timings, **found.timings, **clock.spent,
         "retrieval": retrieval, "total": retrieval + sum(clock.spent.values()),
     }  # fmt: skip
-    return Prepared(understood, found, tuple(lines), ranked, context, timings, images)
+    return Prepared(understood, found, tuple(lines), ranked, context, timings, images, exhausted)
 
 
 def _texts(release: Release, wikidata: WikidataTexts | bool | None) -> WikidataTexts | None:
@@ -96,17 +100,19 @@ def search(release: Release, understood: Understood, stages: Stages | None = Non
     first, second = found[0], found[-1]
     chosen = interleave([c.document for c in first.chosen], [c.document for c in second.chosen])
     order = list(dict.fromkeys([*chosen, *interleave(first.ranking, second.ranking)]))
-    kept = [scored[document] for document in order if not _excluded(release, understood, document)]
+    kept: list[Candidate] = []
+    left_out: list[Candidate] = []
+    for document in order:
+        out = release.documents.entity(document) in understood.excluded
+        (left_out if out else kept).append(scored[document])
     timings: dict[str, float] = {}
     for one in found:
         for stage, spent in one.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
-    return Retrieved(kept[:k], kept[k:], timings)
+    return Retrieved(kept[:k], kept[k:], timings, left_out)
 
 
-def _excluded(release: Release, understood: Understood, document: int) -> bool:
-    entity = release.documents.entity(document)
-    if entity in understood.excluded:
-        return True
-    types = understood.excluded_types
-    return bool(types) and not types.isdisjoint(type_nodes(release.graph, entity))
+def _about(understood: Understood, lines: Sequence[Evidence]) -> list[Evidence]:
+    """Of the documents that are left out, the lines about what the question names: a place stands in those of its things."""
+    named = {one.entity for mention in understood.analysis.mentions for one in mention.entities}
+    return [line for line in lines if line.line.entity in named]

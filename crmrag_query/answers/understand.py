@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from crmrag_query.answers.asked import asked_for
+from crmrag_query.answers.exclusion import Exclusion
 from crmrag_query.answers.model import Model
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.linking.link import link
-from crmrag_query.linking.question import stop_words
+from crmrag_query.linking.question import plain_words, stop_words
 from crmrag_query.linking.records import LinkedEntity, Mention
 from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, follow
 from crmrag_query.questions.rewriting import rewrite_with_model
 from crmrag_query.questions.structured import analyse_with_model
-from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.query import Query, telling
 from crmrag_query.timing import Clock
 
 FIRST = ConversationState()
@@ -23,34 +26,47 @@ MODEL_STAGES = frozenset({"rewriting", "model analysis"})
 """Stages that are a language model's time."""
 
 
+ZERO_WIDTH_SPACE = "\u200b"
+
+
 @dataclass(frozen=True)
 class Understood:
     """A question as analysed within its conversation.
 
-    ``queries``: what is searched for, one or two (with what went before, then by itself), whose rankings are interleaved;
-    ``excluded``: nodes that must not come back; ``excluded_types``: nodes of types whose entities must not; ``notes``: what
-    the reader should know; ``timings``: milliseconds by stage.
+    ``analysis``: with what went before, from which it is answered; ``own``: by its words alone; ``queries``: what is searched
+    for, one or two (with what went before, then by itself), whose rankings are interleaved; ``excluded``: what must not come
+    back; ``notes``: what the reader should know; ``timings``: milliseconds by stage.
     """
 
     question: str
     analysis: Analysis
+    own: Analysis
     queries: tuple[Query, ...]
     follow_up: FollowUp
-    excluded: frozenset[int] = frozenset()
-    excluded_types: frozenset[int] = frozenset()
+    excluded: Exclusion
     notes: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
 
 
 def checked(question: str, limit: int) -> str:
-    """The question with its white space in order. Raises QuestionError when it is empty, says nothing, or is too long."""
+    """The question on one line, without signs that are not seen (controls, marks of direction, halves of surrogate pairs).
+
+    Raises QuestionError when it is empty, says nothing, or is longer than ``limit`` characters.
+    """
     if len(question) > limit:
         raise QuestionError(f"The question has {len(question)} characters.", f"Ask in at most {limit}.")
-    question = " ".join("".join(c if c.isprintable() else " " for c in question).split())
+    question = " ".join("".join(map(_seen, question)).split())
     if not any(character.isalnum() for character in question):
         what = f"The question has no words: {question[:40]!r}." if question else "The question is empty."
         raise QuestionError(what, "Ask in words, such as: which churches are in Cyprus?")
     return question
+
+
+def _seen(character: str) -> str:
+    """A character that is shown, as it is; one that joins or directs what is around it as nothing; any other as a space."""
+    if character.isprintable():
+        return character
+    return "" if unicodedata.category(character) == "Cf" and character != ZERO_WIDTH_SPACE else " "
 
 
 def understand(
@@ -72,7 +88,7 @@ def understand(
     with clock("analysis"):
         told = _followed(release, asked, state, mentions)
         analysis = _analysed(release, told.raw, told.mentions)
-        whole = analysis if told.contextual is None else _in_context(release, told, analysis)
+        whole = _in_context(release, told, analysis, state)
     if model is not None:
         with clock("model analysis"):
             whole, note = analyse_with_model(model, told.contextual or told.raw, whole, method.prompts)
@@ -80,16 +96,10 @@ def understand(
     with clock("encoding"):
         queries = _queries(release, told, analysis, whole)
     nodes = (release.graph.node(iri) for iri in told.excluded)
-    return Understood(
-        question,
-        whole,
-        queries,
-        told,
-        frozenset(node for node in nodes if node is not None),
-        frozenset(told.excluded_types),
-        tuple(notes),
-        clock.spent,
+    excluded = Exclusion(
+        release, frozenset(node for node in nodes if node is not None), frozenset(told.excluded_types)
     )
+    return Understood(question, whole, analysis, queries, told, excluded, tuple(notes), clock.spent)
 
 
 def named(release: Release, text: str) -> tuple[Mention, ...]:
@@ -119,40 +129,40 @@ def _analysed(release: Release, question: str, mentions: Sequence[Mention]) -> A
     )
 
 
-def _in_context(release: Release, told: FollowUp, analysis: Analysis) -> Analysis:
-    """The analysis with what went before: entities, period and target categories that the question itself leaves open."""
-    text = told.contextual or told.raw
-    before = _analysed(release, text, named(release, text))
-    focus = _as_mentions(release, told.focus)
-    known = {one.entity for mention in focus for one in mention.entities}
-    rest = tuple(m for m in before.mentions if known.isdisjoint(one.entity for one in m.entities))
-    return replace(
-        before,
-        reading=replace(analysis.reading, cues=analysis.reading.cues or before.reading.cues),
-        targets=analysis.targets or before.targets,
-        contexts=analysis.contexts or before.contexts,
-        mentions=(*focus, *rest),
-        period=analysis.period or before.period,
+def _in_context(release: Release, told: FollowUp, analysis: Analysis, state: ConversationState) -> Analysis:
+    return asked_for(
+        analysis,
+        told,
+        state,
+        release.method.conversation,
+        lambda text: _analysed(release, text, named(release, text)),
+        _as_mention(release, told.focus),
     )
 
 
-def _as_mentions(release: Release, focus: Sequence[Focus]) -> tuple[Mention, ...]:
+def _as_mention(release: Release, focus: Sequence[Focus]) -> Mention | None:
     """What is in focus as one mention: any of it may be meant by "those"."""
     entities = tuple(
         LinkedEntity(node, 1.0, one.label, "label")
         for one in focus
         if (node := release.graph.node(one.iri)) is not None
     )
-    return (Mention(0, 0, ", ".join(one.name for one in entities), entities),) if entities else ()
+    return Mention(0, 0, ", ".join(one.name for one in entities), entities) if entities else None
+
+
+def relied_on(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
+    """The mentions of an analysed question that can be relied on; see ``retrieval.query.telling``."""
+    method = release.method
+    return telling(analysis, method.retrieval.mentions, plain_words(method.linking))
 
 
 def _queries(release: Release, told: FollowUp, analysis: Analysis, whole: Analysis) -> tuple[Query, ...]:
-    config = release.method.retrieval.mentions
     texts = [told.contextual] if told.contextual else []
     if told.kind is not Kind.VAGUE or not texts:
         texts.append(told.raw)
     vectors = release.encoder.encode(texts)
     read = {told.contextual: whole, told.raw: analysis if told.contextual else whole}
     return tuple(
-        Query.of(read[text], vector, config, text) for text, vector in zip(texts, vectors, strict=True)
+        Query.of(read[text], vector, relied_on(release, read[text]), text)
+        for text, vector in zip(texts, vectors, strict=True)
     )

@@ -30,6 +30,7 @@ from crmrag_query.relationships.engine import walk
 from crmrag_query.relationships.plan import Plan, make_plan
 
 SUGGESTED = 3
+MADE = ("role", "iri")  # kinds of labels that the data does not state
 
 
 def plan_of(release: Release) -> Plan:
@@ -147,8 +148,10 @@ def _class(release: Release, number: int, language: str) -> ClassOf:
 
 
 def _names(release: Release, node: int) -> dict[str, tuple[str, ...]]:
+    """The stated names by language; labels that were made from a role or an IRI are none."""
     names: dict[str, dict[str, None]] = {}
-    for label in release.graph.labels(node)[: bounds.NAMES]:
+    stated = [label for label in release.graph.labels(node) if label.kind not in MADE]
+    for label in stated[: bounds.NAMES]:
         names.setdefault(label.lang, {})[label.text] = None
     return {lang: tuple(texts) for lang, texts in names.items()}
 
@@ -176,7 +179,8 @@ def _relationships(release: Release, node: int, language: str, plan: Plan) -> tu
         named = tuple(
             Named(graph.iri(one), graph.label(one, (language,) if language else ())) for one in first
         )
-        groups.append(Related(catalogue[number].id, catalogue[number].label, len(targets), named))
+        one = catalogue[number]
+        groups.append(Related(one.id, one.label, str(one.range.name), len(targets), named))
     return tuple(groups)
 
 

@@ -197,10 +197,15 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Where one Fundamental Relationship leads: the first ``targets``, and how many there are in all (``total``)."""
+    """Where one Fundamental Relationship leads: the first ``targets``, and how many there are in all (``total``).
+
+    ``category``: the Fundamental Category of its targets, as several relationships have one label ("created in" a Place, an
+    Event).
+    """
 
     key: str
     label: str
+    category: str
     total: int
     targets: tuple[Named, ...]
 
@@ -234,7 +239,9 @@ class Entity(Shown):
     licence: str = ""
     attribution: str = ""
 
-    COLUMNS: ClassVar[dict[str, type]] = {"relationship": str, "target": str, "iri": str, "of": int}
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "relationship": str, "category": str, "target": str, "iri": str, "of": int,
+    }  # fmt: skip
 
     def head(self) -> str:
         classes = ", ".join(one.label for one in self.classes)
@@ -244,7 +251,7 @@ class Entity(Shown):
 
     def rows(self) -> Sequence[Row]:
         return [
-            (group.label, target.label, target.iri, group.total)
+            (group.label, group.category, target.label, target.iri, group.total)
             for group in self.relationships
             for target in group.targets
         ]
@@ -255,7 +262,7 @@ class Entity(Shown):
         for group in self.relationships:
             first = "; ".join(target.label for target in group.targets[:SHOWN_TARGETS])
             more = "; …" if group.total > SHOWN_TARGETS else ""
-            yield printable(f"{group.label} ({group.total}): {first}{more}")
+            yield printable(f"{group.label} ({group.total} {group.category}): {first}{more}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

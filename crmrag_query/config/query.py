@@ -104,6 +104,7 @@ class ReachShares(Record):
     aside: Share
     own: ShareByForm
     keep: Share
+    full: Share
 
 
 class Dated(Record):

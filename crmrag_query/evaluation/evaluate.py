@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -87,8 +88,9 @@ def evaluate(
     """
     require_measures()
     names, found = Names(release), _Found()
-    if questions:
-        prepare(release, questions[0].question)
+    with suppress(QuestionError):
+        for first in questions[:1]:
+            prepare(release, first.question)
     for done, one in enumerate(questions):
         advance(done, len(questions))
         try:

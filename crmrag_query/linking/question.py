@@ -27,6 +27,11 @@ def stop_words(questions: QuestionLexicon) -> frozenset[str]:
     return frozenset(word for language in questions.languages.values() for word in language.stop)
 
 
+def plain_words(config: LinkingConfig) -> frozenset[str]:
+    """Words of all languages that name nothing by themselves as a part of a name."""
+    return frozenset(word for words in config.plain.values() for word in words)
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A word of a question: its tokens ``first`` to before ``last``; ``quote``: number of its quoted stretch, 0 for none."""

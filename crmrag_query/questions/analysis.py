@@ -66,8 +66,9 @@ def analyse(
     names = _name_positions(mentions, categories_of)
     reading, heard = read(question, ready, languages, names)
     language = ready.languages[reading.language]
-    targets, contexts = targets_and_contexts(reading, language, mentions, categories_of)
     period = find_period(without_names(heard, names), language.manies)
+    period_words = period.words if period else frozenset()
+    targets, contexts = targets_and_contexts(reading, language, mentions, categories_of, period_words)
     asked_types = types_asked(reading, mentions, categories_of)
     return Analysis(
         reading=reading,
@@ -75,7 +76,7 @@ def analyse(
         contexts=contexts,
         mentions=tuple(mentions),
         period=period.interval if period else None,
-        period_words=period.words if period else frozenset(),
+        period_words=period_words,
         types=tuple(one.entity for mention in asked_types for one in mention.entities),
     )
 

@@ -143,7 +143,10 @@ def _told(
     pivot = find_pivot(asked, language, words.pivots, words.joiners, words.pronouns, mentions)
     out = frozenset(range(pivot.first, pivot.last)) if pivot else frozenset()
     rest = [mention for mention in mentions if mention.first not in out]
-    references = find_references(asked, language, words, rest, categories_of, out)
+    asking_more = {
+        i for at in range(len(asked.words)) for i in range(at, at + words.more.at(asked.words, at))
+    }
+    references = find_references(asked, language, words, rest, categories_of, out | asking_more)
     focus = in_focus(references, state, language)
     own = tuple(mention for mention in rest if _is_named(mention, asked, categories_of))
     spoken = [word for i, word in enumerate(asked.words) if i not in out]

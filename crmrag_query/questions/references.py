@@ -202,8 +202,9 @@ def _meant(reference: Reference, state: ConversationState, language: Language) -
         return _described(reference, turns, language)
     for group in reference.groups:
         if group == "many":
-            if turns:
-                return turns[0]
+            several = _several(state)
+            if several:
+                return several
             continue
         for turn in turns:
             fitting = [focus for focus in turn if _fits(focus, group, language)]
@@ -212,6 +213,16 @@ def _meant(reference: Reference, state: ConversationState, language: Language) -
             if fitting:
                 return tuple(fitting[:1])
     return ()
+
+
+def _several(state: ConversationState) -> tuple[Focus, ...]:
+    """What "those" means: of the last turn with anything in focus, the several that its question did not name; else all."""
+    turn = next((turn for turn in reversed(state.turns) if turn.focus), None)
+    if turn is None:
+        return ()
+    asked = set(tokenize(turn.resolved))
+    told = tuple(focus for focus in turn.focus if not asked.issuperset(tokenize(focus.label)))
+    return told if len(told) > 1 else turn.focus
 
 
 def _fits(focus: Focus, group: str, language: Language) -> bool:

@@ -34,17 +34,23 @@ def is_type(mention: Mention, categories_of: Categories) -> bool:
 
 
 def targets_and_contexts(
-    reading: Reading, language: Language, mentions: Sequence[Mention], categories_of: Categories
+    reading: Reading,
+    language: Language,
+    mentions: Sequence[Mention],
+    categories_of: Categories,
+    period_words: frozenset[str] = frozenset(),
 ) -> tuple[int, int]:
     """Masks of one or two categories that are asked for (0 when unknown) and of up to two that are not.
 
     Asked for, the first that says any: the nouns after the question word (of an unknown noun that is a type of the data:
     Thing), question words such as who and where, the nouns of a yes/no question, verbs of making and having (Thing), and for
     one fact about something named, its category. Besides: individuals that are named, then other nouns, as they stand.
+    ``period_words`` ("the *year* 1500") are no nouns of these.
     """
     individuals = [one for one in mentions if one.entities and not is_type(one, categories_of)]
     named = [categories_of(one.entities[0].entity) for one in individuals]
     inside = {i for one in individuals for i in range(one.first, one.last)}
+    inside |= {i for i, word in enumerate(reading.words) if word in period_words and i not in reading.heads}
     heads = [
         language.nouns[reading.words[i]].categories
         for i in reading.heads

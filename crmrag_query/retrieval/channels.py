@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from crmrag_query.config.query import RetrievalConfig
 from crmrag_query.dates import Interval
-from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.arrays import FLAG_SUSPECT, Ints
 from crmrag_query.linking.records import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form
@@ -104,6 +104,9 @@ class ReleaseChannels:
         sure, maybe = self.release.dates.within(asked or keys, period)
         found = np.zeros(self.release.graph.nodes, np.float32)
         found[maybe], found[sure] = config.possible, 1.0
+        if targets:
+            dated = np.concatenate([sure, maybe])
+            found[dated[(self.release.graph.adjacency.categories[dated] & targets) == 0]] = 0
         return by_document(found, self.release.documents.entity_document, self.documents)
 
     @cached_property
@@ -133,11 +136,18 @@ class ReleaseChannels:
         return [document for document, _ in best(found, shares[found], k)]
 
     def joined(self, documents: Ints) -> Matrix:
-        """How the documents' own entities are joined, float64 [n, n]; see ``adjacency.connect``."""
+        """How the documents' own entities are joined, float64 [n, n]; see ``adjacency.connect``.
+
+        Not by way of suspected merges of identities, which would join everything.
+        """
         config = self.config.adjacency
         nodes = self.release.documents.entities[documents]
-        rows, others, weights = edges_of(self.release.graph.adjacency, nodes, self.release.method.weights.of)
-        return connect(nodes, rows, others, weights, config.max_hops, config.two_hop_divisor)
+        graph = self.release.graph.adjacency
+        rows, others, weights = edges_of(graph, nodes, self.release.method.weights.of)
+        sound = ((graph.flags[others] & FLAG_SUSPECT) == 0) | np.isin(others, nodes)
+        return connect(
+            nodes, rows[sound], others[sound], weights[sound], config.max_hops, config.two_hop_divisor
+        )
 
     def vectors(self, documents: Ints) -> Floats:
         """Mean of each document's window vectors, scaled to length 1, float32 [n, dimension]."""

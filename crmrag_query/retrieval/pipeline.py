@@ -65,11 +65,13 @@ class Channels(Protocol):
 
 @dataclass(frozen=True)
 class Retrieved:
-    """The outcome: the ``k`` ``chosen`` candidates in order, the rest of the ``pool`` after them, milliseconds a stage."""
+    """The outcome: the ``k`` ``chosen`` candidates in order, the rest of the ``pool`` after them, milliseconds a stage;
+    ``left_out``: those of the pool that a conversation excludes."""
 
     chosen: list[Candidate]
     rest: list[Candidate]
     timings: Mapping[str, float] = field(default_factory=dict)
+    left_out: list[Candidate] = field(default_factory=list)
 
     @property
     def ranking(self) -> list[int]:
@@ -126,7 +128,7 @@ def retrieve(
     pool = make_pool(fused[:size], rankings, share)
     with clock("subgraph"):
         order = _chosen(channels, pool, query, config, on, share, k)
-    rows = [*order, *(row for row in range(len(pool)) if row not in set(order))]
+    rows = list(dict.fromkeys([*order, *range(len(pool))]))
     found = pool.take(rows).candidates()
     return Retrieved(found[: len(order)], found[len(order) :], clock.spent)
 

@@ -13,6 +13,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.linking.records import Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form
+from crmrag_query.retrieval.tokenizer import tokenize, with_singulars
 
 Floats = npt.NDArray[np.float32]
 
@@ -35,8 +36,13 @@ class Query:
     cues: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, analysis: Analysis, vector: Floats, config: MentionConfig, text: str | None = None) -> Query:
-        """The query of an analysed question; ``text`` where something else than the question itself is searched for."""
+    def of(
+        cls, analysis: Analysis, vector: Floats, mentions: Sequence[Mention], text: str | None = None
+    ) -> Query:
+        """The query of an analysed question, by those of its mentions that can be relied on (see ``telling``).
+
+        ``text`` where something else than the question itself is searched for.
+        """
         reading = analysis.reading
         return cls(
             reading.question if text is None else text,
@@ -44,26 +50,32 @@ class Query:
             reading.form,
             analysis.targets,
             analysis.contexts,
-            telling(analysis, config),
+            mentions,
             analysis.period,
             reading.cues,
         )
 
 
-def telling(analysis: Analysis, config: MentionConfig) -> tuple[Mention, ...]:
+def telling(
+    analysis: Analysis, config: MentionConfig, plain: frozenset[str] = frozenset()
+) -> tuple[Mention, ...]:
     """The mentions that retrieval may rely on.
 
-    Not those that only repeat the period; nor those below ``config.least``, or below ``config.least_of_cue`` where all their
-    words ask for relationships ("made", "gave") and are parts of names by chance.
+    Not those that only repeat the period; nor those below ``config.least``; nor those whose words all ask for relationships
+    ("made", "date") and are parts of names by chance (below ``config.least_of_cue``) or ``plain``, but for the types that are
+    asked for.
     """
-    cueing, words = analysis.reading.cueing, analysis.reading.words
+    cueing, types = analysis.reading.cueing, frozenset(analysis.types)
+
+    def is_plain(words: set[str]) -> bool:
+        return all(not plain.isdisjoint(with_singulars([word])) for word in words)
 
     def tells(mention: Mention) -> bool:
-        own = set(words[mention.first : mention.last]) or {mention.text}
+        own = set(tokenize(mention.text))
         sure = max((one.score for one in mention.entities), default=0.0)
-        return (
-            sure >= (config.least_of_cue if own <= cueing else config.least)
-            and not own <= analysis.period_words
-        )
+        asked = not types.isdisjoint(one.entity for one in mention.entities)
+        if own <= cueing and not asked and (sure < config.least_of_cue or is_plain(own)):
+            return False
+        return sure >= config.least and not own <= analysis.period_words
 
     return tuple(mention for mention in analysis.mentions if tells(mention))

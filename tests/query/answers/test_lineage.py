@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ def test_chunks_are_the_leading_bits_of_sha256(iri: str, bits: int) -> None:
 
 
 def test_the_origin_tells_the_file_and_when_the_release_was_built(churches: Release) -> None:
-    found = origin(churches)
+    found = origin(churches, "00")
     assert found is not None and not found.endpoint
     assert found.places == ("churches.ttl",) and found.files == ("churches.ttl",)
     assert found.built.endswith("Z")
@@ -109,3 +110,10 @@ def test_the_number_of_ways_is_bounded_and_a_search_that_ended_early_says_so(chu
     few.__dict__["method"] = churches.method.model_copy(update={"answers": answers})
     found = lineage(few, f"{BASE}painting4", f"{CRM}P14_carried_out_by", f"{BASE}painter1")
     assert found.stated and not found.complete
+
+
+def test_a_triple_tells_when_its_chunk_was_fetched(churches: Release) -> None:
+    found = lineage(churches, f"{BASE}mural4", LABEL, "Mural 4")
+    assert churches.provenance is not None and found.origin is not None
+    assert found.origin.fetched == churches.provenance["fetched"][found.chunk]
+    assert datetime.fromisoformat(found.origin.fetched) <= datetime.fromisoformat(found.origin.built)

@@ -74,7 +74,7 @@ def results(text: str) -> list[Shown]:
     """Every kind of result, with ``text`` wherever data may stand."""
     triple = SourceTriple(text, text, text, text, text, text, (text,))
     source = Source(1, text, text, text, (triple,), (text,), text, (Named(text, text),), (text,))
-    related = (Related(text, text, 1, (Named(text, text),)),)
+    related = (Related(text, text, text, 1, (Named(text, text),)),)
     found = FoundEntity(text, text, text, (text,), text, text, 0.5)
     return [
         Answer(text, text, (source,), text, text, False, text, (text,)),

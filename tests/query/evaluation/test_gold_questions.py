@@ -107,7 +107,7 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_yaml_is_read_as_json_is(tmp_path: Path) -> None:
     path = tmp_path / "questions.yaml"
-    path.write_text("- {id: one, question: Who?, gold_iris: [a]}", encoding="utf-8")
+    path.write_text("- id: one\n  question: Who?\n  gold_iris: [a]\n", encoding="utf-8")
     assert read_questions(path) == (one(tmp_path, id="one", gold_iris=["a"]),)
 
 
@@ -116,6 +116,13 @@ def test_rows_of_rankings_and_tables_give_their_labels(tmp_path: Path) -> None:
     assert one(tmp_path, answer_form="ranking", gold_value=rows).labels == ("A", "B")
     table = [{"key": 12, "value": 2}]
     assert one(tmp_path, answer_form="table", gold_value=table).labels == ("12",)
+
+
+def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
+    told = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    example = told.partition("```json\n")[2].partition("```")[0]
+    found = read_questions(write(tmp_path, json.loads(example)))
+    assert [one.answer_form for one in found] == ["facts", "iris", "number"]
 
 
 def test_the_sample_declares_its_questions(monkeypatch: pytest.MonkeyPatch) -> None:

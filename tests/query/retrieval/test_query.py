@@ -34,13 +34,13 @@ def kept(*mentions: Mention, period_words: frozenset[str] = frozenset()) -> tupl
 def test_a_query_has_what_was_analysed_and_the_text_that_is_searched_for() -> None:
     virgin = mention(3, 0.9)
     analysis = Analysis(READING, Category.Thing, Category.Time, (virgin,), year_interval(1105))
-    query = Query.of(analysis, VECTOR, LEAST)
+    query = Query.of(analysis, VECTOR, (virgin,))
     assert (query.text, query.form, query.targets, query.contexts) == (
         READING.question, Form.ENUMERATION, Category.Thing, Category.Time,
     )  # fmt: skip
     assert (tuple(query.mentions), query.period, query.cues) == ((virgin,), year_interval(1105), READING.cues)
     assert query.vector is VECTOR
-    assert Query.of(analysis, VECTOR, LEAST, "and the Virgin?").text == "and the Virgin?"
+    assert Query.of(analysis, VECTOR, (), "and the Virgin?").text == "and the Virgin?"
 
 
 @pytest.mark.parametrize(("score", "told"), [(0.24, False), (0.25, True), (1.0, True)])
@@ -53,6 +53,14 @@ def test_words_that_ask_for_a_relationship_name_something_only_when_it_is_sure(
     score: float, told: bool
 ) -> None:
     assert bool(kept(mention(1, score))) == told
+
+
+def test_a_plain_word_that_asks_for_a_relationship_names_nothing_but_a_type_that_is_asked_for() -> None:
+    made, plain = mention(1, 1.0), frozenset({"made"})
+    for types, told in (((), False), ((0,), True)):
+        analysis = Analysis(READING, mentions=(made,), types=types)
+        assert bool(telling(analysis, LEAST, plain)) == told
+        assert telling(analysis, LEAST)
 
 
 def test_a_mention_that_only_repeats_the_period_is_left_out() -> None:

@@ -1,0 +1,109 @@
+"""The retrieved entities that are tied to all that a question names: the best that retrieval can say of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from crmrag_query.answers.naming import type_label, type_nodes
+from crmrag_query.answers.records import SourceTriple
+from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.typed import AskedTypes
+from crmrag_query.answers.understand import relied_on
+from crmrag_query.artifacts.release import Release
+from crmrag_query.config.models import LanguageLexicon
+from crmrag_query.dates import describe
+from crmrag_query.documents.documents import Line
+from crmrag_query.linking.records import Mention
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.retrieval.pool import Candidate
+
+SHOWN_TYPES = 3
+RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING, Line.SATELLITE)
+
+
+@dataclass(frozen=True)
+class TiedSet:
+    """``members``: nodes in the order of their candidates; ``anchors``: the mentions that they are tied to, no types."""
+
+    members: tuple[int, ...]
+    anchors: tuple[Mention, ...]
+
+
+def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidate]) -> TiedSet | None:
+    """Those of the candidates that are tied to what the question names as well as the best one is.
+
+    Only of the types, else the categories, that are asked for; never what the question names itself. None where it names
+    nothing but types and no period, or where none is left.
+    """
+    config = release.method.retrieval
+    mentions = relied_on(release, analysis)
+    anchors = tuple(m for m in mentions if frozenset(analysis.types).isdisjoint(_nodes(m)))
+    best = max((one.tied for one in candidates), default=0.0)
+    if best == 0 or (not anchors and analysis.period is None):
+        return None
+    named = {node for mention in anchors for node in _nodes(mention)}
+    categories = release.graph.adjacency.categories
+    found = [
+        node
+        for one in candidates
+        if one.tied >= config.reach.full * best
+        and (node := release.documents.entity(one.document)) not in named
+        and (not analysis.targets or int(categories[node]) & analysis.targets)
+    ]
+    members = _of_types(release, analysis, found) if found else []
+    return TiedSet(tuple(members), anchors) if members else None
+
+
+def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[int]:
+    """Those of the types that are asked for, by the data's types or by their names; all where none is asked for."""
+    if analysis.types:
+        return [
+            node
+            for node in nodes
+            if not frozenset(analysis.types).isdisjoint(type_nodes(release.graph, node))
+        ]
+    return AskedTypes(release.graph, analysis.reading).of(nodes) or nodes
+
+
+def _nodes(mention: Mention) -> tuple[int, ...]:
+    return tuple(one.entity for one in mention.entities)
+
+
+def tied_set_text(
+    release: Release, analysis: Analysis, found: TiedSet, cited: SourceList, words: LanguageLexicon
+) -> str:
+    """The set as text: what was found, a member a row with its dates where a period was asked for, and what it is worth."""
+    language, reading = analysis.reading.language, analysis.reading
+    listed = release.method.questions.extractive.listed_items
+    kinds = dict.fromkeys(type_label(release.graph, node, language) for node in found.members)
+    named = [*dict.fromkeys(m.entities[0].name for m in found.anchors)]
+    if analysis.period is not None:
+        named.append(describe(analysis.period, language))
+    what = (
+        f"{', '.join([*kinds][:SHOWN_TYPES])}{', …' if len(kinds) > SHOWN_TYPES else ''} — {'; '.join(named)}"
+    )
+    head = (words.found if reading.counts else words.listed).format(count=len(found.members), what=what)
+    rows = [_row(release, analysis, node, found, cited) for node in found.members[:listed]]
+    if len(found.members) > listed:
+        rows.append(words.more.format(count=len(found.members) - listed))
+    return "\n".join([head, *rows, words.partial])
+
+
+def _row(release: Release, analysis: Analysis, node: int, found: TiedSet, cited: SourceList) -> str:
+    n = cited.cite(node, [*_ties(release, node, found, cited)] or cited.type_triples(node))
+    dates = cited.details.dates(node) if analysis.period is not None else None
+    label = release.graph.label(node, (analysis.reading.language,))
+    return f"- {label}{f' ({dates.text})' if dates and dates.text else ''} [{n}]"
+
+
+def _ties(release: Release, node: int, found: TiedSet, cited: SourceList) -> Iterator[SourceTriple]:
+    """The triples of those lines of a member's document that lead to what the question names."""
+    named = {one for mention in found.anchors for one in _nodes(mention)}
+    document = release.documents.document_of(node)
+    if document is None:
+        return
+    for line in release.documents.lines(document):
+        ends = [target for target in line.targets if target in named]
+        if ends and line.entity == node and line.kind in RELATIONAL:
+            yield from cited.line_triples(line, ends)
