@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import numpy as np
 
-from crmrag_assets.glances import doublings
 from crmrag_assets.metadata import ROW_COUNT, VERSION_LENGTH, markdown_bars, markdown_table
 from crmrag_query.config.query import EvaluationConfig
 from crmrag_query.evaluation.markdown import stage_table
@@ -20,6 +19,8 @@ from crmrag_query.evaluation.report import REPORT_MARKDOWN
 from crmrag_query.evaluation.runs import MEASURES
 from crmrag_query.evaluation.systems import PIPELINE
 from crmrag_query.evaluation.tables import form_accuracy, mean, percentiles
+
+SPAN = 2000  # characters
 
 
 def evaluation_metadata(found: Evaluation, config: EvaluationConfig, folder: Path) -> dict[str, Any]:
@@ -38,9 +39,7 @@ def evaluation_metadata(found: Evaluation, config: EvaluationConfig, folder: Pat
         f"{config.overall}_by_kind_percent": _bars(_by_kind(found, config.overall)),
         "pipeline": dg.MetadataValue.md(markdown_table([_pipeline(found)])),
         "query_types_right": f"{right} of {typed}",
-        "context_characters": _bars(
-            doublings(np.asarray([one.characters for one in contexts], dtype=np.int64))
-        ),
+        "context_characters": _bars(_spread([one.characters for one in contexts])),
         "most_context_characters": max((one.characters for one in contexts), default=0),
         "most_context_tokens": max((one.tokens for one in contexts), default=0),
         "latency_ms": dg.MetadataValue.md(markdown_table(_latency(found))),
@@ -62,6 +61,13 @@ def data_version_of(found: Evaluation) -> str:
 
 def _bars(values: Iterable[tuple[str, float]]) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md(markdown_bars([(name, round(value)) for name, value in values]))
+
+
+def _spread(sizes: Sequence[int]) -> list[tuple[str, float]]:
+    """How many sizes there are in each span of ``SPAN``, from the smallest to the largest."""
+    spans = Counter(size // SPAN for size in sizes)
+    every = range(min(spans), max(spans) + 1) if spans else ()
+    return [(f"{span * SPAN:,}–{(span + 1) * SPAN - 1:,}", spans[span]) for span in every]
 
 
 def _by_kind(found: Evaluation, measure: str) -> list[tuple[str, float]]:

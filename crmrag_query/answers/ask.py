@@ -132,9 +132,8 @@ def _by_model(
 def _from_lines(release: Release, prepared: Prepared, cited: SourceList) -> Written:
     """An extractive answer: its sentences are lines of the data or composed of them, so none is unsupported."""
     reading = prepared.analysis.reading
-    extracted = extract(
-        release, prepared.analysis, prepared.retrieved.chosen, prepared.found, prepared.ranked, cited
-    )
+    ranked = () if prepared.exhausted else prepared.ranked
+    extracted = extract(release, prepared.analysis, prepared.retrieved.chosen, prepared.found, ranked, cited)
     lines = {source.n: _said_of(source) for source in cited.sources()}
     support = check_support(extracted.text, lines, reading, release.method.answers)
     return Written(

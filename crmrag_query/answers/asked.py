@@ -98,12 +98,16 @@ def named_words(analysis: Analysis) -> frozenset[int]:
 
 
 def without_more(reading: Reading, config: Conversation) -> Reading:
-    """The reading without words such as "what else" and "any others" among those of content."""
+    """The reading without words such as "what else" and "any others" among those of content and those asked for."""
     words = reading.words
     more = ref_words(config, reading.language).more
     out = {i for at in range(len(words)) for i in range(at, at + more.at(words, at))}
-    kept = {word for i, word in enumerate(words) if i not in out or i in reading.heads}
-    return replace(reading, content=tuple(word for word in reading.content if word in kept))
+    kept = {word for i, word in enumerate(words) if i not in out}
+    return replace(
+        reading,
+        content=tuple(word for word in reading.content if word in kept),
+        heads=tuple(i for i in reading.heads if i not in out),
+    )
 
 
 def _asks(reading: Reading, content: bool = False) -> bool:

@@ -18,9 +18,11 @@ class Conversation:
 
     state: ConversationState = ConversationState()  # noqa: RUF009 -- frozen
 
-    def ask(self, release: Release, question: str, model: Model | None = None) -> tuple[Answer, Conversation]:
-        """The answer, and the conversation that goes on from it. Raises QuestionError."""
-        for event in self.stream(release, question, Ask(model)):
+    def ask(
+        self, release: Release, question: str, how: Ask | Model | None = None
+    ) -> tuple[Answer, Conversation]:
+        """The answer, and the conversation that goes on from it; ``how``, or a model alone. Raises QuestionError."""
+        for event in self.stream(release, question, how if isinstance(how, Ask) else Ask(how)):
             if isinstance(event, Done):
                 return event.answer, Conversation(event.state)
         raise AssertionError("a stream ends with Done")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render import answer_text
+from crmrag_query.cli.render import answer_text, printable
 
 MODEL_HELP = "A litellm model such as openai/gpt-4o or ollama/llama3 (CRMRAG_MODEL); without one, answers are extractive."
 
@@ -24,9 +26,16 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def wikidata_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Whether texts from Wikidata are asked for; not given: as the data set says."""
+    return click.option(
+        "--wikidata/--no-wikidata", default=None, help="Ask Wikidata too; else as the data set says."
+    )(command)
+
+
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument and options that asking shares."""
-    return model_options(data_option(click.argument("dataset")(command)))
+    return model_options(wikidata_option(data_option(click.argument("dataset")(command))))
 
 
 @click.command()
@@ -34,36 +43,56 @@ def asking(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("question")
 @click.option("--json", "as_json", is_flag=True, help="The whole answer as JSON.")
 def ask(
-    dataset: str, question: str, data: Path, model: str | None, api_base: str | None, as_json: bool
+    dataset: str,
+    question: str,
+    data: Path,
+    model: str | None,
+    api_base: str | None,
+    wikidata: bool | None,
+    as_json: bool,
 ) -> None:
     """Answer QUESTION from DATASET (its name, or the folder of a release)."""
-    from crmrag_query.answers.ask import ask as answer_question
+    from crmrag_query.answers.ask import Ask
+    from crmrag_query.answers.conversation import Conversation
     from crmrag_query.artifacts.release import open_release
 
-    answer = answer_question(open_release(dataset, data), question, open_model(model, api_base))
+    how = Ask(open_model(model, api_base), wikidata)
+    answer, _ = Conversation().ask(open_release(dataset, data), question, how)
     click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2) if as_json else answer_text(answer))
 
 
 @click.command()
 @asking
-def chat(dataset: str, data: Path, model: str | None, api_base: str | None) -> None:
-    """Ask DATASET one question after another; an empty line ends."""
+def chat(dataset: str, data: Path, model: str | None, api_base: str | None, wikidata: bool | None) -> None:
+    """Ask DATASET one question after another; an empty line, or the end of the input, ends."""
+    from crmrag_query.answers.ask import Ask
     from crmrag_query.answers.conversation import Conversation
     from crmrag_query.artifacts.release import open_release
     from crmrag_query.errors import QuestionError
 
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # typed bytes that are no text are no reason to end
     release = open_release(dataset, data)
-    conversation, engine = Conversation(), open_model(model, api_base)
-    click.echo(f"{release.manifest.title} (release {release.id}). An empty line ends.")
+    conversation, how = Conversation(), Ask(open_model(model, api_base), wikidata)
+    click.echo(f"{printable(release.manifest.title)} (release {release.id}). An empty line ends.")
     for example in release.manifest.examples[:3]:
-        click.echo(f"  for example: {example}")
-    while question := click.prompt("\n?", default="", show_default=False, prompt_suffix=" ").strip():
+        click.echo(f"  for example: {printable(example)}")
+    while question := _typed():
         try:
-            answer, conversation = conversation.ask(release, question, engine)
+            answer, conversation = conversation.ask(release, question, how)
         except QuestionError as error:
             click.echo(f"Error: {error}")
             continue
         click.echo(answer_text(answer))
+
+
+def _typed() -> str:
+    """The next question, "" at the end."""
+    try:
+        return str(click.prompt("\n?", default="", show_default=False, prompt_suffix=" ")).strip()
+    except click.Abort:  # the end of the input, or Ctrl-C
+        click.echo()
+        return ""
 
 
 def open_model(name: str | None, api_base: str | None) -> Any:
