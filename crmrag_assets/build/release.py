@@ -146,7 +146,8 @@ def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
         "built": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "source": {"fingerprint": source_of(context).fingerprint(), **described(context.config)},
         "fetched": {
-            chunk: context.finished("prefetch", chunk).stats.get("fetched", "") for chunk in chunks_of(context)
+            chunk: context.finished("prefetch", chunk).stats.get("fetched", "")
+            for chunk in chunks_of(context)
         },
         "harvest": harvest_of(context),
         "machine": {

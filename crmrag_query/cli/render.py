@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 
 from crmrag_query.answers.records import Answer, Unsupported
 
 SHOWN_TRIPLES = 3
 SHOWN_SOURCES = 25
+SHOWN_OTHERS = 5  # retrieved besides, by label only
 
 
 def answer_text(answer: Answer, triples: int = SHOWN_TRIPLES, sources: int = SHOWN_SOURCES) -> str:
-    """The answer, its notes and its first ``sources`` numbered sources with up to ``triples`` triples each."""
+    """The answer, its notes and its first ``sources`` cited sources with up to ``triples`` triples each."""
     return "\n".join(_lines(answer, triples, sources))
 
 
@@ -19,18 +21,22 @@ def _lines(answer: Answer, triples: int, sources: int) -> Iterator[str]:
     yield printable(marked_text(answer))
     for note in answer.notes:
         yield f"Note: {printable(note)}"
-    if not answer.sources:
-        return
-    yield ""
-    yield "Sources"
-    for source in answer.sources[:sources]:
+    cited = [source for source in answer.sources if source.cited]
+    others = [source for source in answer.sources if not source.cited]
+    if cited:
+        yield "\nSources"
+    for source in cited[:sources]:
         yield printable(f"[{source.n}] {source.label} ({source.category})  <{source.iri}>")
         for triple in source.triples[:triples]:
             yield printable(f"      {triple}")
         if len(source.triples) > triples:
             yield f"      … {len(source.triples) - triples} more (--json shows all)"
-    if len(answer.sources) > sources:
-        yield f"… {len(answer.sources) - sources} more sources (--json shows all)"
+    if len(cited) > sources:
+        yield f"… {len(cited) - sources} more sources (--json shows all)"
+    if others:
+        named = "; ".join(f"{source.label} [{source.n}]" for source in others[:SHOWN_OTHERS])
+        rest = f"; and {len(others) - SHOWN_OTHERS} more" if len(others) > SHOWN_OTHERS else ""
+        yield printable(f"\nRetrieved besides, not cited: {named}{rest}")
 
 
 MARKS = {
@@ -55,5 +61,11 @@ def _mark(one: Unsupported) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` without control characters: data can't steer the terminal."""
-    return "".join(char for char in text if char == "\n" or char.isprintable())
+    """``text`` without control characters, any kind of space as a space: data can't steer the terminal."""
+    return "".join(_shown(char) for char in text)
+
+
+def _shown(char: str) -> str:
+    if char == "\n" or char.isprintable():
+        return char
+    return " " if unicodedata.category(char) == "Zs" else ""

@@ -52,12 +52,15 @@ def iri(name: str) -> str:
     return BASE + name
 
 
+PLAIN, FIRST = Ask(), ConversationState()
+
+
 class Talk:
     """A conversation with a release: each question's answer, and the state after it."""
 
-    def __init__(self, release: Release, how: Ask = Ask(), state: ConversationState | None = None) -> None:
+    def __init__(self, release: Release, how: Ask = PLAIN, state: ConversationState = FIRST) -> None:
         self.release, self.how = release, how
-        self.state = ConversationState() if state is None else state
+        self.state = state
 
     def ask(self, question: str) -> Answer:
         *_, done = stream(self.release, question, self.how, self.state)

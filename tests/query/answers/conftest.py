@@ -10,6 +10,7 @@ from pyoxigraph import RdfFormat, Store
 from crmrag_query.artifacts.release import Release, open_release
 from tests.conftest import ROOT
 from tests.support.builds import build_all, make_project
+from tests.support.small_world import small_world
 
 SAMPLE = ROOT / "data" / "sample" / "troodos.ttl"
 
@@ -30,3 +31,9 @@ def store() -> Store:
     found = Store()
     found.bulk_load(path=str(SAMPLE), format=RdfFormat.TURTLE)
     return found
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """Churches, painters and villages to talk about."""
+    return built(tmp_path_factory.mktemp("small") / "project", small_world())
