@@ -98,10 +98,14 @@ def named_words(analysis: Analysis) -> frozenset[int]:
 
 
 def without_more(reading: Reading, config: Conversation) -> Reading:
-    """The reading without words such as "what else" and "any others" among those of content and those asked for."""
-    words = reading.words
-    more = ref_words(config, reading.language).more
-    out = {i for at in range(len(words)) for i in range(at, at + more.at(words, at))}
+    """The reading without words such as "what else", "any others" and pronouns among those of content and those asked for."""
+    words, forms = reading.words, ref_words(config, reading.language)
+    out = {
+        i
+        for at in range(len(words))
+        for phrases in (forms.more, forms.pronouns)
+        for i in range(at, at + phrases.at(words, at))
+    }
     kept = {word for i, word in enumerate(words) if i not in out}
     return replace(
         reading,

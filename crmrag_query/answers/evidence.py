@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.models import ExtractiveConfig
 from crmrag_query.documents.documents import Line
 from crmrag_query.graph.graph import Graph
+from crmrag_query.linking.records import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.catalogue import Catalogue
@@ -63,11 +64,18 @@ class Evidence:
 
 
 def gather(
-    release: Release, candidates: Sequence[Candidate], reading: Reading, config: ExtractiveConfig
+    release: Release,
+    candidates: Sequence[Candidate],
+    reading: Reading,
+    config: ExtractiveConfig,
+    mentions: Sequence[Mention] = (),
 ) -> list[Evidence]:
-    """The lines of the candidates' documents, best document first, at most ``config.ranked_lines``."""
+    """The lines of the candidates' documents, best document first, at most ``config.ranked_lines``.
+
+    A line about an entity of ``mentions``, which the question may spell otherwise, is about what is named.
+    """
     found: list[Evidence] = []
-    reader = _Reader(release, reading, config)
+    reader = _Reader(release, reading, config, linked_names(mentions))
     for rank, candidate in enumerate(candidates):
         text = release.documents.text(candidate.document)
         for line in release.documents.lines(candidate.document):
@@ -91,6 +99,17 @@ def _outnamed(found: list[Evidence]) -> list[Evidence]:
     ]
 
 
+def linked_names(mentions: Sequence[Mention]) -> dict[int, tuple[float, frozenset[str]]]:
+    """For each entity of the mentions its score and the words of the question that name it."""
+    found: dict[int, tuple[float, frozenset[str]]] = {}
+    for mention in mentions:
+        words = frozenset(tokenize(mention.text))
+        for one in mention.entities:
+            if one.score > found.get(one.entity, (0.0, words))[0]:
+                found[one.entity] = (one.score, words)
+    return found
+
+
 @dataclass
 class _Reader:
     """Reads lines as evidence; what several of them name is looked up once."""
@@ -98,13 +117,15 @@ class _Reader:
     release: Release
     reading: Reading
     config: ExtractiveConfig
+    linked: Mapping[int, tuple[float, frozenset[str]]]
     _labels: dict[int, str] = field(default_factory=dict)
     _mentions: dict[int, tuple[float, frozenset[str]]] = field(default_factory=dict)
 
     def read(self, line: Line, rank: int, text: str) -> Evidence:
         graph, reading = self.release.graph, self.reading
         if line.entity not in self._mentions:
-            self._mentions[line.entity] = _mention(graph, line.entity, reading, self.config)
+            own = _mention(graph, line.entity, reading, self.config)
+            self._mentions[line.entity] = max(own, self.linked.get(line.entity, own), key=lambda one: one[0])
         mention, mentioned = self._mentions[line.entity]
         return Evidence(
             line,

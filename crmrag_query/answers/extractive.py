@@ -95,7 +95,7 @@ def extract_answer(
     types = AskedTypes(release.graph, reading)
     best, tied = _best_set(release, reading, ranked, types), tied_set(release, analysis, candidates)
     named = len(tied.anchors) + (analysis.period is not None) if tied else 0
-    if best is not None and (tied is None or (named < 2 and _says_more(best, tied, types))):
+    if best is not None and (tied is None or (named < 2 and _says_more(release, best, tied, types))):
         return _stated_set(release, reading, best, cited)
     if tied is not None:
         return tied_set_text(release, analysis, tied, cited, words)
@@ -105,12 +105,18 @@ def extract_answer(
     return _lines(release, reading, ranked, cited)
 
 
-def _says_more(stated: StatedSet, tied: TiedSet, types: AskedTypes) -> bool:
-    """Whether a line states more of what is asked for than retrieval found: most of the type, or what a cue asks for."""
+def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedTypes) -> bool:
+    """Whether a line states more of what is asked for than retrieval found.
+
+    It does where the question's words ask for its relationship, unless that is one that others specialise ("has met"), or
+    where it leads to more of the type that is asked for.
+    """
+    first = stated.lines[0]
+    precise = first.cued and first.line.label not in release.channels.vague
     of_type = types.of(list(stated.members))
     if of_type is None:
-        return stated.lines[0].cued and types.of(list(tied.members)) is None
-    return len(of_type) >= len(tied.members)
+        return precise and types.of(list(tied.members)) is None
+    return precise or len(of_type) >= len(tied.members)
 
 
 def _bearing(reading: Reading, ranked: Sequence[Evidence]) -> Sequence[Evidence]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from crmrag_query.answers.evidence import Evidence, gather, rank_evidence
 from crmrag_query.answers.model import Model
-from crmrag_query.answers.understand import FIRST, MODEL_STAGES, Understood, understand
+from crmrag_query.answers.understand import FIRST, MODEL_STAGES, Understood, individuals, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
 from crmrag_query.context.assemble import assemble
@@ -61,8 +61,9 @@ def prepare(
     found = search(release, understood, stages)
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
-        gathered = gather(release, found.chosen, reading, extractive)
-        gathered += _about(understood, gather(release, found.left_out, reading, extractive))
+        named = individuals(release, understood.analysis)
+        gathered = gather(release, found.chosen, reading, extractive, named)
+        gathered += _about(understood, gather(release, found.left_out, reading, extractive, named))
         lines, exhausted = understood.excluded.of_lines(gathered, reading)
         ranked = tuple(rank_evidence(lines, reading, release.encoder.encode, extractive))
     with clock("context"):
@@ -105,11 +106,31 @@ def search(release: Release, understood: Understood, stages: Stages | None = Non
     for document in order:
         out = release.documents.entity(document) in understood.excluded
         (left_out if out else kept).append(scored[document])
+    if (stages or config.stages).tied:
+        kept = _with_anchors(release, understood, kept, scored, k)
     timings: dict[str, float] = {}
     for one in found:
         for stage, spent in one.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
     return Retrieved(kept[:k], kept[k:], timings, left_out)
+
+
+def _with_anchors(
+    release: Release,
+    understood: Understood,
+    kept: Sequence[Candidate],
+    scored: Mapping[int, Candidate],
+    k: int,
+) -> list[Candidate]:
+    """The candidates with the documents of what the question names among the first ``k``, for the last of these."""
+    named = (mention.entities[0].entity for mention in individuals(release, understood.analysis))
+    documents = release.channels.holding(node for node in named if node not in understood.excluded)
+    there = {candidate.document for candidate in kept[:k]}
+    there |= {one for one in documents if release.documents.entity(one) in understood.excluded}
+    wanted = [one for one in documents if one not in there][: release.method.retrieval.anchors]
+    brought = [scored.get(one, Candidate(one, 0.0)) for one in wanted]
+    rest = [candidate for candidate in kept if candidate.document not in wanted]
+    return [*rest[: k - len(brought)], *brought, *rest[k - len(brought) :]]
 
 
 def _about(understood: Understood, lines: Sequence[Evidence]) -> list[Evidence]:

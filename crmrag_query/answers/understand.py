@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from crmrag_query.answers.asked import asked_for
 from crmrag_query.answers.exclusion import Exclusion
 from crmrag_query.answers.model import Model
+from crmrag_query.answers.naming import type_nodes
+from crmrag_query.answers.typed import same_stem
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.linking.link import link
 from crmrag_query.linking.question import plain_words, stop_words
 from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, follow
+from crmrag_query.questions.form import Form
+from crmrag_query.questions.pivot import name_breaks
 from crmrag_query.questions.rewriting import rewrite_with_model
 from crmrag_query.questions.structured import analyse_with_model
 from crmrag_query.retrieval.query import Query, telling
+from crmrag_query.retrieval.tokenizer import tokenize
 from crmrag_query.timing import Clock
 
 FIRST = ConversationState()
@@ -103,9 +109,19 @@ def understand(
 
 
 def named(release: Release, text: str) -> tuple[Mention, ...]:
-    """The entities that a text names."""
+    """The entities that a text names; of a text with a pivot each of its parts by itself."""
     method = release.method
-    return link(release.names, text, stop_words(method.questions), method.linking)
+    stop = stop_words(method.questions)
+    breaks = name_breaks(text, method.questions, method.conversation, release.manifest.languages)
+    if not breaks:
+        return link(release.names, text, stop, method.linking)
+    words = tokenize(text)
+    parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
+    return tuple(
+        replace(mention, first=mention.first + first, last=mention.last + first)
+        for first, last in parts
+        for mention in link(release.names, words[first:last], stop, method.linking)
+    )
 
 
 def _followed(
@@ -151,9 +167,48 @@ def _as_mention(release: Release, focus: Sequence[Focus]) -> Mention | None:
 
 
 def relied_on(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
-    """The mentions of an analysed question that can be relied on; see ``retrieval.query.telling``."""
-    method = release.method
-    return telling(analysis, method.retrieval.mentions, plain_words(method.linking))
+    """The mentions of an analysed question that can be relied on (see ``retrieval.query.telling``).
+
+    Not a type that only says what something else that is named is: "the *church* of Panagia Phorbiotissa".
+    """
+    method, asked = release.method, frozenset(analysis.types)
+    mentions = telling(analysis, method.retrieval.mentions, plain_words(method.linking))
+    concepts = [m for m in mentions if _is_concept(release, m)]
+    heads = {
+        tokenize(label.text)[-1:][0]
+        for mention in mentions
+        if mention not in concepts
+        for kind in type_nodes(release.graph, mention.entities[0].entity)
+        for label in release.graph.labels(kind)
+        if tokenize(label.text)
+    }
+    return tuple(
+        mention
+        for mention in mentions
+        if mention not in concepts
+        or not asked.isdisjoint(_nodes(mention))
+        or not any(same_stem(head, word) for head in heads for word in tokenize(mention.text)[-1:])
+    )
+
+
+def individuals(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
+    """Those of the mentions that can be relied on that name individuals: no types, and not the noun that is asked for."""
+    reading = analysis.reading
+    asked = {reading.words[at] for at in reading.heads} if reading.form is not Form.SPECIFIC else set()
+    return tuple(
+        mention
+        for mention in relied_on(release, analysis)
+        if not _is_concept(release, mention) and not asked.issuperset(tokenize(mention.text))
+    )
+
+
+def _is_concept(release: Release, mention: Mention) -> bool:
+    categories = release.graph.adjacency.categories
+    return all(int(categories[node]) == Category.Concept for node in _nodes(mention))
+
+
+def _nodes(mention: Mention) -> tuple[int, ...]:
+    return tuple(one.entity for one in mention.entities)
 
 
 def _queries(release: Release, told: FollowUp, analysis: Analysis, whole: Analysis) -> tuple[Query, ...]:

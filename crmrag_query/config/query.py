@@ -125,7 +125,8 @@ class RetrievalConfig(Record):
     """Pool, fusion and the stages after it.
 
     `similarity`: of the L2 distance d, 1/(1 + d^2) as in the first code or 1/(1 + d) as in the paper;
-    `weights`: how often a channel counts in the fusion, once where it is not listed.
+    `weights`: how often a channel counts in the fusion, once where it is not listed; `anchors`: documents of what the
+    question names that are brought in where they were not chosen.
     """
 
     k: ByForm
@@ -135,6 +136,7 @@ class RetrievalConfig(Record):
     similarity: Literal["squared", "plain"]
     question_characters: Count
     stages: Stages
+    anchors: Annotated[int, Field(ge=0)]
     mentions: MentionConfig
     reach: ReachShares
     dated: Dated
@@ -169,8 +171,9 @@ class AggregationContext(Record):
 class ContextConfig(Record):
     """How much is put before a language model; `characters` and `tokens` hold for everything together.
 
-    `line_characters`: longer lines are cut, the best ones, `long_lines`, at `long_line_characters`; `decay`: worth of a document's
-    next line for each that it already has; `beside`: share that triples, counts and Wikidata may take before the documents.
+    `line_characters`: longer lines are cut, the best ones, `long_lines`, at `long_line_characters`; `decay`: worth of a
+    document's next line for each that it already has; `beside`: share that triples, counts and Wikidata may take before the
+    documents.
     """
 
     characters: Count
@@ -348,6 +351,7 @@ class LinkingConfig(Record):
     suggested_postings: Count
     common_share: Share
     common_names: Count
+    common_least: Share
     plain: dict[str, tuple[str, ...]]
     short_number: Share
     prior: Share

@@ -8,7 +8,7 @@ Score of an entity, in (0, 1]:
   counts ``short_number``.
 - A part of a name: that share, times the share of the stretch's words that are the name's, times 1 / (1 + ln n), n being
   how many names the same stretch is as large a part of, or a larger one. A common or plain word names nothing by itself
-  as a part.
+  as a part, but a common one that is as good as a name of few things (``common_least``).
 - All times 1 - prior + prior * connectedness (``NameIndex.prior``), which orders equal names.
 
 The weight of a word is ln(1 + names / names that have it), a stop word's times ``stop_weight``. Stretches are chosen by
@@ -63,7 +63,7 @@ def _scored(index: NameIndex, runs: Runs, terms: tuple[Term, ...], config: Linki
     part = ~runs.whole
     score[part] /= 1 + np.log(_rivals(runs, score))[part]
     common = max(config.common_names, config.common_share * index.bags)
-    score[part & (runs.words == 1) & (runs.rarest > common)] = 0
+    score[part & (runs.words == 1) & (runs.rarest > common) & (score < config.common_least)] = 0
     number = np.array([t.word.isdigit() and len(t.word) <= SHORT_NUMBER for t in terms])
     score[number[runs.first] & (runs.first == runs.last)] *= config.short_number
     kept = score >= config.least

@@ -146,7 +146,8 @@ def _told(
     asking_more = {
         i for at in range(len(asked.words)) for i in range(at, at + words.more.at(asked.words, at))
     }
-    references = find_references(asked, language, words, rest, categories_of, out | asking_more)
+    sure = [one for one in rest if one.last - one.first > 1 or _is_named(one, asked, categories_of)]
+    references = find_references(asked, language, words, sure, categories_of, out | asking_more)
     focus = in_focus(references, state, language)
     own = tuple(mention for mention in rest if _is_named(mention, asked, categories_of))
     spoken = [word for i, word in enumerate(asked.words) if i not in out]

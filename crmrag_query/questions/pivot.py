@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from crmrag_query.config.models import QuestionLexicon
+from crmrag_query.config.query import Conversation
 from crmrag_query.linking.records import Mention
-from crmrag_query.questions.lexicon import Language
+from crmrag_query.questions.form import read
+from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.phrases import Phrases
+from crmrag_query.questions.references import ref_words
 from crmrag_query.questions.words import Asked
 
 
@@ -42,6 +46,24 @@ def find_pivot(
     return None
 
 
+def name_breaks(
+    question: str, lexicon: QuestionLexicon, config: Conversation, languages: Sequence[str] = ()
+) -> tuple[int, ...]:
+    """Positions of ``tokenize(question)`` that no name goes across, ascending, none for a question without a pivot.
+
+    The ends of pivot phrases, and where the question itself begins: "aside from | Asinou, | which churches".
+    """
+    ready = compiled(lexicon)
+    reading, asked = read(question, ready, languages)
+    language = ready.languages[reading.language]
+    spans = list(ref_words(config, reading.language).pivots.spans(asked.words))
+    if not spans:
+        return ()
+    begins = (i for i in asked.starts if asks(language, asked.words, i))
+    inner = {*begins, *(end for span in spans for end in span)} - {0, len(asked.words)}
+    return tuple(sorted(inner))
+
+
 def _names(
     asked: Asked,
     language: Language,
@@ -57,7 +79,7 @@ def _names(
     found: list[int] = []
     while position < len(words):
         length = at_first.get(position, position) - position
-        if not length and _asks(language, words, position):
+        if not length and asks(language, words, position):
             break
         pronoun = pronouns.at(words, position)
         if not length and pronoun and not _owns(words, language, at_first, position + pronoun):
@@ -75,7 +97,7 @@ def _names(
     return end, found
 
 
-def _asks(language: Language, words: Sequence[str], position: int) -> bool:
+def asks(language: Language, words: Sequence[str], position: int) -> bool:
     """True where the question itself begins: a question word, a yes/no opening or a verb."""
     forms = language.forms
     kinds = (

@@ -275,4 +275,5 @@ def _mask(focus: Focus, language: Language) -> int:
     character, may be a he)."""
     known = Category.__members__.get(focus.category, Category(0))
     people = [language.nouns[word].categories for word in _words(focus) if word in language.nouns]
-    return int(known) | int(any(mask & Category.Actor for mask in people)) * int(Category.Actor)
+    persons = any(mask & Category.Actor and not mask & Category.Place for mask in people)  # no monasteries
+    return int(known) | int(persons) * int(Category.Actor)

@@ -75,7 +75,7 @@ class ReleaseChannels:
         float32 [documents].
         """
         shares = self.config.reach
-        weight = dict.fromkeys(self._vague, shares.vague) | dict.fromkeys(cues, shares.cued)
+        weight = dict.fromkeys(self.vague, shares.vague) | dict.fromkeys(cues, shares.cued)
         found = self.reach.to(
             [one.entity for one in mention.entities], targets, weight, shares.other, shares.aside
         )
@@ -85,7 +85,7 @@ class ReleaseChannels:
         return by_document(found, self.release.documents.entity_document, self.documents)
 
     @cached_property
-    def _vague(self) -> frozenset[str]:
+    def vague(self) -> frozenset[str]:
         """Labels of relationships that others specialise, such as "has met"."""
         catalogue = self.release.catalogue
         general = {one.specialises for one in catalogue if one.specialises}

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode, Store
 
-from crmrag_query.answers.ask import ask
+from crmrag_query.answers.ask import Done, Found, Token, ask, stream
 from crmrag_query.answers.conversation import Conversation
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
+from crmrag_query.questions.form import Form
+from crmrag_query.retrieval.pipeline import k_of
+from tests.conftest import ROOT
 
 BASE = "https://example.org/troodos/"
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
@@ -86,6 +93,63 @@ def test_the_answer_is_short_and_no_dump_of_documents(sample: Release) -> None:
 def test_the_same_question_gives_the_same_answer(sample: Release) -> None:
     question = "Which churches have a Last Judgment?"
     assert ask(sample, question) == ask(sample, question)
+
+
+ELSEWHERE = """
+import json, sys
+from crmrag_query.answers.conversation import Conversation
+from crmrag_query.artifacts.release import open_release
+release, talk = open_release(sys.argv[1]), Conversation()
+for question in sys.argv[2:]:
+    answer, talk = talk.ask(release, question)
+    told = answer.as_dict() | {"timings": None}
+    print(json.dumps([told, talk.state.to_json()]))
+"""
+
+
+def test_another_process_with_another_hash_seed_gives_the_same_conversation(sample: Release) -> None:
+    questions = [
+        "Which churches have a Last Judgment?", "Besides Asinou, are there any more?", "Who painted the church?",
+        "When was he born?", "How many murals show Christ or Saint George?", "Πού βρίσκεται η Παναγία Φορβιώτισσα;",
+    ]  # fmt: skip
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", ELSEWHERE, str(sample.folder), *questions],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            cwd=ROOT,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(told) == 1
+    talk = Conversation()
+    for question, line in zip(questions, told.pop().splitlines(), strict=True):
+        answer, talk = talk.ask(sample, question)
+        here = json.loads(json.dumps(answer.as_dict() | {"timings": None}))
+        assert [here, talk.state.to_json()] == json.loads(line)
+
+
+def test_answers_are_equal_whatever_time_they_took(sample: Release) -> None:
+    answer = ask(sample, "Who was Nikephoros Magistros?")
+    assert replace(answer, timings={}) == answer and answer.timings["total"] > 0
+
+
+def test_the_stream_ends_with_the_answer_that_asking_gives(sample: Release) -> None:
+    question = "Which murals show the Crucifixion?"
+    events = list(stream(sample, question))
+    first, *tokens, last = events
+    assert isinstance(first, Found) and isinstance(last, Done)
+    assert last.answer == ask(sample, question)
+    assert "".join(token.text for token in tokens if isinstance(token, Token)) == last.answer.text
+    assert not any(source.cited for source in first.sources)
+
+
+def test_there_are_no_more_sources_than_places_unless_they_are_cited(sample: Release) -> None:
+    for question in ("Who was Nikephoros Magistros?", "Which murals show the Crucifixion?"):
+        answer = ask(sample, question)
+        most = k_of(Form(answer.form), sample.method.retrieval.k)
+        assert len(answer.sources) <= max(most, sum(source.cited for source in answer.sources))
 
 
 def test_an_answer_is_json_with_the_agreed_fields(sample: Release) -> None:

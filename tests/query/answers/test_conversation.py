@@ -57,6 +57,12 @@ def test_a_pivot_excludes_in_its_first_question_too(small: Release) -> None:
     assert not shows(answer, "anna") and {iri("bruno"), iri("clara")} <= set(cited(answer))
 
 
+def test_what_stands_in_the_document_of_an_excluded_thing_is_not_lost(small: Release) -> None:
+    """The village is told in the documents of its churches."""
+    answer = ask(small, "Besides Saint Bruno, which churches are in Kolva?")
+    assert not shows(answer, "bruno") and {iri("anna"), iri("clara")} <= set(cited(answer))
+
+
 def test_a_pivot_takes_the_name_out_of_what_a_model_reads(small: Release) -> None:
     context = prepare(small, PIVOTS["en"]).context
     anna = small.graph.node(iri("anna"))
@@ -91,7 +97,7 @@ def test_more_of_them_is_more_and_not_the_same_again(small: Release, words: str)
         ("Where is Saint Dunstan?", "Who painted the church?", "Mira Dolan"),
         ("Where is Saint Egidio?", "Where is it?", "Orest"),
         ("Tell me about Mira Dolan.", "Where was she born?", "Tesk"),
-        ("Tell me about Mira Dolan.", "What are her works?", "Mural of Saint Clara"),
+        ("Tell me about Mira Dolan.", "Which murals did she paint?", "Mural of Saint Clara"),
     ],
 )
 def test_pronouns_and_descriptions_mean_what_is_in_focus(
@@ -212,3 +218,38 @@ def test_a_church_of_the_sample_does_not_return_after_a_pivot(sample: Release) -
     excluded = set(talk.state.turns[-1].excluded)
     assert excluded and not excluded & sources(answer)
     assert "Sozomenos" not in answer.text
+
+
+ASINOU = "https://example.org/troodos/church/asinou"
+WITHOUT_ASINOU = (
+    "Aside from Asinou, which other churches have a painting of Saint George?",
+    "Which churches have a painting of Saint George besides Asinou?",
+    "À part Asinou, quelles autres églises ont une peinture de Saint George ?",
+    "Außer Asinou, welche anderen Kirchen haben ein Bild von Saint George?",
+    "Εκτός από την Ασίνου, ποιες άλλες εκκλησίες έχουν τοιχογραφία του Αγίου Γεωργίου;",
+)
+
+
+@pytest.mark.parametrize("question", WITHOUT_ASINOU)
+def test_aside_from_asinou_the_church_does_not_return(sample: Release, question: str) -> None:
+    talk = Talk(sample)
+    talk.ask("Which churches have a painting of Saint George?")
+    for asked in (question, "Are there any more?"):
+        answer = talk.ask(asked)
+        assert ASINOU in talk.state.turns[-1].excluded
+        assert ASINOU not in sources(answer)
+        assert "Panagia Phorbiotissa (Asinou)\n" not in answer.text + "\n"
+
+
+def test_a_word_that_many_names_share_may_still_name_one_thing(sample: Release) -> None:
+    talk = Talk(sample)
+    talk.ask("Tell me about Asinou.")
+    assert talk.state.turns[-1].focus[0].iri == ASINOU
+    understood = prepare(sample, "Who founded it?", talk.state).understood
+    assert understood.follow_up.kind is Kind.REFERENCE and understood.follow_up.focus_iris == (ASINOU,)
+
+
+def test_a_name_ends_where_the_question_begins(sample: Release) -> None:
+    """There is an "Asinou church", and the question goes on with "which churches"."""
+    understood = prepare(sample, "Aside from Asinou, which churches are in Nikitari?").understood
+    assert understood.follow_up.raw == "which churches are in Nikitari?"

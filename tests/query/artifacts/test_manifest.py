@@ -42,6 +42,14 @@ def test_the_id_depends_on_content_and_not_on_the_order_it_is_given_in() -> None
     assert one.id != Manifest("churches", FILES[:1]).id
 
 
+def test_wikidata_is_written_where_it_is_on_only_so_that_older_ids_stay() -> None:
+    off, on = Manifest("churches", FILES), Manifest("churches", FILES, wikidata=True)
+    assert "wikidata" not in off.text() and on.id != off.id
+    assert parse_manifest(json.loads(off.text()), "here").wikidata is False
+    read = parse_manifest(json.loads(on.text()), "here")
+    assert read.wikidata is True and read.id == on.id
+
+
 @pytest.mark.parametrize(
     "path", ["../x", "/etc/passwd", "a/../../b", "a//b", "./a", "a\\b", "C:/x", "", "a\0b", None, 7, "a/."]
 )
@@ -67,6 +75,7 @@ def test_an_accepted_path_stays_below_its_folder(path: str) -> None:
         ({"schema": "1"}, "no manifest"),
         ({"files": "x"}, "'files'"),
         ({"dataset": None}, "'dataset'"),
+        ({"wikidata": "no"}, "'wikidata'"),
         ({"files": [{"path": "a", "bytes": -1, "sha256": "a" * 64}]}, "damaged entry"),
         ({"files": [{"path": "a", "bytes": True, "sha256": "a" * 64}]}, "damaged entry"),
         ({"files": [{"path": "a", "bytes": 1, "sha256": "xyz"}]}, "checksum"),

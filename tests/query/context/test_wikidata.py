@@ -20,7 +20,7 @@ from crmrag_query.context.wikidata import WikidataTexts, wikidata_id
 from crmrag_query.context.wikidata_api import text_of
 from crmrag_query.questions.form import Form
 from tests.query.context.conftest import analysis_of, blocks_of, built, candidates_of, limited, parse
-from tests.support.wikidata_server import Answering, claim, item, send, wiki
+from tests.support.wikidata_server import CHURCH, Answering, claim, item, send, wiki
 
 
 def config(address: str, **changes: object) -> Wikidata:

@@ -140,6 +140,15 @@ def test_a_part_that_many_names_share_scores_less(tmp_path: Path) -> None:
     assert among < alone < 1
 
 
+def test_a_common_word_names_what_it_is_as_good_as_a_name_of(tmp_path: Path) -> None:
+    """Of twenty things "(Asinou)" with long names one is the "Church of Asinou": Asinou is that one."""
+    parts = (f"Mural of the northern wall number {n} (Asinou)" for n in range(20))
+    churches = (f"Church of Saint {n}" for n in range(100))
+    index = index_of(tmp_path, "Church of Asinou", *parts, *churches)
+    assert list(found(index, "Tell me about Asinou.")) == [0]
+    assert not found(index, "Tell me about a mural.")
+
+
 def test_a_common_or_plain_word_names_nothing_by_itself_but_a_type_of_its_name(tmp_path: Path) -> None:
     churches = [f"Church of {place}" for place in ("Paphos", "Kition", "Dali", "Lefkara", "Akaki", "Nisou")]
     without = index_of(tmp_path / "a", *churches, *(f"House {place}" for place in "ABCDEFG"))
