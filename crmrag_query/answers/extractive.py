@@ -10,7 +10,7 @@ from crmrag_query.answers.naming import type_label
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.tied_set import TiedSet, tied_set, tied_set_text
 from crmrag_query.answers.typed import AskedTypes
-from crmrag_query.answers.understand import relied_on
+from crmrag_query.answers.understand import individuals, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.models import LanguageLexicon
 from crmrag_query.documents.documents import Line
@@ -94,7 +94,10 @@ def extract_answer(
         return _lines(release, reading, _bearing(reading, ranked), cited)
     types = AskedTypes(release.graph, reading)
     best, tied = _best_set(release, reading, ranked, types), tied_set(release, analysis, candidates)
-    named = len(tied.anchors) + (analysis.period is not None) if tied else 0
+    named = 0
+    if tied is not None:
+        whole = tied.share >= release.method.retrieval.reach.other
+        named = len(tied.anchors if whole else individuals(release, analysis)) + (analysis.period is not None)
     if best is not None and (tied is None or (named < 2 and _says_more(release, best, tied, types))):
         return _stated_set(release, reading, best, cited)
     if tied is not None:

@@ -14,6 +14,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.models import LanguageLexicon
 from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Line
+from crmrag_query.graph.graph import Graph
 from crmrag_query.linking.records import Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.retrieval.pool import Candidate
@@ -24,46 +25,62 @@ RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING, Line.SATELLITE)
 
 @dataclass(frozen=True)
 class TiedSet:
-    """``members``: nodes in the order of their candidates; ``anchors``: the mentions that they are tied to, no types."""
+    """``members``: nodes in the order of their candidates; ``anchors``: what they are tied to, none of the asked types.
+
+    ``share``: how much of what the question names they are tied to, 0..1.
+    """
 
     members: tuple[int, ...]
     anchors: tuple[Mention, ...]
+    share: float
 
 
 def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidate]) -> TiedSet | None:
-    """Those of the candidates that are tied to what the question names as well as the best one is.
+    """Those of the candidates that are tied to what the question names as well as the best of them is.
 
     Only of the types, else the categories, that are asked for; never what the question names itself. None where it names
     nothing but types and no period, or where none is left.
     """
-    config = release.method.retrieval
+    reach = release.method.retrieval.reach
     mentions = relied_on(release, analysis)
-    anchors = tuple(m for m in mentions if frozenset(analysis.types).isdisjoint(_nodes(m)))
-    best = max((one.tied for one in candidates), default=0.0)
-    if best == 0 or (not anchors and analysis.period is None):
+    asked = frozenset(analysis.types)
+    anchors = tuple(m for m in mentions if asked.isdisjoint(_nodes(m)))
+    if not anchors and analysis.period is None:
         return None
     named = {node for mention in anchors for node in _nodes(mention)}
     categories = release.graph.adjacency.categories
-    found = [
-        node
+    tied = {
+        node: one.tied
         for one in candidates
-        if one.tied >= config.reach.full * best
+        if one.tied > 0
         and (node := release.documents.entity(one.document)) not in named
         and (not analysis.targets or int(categories[node]) & analysis.targets)
-    ]
-    members = _of_types(release, analysis, found) if found else []
-    return TiedSet(tuple(members), anchors) if members else None
+    }
+    typed = _of_types(release, analysis, list(tied))
+    best = max((tied[node] for node in typed), default=0.0)
+    members = tuple(node for node in typed if tied[node] >= reach.full * best)
+    return TiedSet(members, anchors, best) if members else None
 
 
 def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[int]:
-    """Those of the types that are asked for, by the data's types or by their names; all where none is asked for."""
-    if analysis.types:
-        return [
-            node
-            for node in nodes
-            if not frozenset(analysis.types).isdisjoint(type_nodes(release.graph, node))
-        ]
-    return AskedTypes(release.graph, analysis.reading).of(nodes) or nodes
+    """Those of the types that are asked for, by the data's types or by their names; all where none is of such a type.
+
+    Where the data has things of the types that are asked for, nothing else will do; but what stands where a type does may
+    be a material: "which of those are of Favrile glass".
+    """
+    graph = release.graph
+    asked = frozenset(analysis.types)
+    typed = [node for node in nodes if not asked.isdisjoint(type_nodes(graph, node))]
+    if typed or any(_is_type(graph, kind) for kind in asked):
+        return typed
+    return AskedTypes(graph, analysis.reading).of(nodes) or nodes
+
+
+def _is_type(graph: Graph, node: int) -> bool:
+    """Whether the data has anything of this type."""
+    return any(
+        len(graph.adjacency.backward.neighbours(p, node)) for p in graph.adjacency.by_code.get("P2", ())
+    )
 
 
 def _nodes(mention: Mention) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from crmrag_query.answers.support import check_support
 from crmrag_query.answers.typed import AskedTypes, same_stem
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Line
+from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Reading, read_question
 from crmrag_query.retrieval.pool import Candidate
 
@@ -34,7 +35,7 @@ def answered(release: Release, question: str, *first: str) -> tuple[Extracted, S
     found = gather(release, candidates, reading, config)
     cited = SourceList(release, reading.language)
     ranked = rank_evidence(found, reading, release.encoder.encode, config)
-    return extract(release, reading, candidates, found, ranked, cited), cited
+    return extract(release, Analysis(reading), candidates, found, ranked, cited), cited
 
 
 ASINOU = "Panagia Phorbiotissa (Asinou)"
@@ -153,8 +154,8 @@ def test_no_line_is_encoded_unless_configured(sample: Release) -> None:
 
 
 def test_no_lines_no_answer(sample: Release) -> None:
-    reading = reading_of(sample, "Who?")
-    told = extract(sample, reading, [], [], [], SourceList(sample, "en"))
+    analysis = Analysis(reading_of(sample, "Who?"))
+    told = extract(sample, analysis, [], [], [], SourceList(sample, "en"))
     assert told.refused and told.text
 
 
