@@ -8,11 +8,11 @@ import dagster as dg
 from crmrag_assets.assets.common import dataset_asset
 from crmrag_assets.evaluated import data_version_of, evaluation_metadata
 from crmrag_assets.resources import BuildResource
-from crmrag_query.answers.model import LiteLLM
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.evaluation.evaluate import Plan, evaluate_file
 from crmrag_query.evaluation.report import evaluations_folder, write_report
 from crmrag_query.evaluation.systems import parse_stages
+from crmrag_query.llm.model import LiteLLM
 
 NO_QUESTIONS = (
     "Nothing was evaluated: datasets.yaml declares no questions for '{}'. Add `questions: FILE` to its entry; "

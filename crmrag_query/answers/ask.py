@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from crmrag_query.answers.extractive import extract
 from crmrag_query.answers.focus import focus_of, spoken_of
 from crmrag_query.answers.generated import Token, Written, stream_answer
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.prepare import Prepared, prepare
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.answers.sources import SourceList
@@ -18,6 +17,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
 from crmrag_query.context.wikidata import WikidataTexts
 from crmrag_query.errors import ModelError
+from crmrag_query.llm.model import Model
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.state import turns_of
 from crmrag_query.retrieval.pipeline import k_of

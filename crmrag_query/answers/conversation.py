@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crmrag_query.answers.ask import Ask, Done, Found, Restart, Token, stream
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.release import Release
+from crmrag_query.llm.model import Model
 from crmrag_query.questions.followup import ConversationState
 
 

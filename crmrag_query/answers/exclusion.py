@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from crmrag_query.answers.evidence import ANCHORED, Evidence
 from crmrag_query.answers.naming import type_nodes
 from crmrag_query.answers.typed import AskedTypes
 from crmrag_query.artifacts.release import Release
+from crmrag_query.context.evidence import ANCHORED, Evidence
 from crmrag_query.context.records import Context, ContextLine, Kind
 from crmrag_query.context.stated import RELATIONAL
 from crmrag_query.context.text import as_data, plain, tokens

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crmrag_query.answers.evidence import ANCHORED, Evidence, holds_all, unknown_words
 from crmrag_query.answers.naming import type_label
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.tied_set import TiedSet, tied_set, tied_set_text
@@ -13,6 +12,7 @@ from crmrag_query.answers.typed import AskedTypes
 from crmrag_query.answers.understand import individuals, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.models import LanguageLexicon
+from crmrag_query.context.evidence import ANCHORED, Evidence, holds_all, unknown_words
 from crmrag_query.documents.documents import Line
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading

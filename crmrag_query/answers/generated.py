@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.answers.evidence import Evidence
-from crmrag_query.answers.faults import within
-from crmrag_query.answers.model import CUT, Message, Model
 from crmrag_query.answers.numbering import Renumberer
 from crmrag_query.answers.sentences import cited_numbers, without_citations
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import Ground, Support, check_support, told_words
+from crmrag_query.answers.trace import trace
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.assemble import assemble
+from crmrag_query.context.evidence import Evidence
 from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
-from crmrag_query.context.trace import trace
 from crmrag_query.errors import ModelError
+from crmrag_query.llm.faults import within
+from crmrag_query.llm.model import CUT, Message, Model
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Reading
 from crmrag_query.retrieval.pool import Candidate

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crmrag_query.answers.evidence import Evidence, gather, rank_evidence
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.understand import FIRST, MODEL_STAGES, Understood, individuals, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
 from crmrag_query.context.assemble import assemble
+from crmrag_query.context.evidence import Evidence, gather, rank_evidence
 from crmrag_query.context.records import Context
 from crmrag_query.context.wikidata import WikidataTexts, images_of
+from crmrag_query.llm.model import Model
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.retrieval.interleave import interleave

@@ -24,11 +24,10 @@ from crmrag_query.answers.claims import (
 )
 from crmrag_query.answers.records import Citation, Quality, Unsupported
 from crmrag_query.answers.sentences import Piece, cited_numbers, split_sentences, without_citations
-from crmrag_query.answers.typed import SHORTEST_STEM, same_stem
 from crmrag_query.config.models import AnswersConfig
 from crmrag_query.dates import Interval, words
 from crmrag_query.questions.form import Form, Reading
-from crmrag_query.retrieval.tokenizer import fold, tokenize
+from crmrag_query.retrieval.tokenizer import SHORTEST_STEM, fold, same_stem, tokenize
 
 UNCITED, MISSING, UNRELATED, PLANTED = "uncited", "missing", "unrelated", "planted"
 _MARKER = re.compile(r"\A\s*(?:[-*•–+]|\d{1,3}[.)])\s+")

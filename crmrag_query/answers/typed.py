@@ -11,9 +11,8 @@ import numpy.typing as npt
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
 from crmrag_query.questions.form import Reading
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.retrieval.tokenizer import same_stem, tokenize
 
-SHORTEST_STEM = 4
 Bools = npt.NDArray[np.bool_]
 
 
@@ -79,9 +78,3 @@ def _names(label: str, reading: Reading, whole: bool) -> bool:
 def asked_words(reading: Reading) -> tuple[str, ...]:
     """The nouns that are asked for, else all content words."""
     return tuple(reading.words[i] for i in reading.heads) or reading.content
-
-
-def same_stem(word: str, asked: str) -> bool:
-    """Equal but for an ending, as a plural is: all but the last letter of the shorter word is shared."""
-    shared = max(SHORTEST_STEM, min(len(word), len(asked)) - 1)
-    return len(word) >= SHORTEST_STEM and word[:shared] == asked[:shared] and abs(len(word) - len(asked)) <= 3

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from crmrag_query.answers.asked import asked_for
 from crmrag_query.answers.exclusion import Exclusion
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.naming import type_nodes
-from crmrag_query.answers.typed import same_stem
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.linking.link import link
 from crmrag_query.linking.question import plain_words, stop_words
 from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.llm.model import Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, follow
@@ -24,7 +23,7 @@ from crmrag_query.questions.pivot import name_breaks
 from crmrag_query.questions.rewriting import rewrite_with_model
 from crmrag_query.questions.structured import analyse_with_model
 from crmrag_query.retrieval.query import Query, telling
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.retrieval.tokenizer import same_stem, tokenize
 from crmrag_query.timing import Clock
 
 FIRST = ConversationState()

@@ -99,6 +99,6 @@ def open_model(name: str | None, api_base: str | None) -> Any:
     """The language model of that name, None without a name."""
     if not name:
         return None
-    from crmrag_query.answers.model import LiteLLM
+    from crmrag_query.llm.model import LiteLLM
 
     return LiteLLM(name, api_base, float(os.environ.get("CRMRAG_MODEL_TIMEOUT", "60")))

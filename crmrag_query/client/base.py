@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.records import SourceTriple
 from crmrag_query.client import wire
 from crmrag_query.client.codec import to_plain
@@ -15,6 +14,7 @@ from crmrag_query.client.exchange import Service
 from crmrag_query.client.records import Answer
 from crmrag_query.client.values import Limits, Timeout
 from crmrag_query.errors import CrmRagError, QuestionError
+from crmrag_query.llm.model import Model
 
 if TYPE_CHECKING:
     from crmrag_query.client.local import Engine

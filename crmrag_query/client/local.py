@@ -14,7 +14,6 @@ from typing import Any
 
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.lineage import lineage
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.naming import category_name
 from crmrag_query.answers.prepare import Prepared, prepare
 from crmrag_query.answers.records import Source
@@ -38,6 +37,7 @@ from crmrag_query.client.releases import Library
 from crmrag_query.client.wire import Route
 from crmrag_query.context.text import shorten
 from crmrag_query.documents.documents import Line
+from crmrag_query.llm.model import Model
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.plan import Plan
@@ -200,7 +200,7 @@ def open_engine(
     """The engine over a folder; ReleaseNotFound, ReleaseError for one that holds no release."""
     library = Library(Path(target), dataset)
     if isinstance(model, str):
-        from crmrag_query.answers.model import LiteLLM
+        from crmrag_query.llm.model import LiteLLM
 
         model = LiteLLM(model, api_base) if model else None
     return Engine(library, engine.Ask(model))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.records import SourceTriple
 from crmrag_query.client import wire
 from crmrag_query.client.base import BaseClient, History, Identified, Target
@@ -14,6 +13,7 @@ from crmrag_query.client.events import Event
 from crmrag_query.client.records import Answer, Datasets, Entity, Found, Lineage, Neighbours, Ranking
 from crmrag_query.client.transport import LocalTransport, Transport
 from crmrag_query.client.values import Limits, Timeout
+from crmrag_query.llm.model import Model
 
 
 class Client(BaseClient):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from crmrag_query.answers.ask import ask
 from crmrag_query.answers.conversation import Conversation
-from crmrag_query.answers.model import Model
 from crmrag_query.answers.prepare import Prepared, prepare, search
 from crmrag_query.answers.understand import Understood, understand
 from crmrag_query.artifacts.files import sha256_file
@@ -20,6 +19,7 @@ from crmrag_query.evaluation.records import AnswerScore, ContextScore, Evaluatio
 from crmrag_query.evaluation.runs import Names, Run, judged, measure, require_measures
 from crmrag_query.evaluation.scores import score_answer, score_context
 from crmrag_query.evaluation.systems import NAMES, System, systems
+from crmrag_query.llm.model import Model
 
 Advance = Callable[[int, int], None]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-from crmrag_query.answers.model import Message, Model
 from crmrag_query.config.parts import PromptsPart
 from crmrag_query.config.query import Conversation
 from crmrag_query.errors import CrmRagError
-from crmrag_query.questions.ask_model import reply_of
+from crmrag_query.llm.model import Message, Model
+from crmrag_query.llm.reply import reply_of
 from crmrag_query.questions.state import ConversationState
 
 _QUOTED = re.compile(r'^(?:["“„«](?P<text>[^"“”„«»]*)["”“»])$')

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 SHORTEST_PLURAL = 4  # characters; only longer words are taken for plurals
+SHORTEST_STEM = 4  # characters; shorter words are compared whole
 LONGEST_IDENTIFIER = 64  # characters; a longer compound (an address, a path) is kept in parts only
 
 # Accents, Greek tonos and breathings, Hebrew points, Arabic vowel signs. Vowel signs of Indic scripts are
@@ -56,3 +57,9 @@ def with_singulars(words: Iterable[str]) -> frozenset[str]:
     cut = {word[:-1] for word in known if len(word) > SHORTEST_PLURAL and word.endswith("s")}
     cut |= {word[:-2] for word in known if len(word) > SHORTEST_PLURAL and word.endswith("es")}
     return known | cut
+
+
+def same_stem(word: str, asked: str) -> bool:
+    """Equal but for an ending, as a plural is: all but the last letter of the shorter word is shared."""
+    shared = max(SHORTEST_STEM, min(len(word), len(asked)) - 1)
+    return len(word) >= SHORTEST_STEM and word[:shared] == asked[:shared] and abs(len(word) - len(asked)) <= 3

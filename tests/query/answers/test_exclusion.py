@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crmrag_query.answers.evidence import Evidence, gather
 from crmrag_query.answers.exclusion import Exclusion
 from crmrag_query.answers.prepare import prepare
 from crmrag_query.artifacts.release import Release
+from crmrag_query.context.evidence import Evidence, gather
 from crmrag_query.context.records import Kind
 from crmrag_query.context.text import tokens
 from crmrag_query.questions.form import Reading

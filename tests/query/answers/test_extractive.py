@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from crmrag_query.answers.evidence import Evidence, gather, holds_all, rank_evidence, unknown_words
 from crmrag_query.answers.extractive import Extracted, extract
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import check_support
-from crmrag_query.answers.typed import AskedTypes, same_stem
+from crmrag_query.answers.typed import AskedTypes
 from crmrag_query.artifacts.release import Release
+from crmrag_query.context.evidence import Evidence, gather, holds_all, rank_evidence, unknown_words
 from crmrag_query.documents.documents import Line
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Reading, read_question
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.tokenizer import same_stem
 
 
 def reading_of(release: Release, question: str) -> Reading:

@@ -10,13 +10,13 @@ import pytest
 
 from crmrag_query.answers.ask import EXTRACTIVE, ask
 from crmrag_query.answers.generated import Token, Written, messages_for, stream_answer
-from crmrag_query.answers.model import CannedModel, LiteLLM, Model
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.render import answer_text
 from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
 from crmrag_query.errors import ModelError
+from crmrag_query.llm.model import CannedModel, LiteLLM, Model
 from crmrag_query.questions.form import Reading, read_question
 from tests.query.answers.conftest import built
 from tests.support.model_server import Fault, model_server

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.answers.ask import Ask, Done, Found, Token, ask, stream
-from crmrag_query.answers.model import CannedModel
 from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.main import group
 from crmrag_query.errors import QuestionError
+from crmrag_query.llm.model import CannedModel
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from tests.support.small_world import Talk, iri

@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crmrag_query.answers.ask import Ask
-from crmrag_query.answers.model import Message
 from crmrag_query.answers.understand import checked, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelError, QuestionError
+from crmrag_query.llm.model import Message
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import Kind
 from crmrag_query.retrieval.query import Query

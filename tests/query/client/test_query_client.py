@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from crmrag_query import Answer, AsyncClient, Client, Done, Evidence, Restart, Token, errors
-from crmrag_query.answers.model import CannedModel, LiteLLM
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.documents.record import record_of
+from crmrag_query.llm.model import CannedModel, LiteLLM
 from crmrag_query.relationships.engine import walk
 from tests.query.client.conftest import Calling, calling
 from tests.support.api_server import api_server

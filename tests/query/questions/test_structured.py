@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.answers.model import CannedModel, LiteLLM
 from crmrag_query.config import load_method
+from crmrag_query.llm.model import CannedModel, LiteLLM
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import BY_WORDS, analyse
 from crmrag_query.questions.form import Form

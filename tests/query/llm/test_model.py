@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from crmrag_query.answers.model import CannedModel, LiteLLM
 from crmrag_query.errors import ModelError
+from crmrag_query.llm.model import CannedModel, LiteLLM
 from tests.support.model_server import model_server
 
 over_http = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")

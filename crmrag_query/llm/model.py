@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict
 
-from crmrag_query.answers.faults import broken_off, declined, fault_of, short
 from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.llm.faults import broken_off, declined, fault_of, short
 
 CUT = "…"
 """The last piece of a reply that ends at the model's length limit."""

@@ -9,10 +9,10 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, Store
 
 from crmrag_query.answers.records import SourceTriple
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.trace import trace
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.records import ContextLine, Kind
-from crmrag_query.context.trace import trace
 from crmrag_query.documents.documents import Line
 from crmrag_query.retrieval.pool import Candidate
 from tests.query.context.conftest import SAMPLE, analysis_of, built, candidates_of

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from crmrag_query.answers.faults import declined, fault_of, within
-from crmrag_query.answers.model import LiteLLM, Message, Model
 from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.llm.faults import declined, fault_of, within
+from crmrag_query.llm.model import LiteLLM, Message, Model
 
 Schema = Mapping[str, Any]
 LONGEST_REPLY = 20_000  # characters; a longer one is no analysis and no question; ours

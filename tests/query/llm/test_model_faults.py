@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from crmrag_query.answers.faults import within
-from crmrag_query.answers.model import CUT, LiteLLM
 from crmrag_query.errors import ModelError
+from crmrag_query.llm.faults import within
+from crmrag_query.llm.model import CUT, LiteLLM
 from tests.support.model_server import Fault, model_server
 
 MESSAGES = [{"role": "user", "content": "Who built it?"}]

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from rank_bm25 import BM25Okapi
 
-from crmrag_query.answers.typed import SHORTEST_STEM, same_stem
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.models import ExtractiveConfig
 from crmrag_query.documents.documents import Line
@@ -22,7 +21,7 @@ from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.fusion import reciprocal_rank_fusion
 from crmrag_query.retrieval.pipeline import Candidate
-from crmrag_query.retrieval.tokenizer import tokenize, with_singulars
+from crmrag_query.retrieval.tokenizer import SHORTEST_STEM, same_stem, tokenize, with_singulars
 
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]
 ANCHORED = 0.5  # share of a subject's name in the question from which a line is about what was asked

@@ -1,0 +1,76 @@
+"""Sets that retrieval can tell: members tied to all that is named, of the types asked for, within the period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from crmrag_query.answers.naming import type_nodes
+from crmrag_query.answers.prepare import Prepared, prepare
+from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.tied_set import TiedSet, tied_set, tied_set_text
+from crmrag_query.answers.understand import individuals, relied_on
+from crmrag_query.artifacts.release import Release
+
+CHURCH = "Panagia Phorbiotissa (Asinou)"
+
+
+def asked(release: Release, question: str) -> tuple[Prepared, TiedSet | None]:
+    prepared = prepare(release, question)
+    return prepared, tied_set(release, prepared.analysis, prepared.retrieved.chosen)
+
+
+def types_of(release: Release, node: int) -> str:
+    return " ".join(
+        label.text for kind in type_nodes(release.graph, node) for label in release.graph.labels(kind)
+    )
+
+
+def labels(release: Release, nodes: Sequence[int]) -> list[str]:
+    return [release.graph.label(node, ("en",)) for node in nodes]
+
+
+def test_members_are_of_the_type_asked_for_and_never_what_is_named(sample: Release) -> None:
+    _, found = asked(sample, "Which saints are depicted in the church of Panagia Phorbiotissa?")
+    assert found is not None and len(found.members) > 3
+    assert all("saint" in types_of(sample, node) for node in found.members)
+    assert CHURCH not in labels(sample, found.members)
+
+
+def test_members_are_dated_within_the_period_and_say_so(sample: Release) -> None:
+    prepared, found = asked(sample, "Which murals were painted before 1200?")
+    assert found is not None and prepared.analysis.period is not None
+    end = prepared.analysis.period.end
+    assert end is not None
+    for node in found.members:
+        dates = sample.dates.of(node, "thing_time_a_created")
+        assert dates is not None and dates.end is not None and dates.end <= end
+    words = sample.method.questions.languages["en"]
+    cited = SourceList(sample, "en")
+    text = tied_set_text(sample, prepared.analysis, found, cited, words)
+    assert f"({len(found.members)})" in text and "until 1199" in text and text.endswith(words.partial)
+    assert len(cited) == len(found.members) and all(source.triples for source in cited.sources())
+
+
+@pytest.mark.parametrize("question", ["Which churches are recorded?", "Who?", "List everything."])
+def test_a_question_that_names_nothing_but_types_has_no_such_set(sample: Release, question: str) -> None:
+    assert asked(sample, question)[1] is None
+
+
+def test_a_type_that_only_says_what_is_named_is_not_relied_on(sample: Release) -> None:
+    analysis = prepare(sample, "Which murals are in the church of Panagia Phorbiotissa?").analysis
+    assert "church" in {mention.text for mention in analysis.mentions}
+    assert "church" not in {mention.text for mention in relied_on(sample, analysis)}
+
+
+def test_the_noun_that_is_asked_for_names_no_individual(sample: Release) -> None:
+    analysis = prepare(sample, "Which saints are depicted in Panagia Phorbiotissa?").analysis
+    assert [mention.text for mention in individuals(sample, analysis)] == ["panagia phorbiotissa"]
+
+
+def test_the_document_of_what_is_named_is_among_those_retrieved(sample: Release) -> None:
+    prepared, _ = asked(sample, "Which saints are depicted in the church of Panagia Phorbiotissa?")
+    documents = [candidate.document for candidate in prepared.retrieved.chosen]
+    assert CHURCH in [sample.documents.label(document) for document in documents]
+    assert len(documents) == len(set(documents)) == sample.method.retrieval.k.enumeration
