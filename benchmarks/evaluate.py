@@ -73,7 +73,7 @@ def verdict(rows: Sequence[Compared]) -> str:
 
 
 def line_of(one: Evaluation, id: str) -> dict[str, Any]:
-    """All that was measured of a question."""
+    """All that was measured of a question; not the answer's text, which is the data's."""
     line: dict[str, Any] = {"set": one.dataset, "id": id, "kind": one.kinds[id]}
     line |= {"form": one.form_found[id], "expected": one.form_expected.get(id)}
     line["retrieval"] = {
@@ -83,7 +83,8 @@ def line_of(one: Evaluation, id: str) -> dict[str, Any]:
     }
     line["context"] = rounded(asdict(one.contexts[id]))
     if id in one.answers:
-        line["answer"] = rounded(asdict(one.answers[id]))
+        measured = asdict(one.answers[id])
+        line["answer"] = rounded({name: value for name, value in measured.items() if name != "text"})
     return line
 
 
