@@ -23,7 +23,7 @@ from crmrag_query.questions.state import turns_of
 from crmrag_query.retrieval.pipeline import k_of
 from crmrag_query.timing import Clock
 
-__all__ = ["Ask", "Done", "Found", "Restart", "Token", "ask", "stream"]
+__all__ = ["Ask", "Done", "Event", "Found", "Restart", "Token", "ask", "stream"]
 
 MODE = "crm"
 EXTRACTIVE = "extractive"
@@ -49,6 +49,9 @@ class Done:
 
     answer: Answer
     state: ConversationState
+
+
+Event = Found | Token | Restart | Done
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def stream(
     question: str,
     how: Ask = Ask(),
     state: ConversationState = FIRST,
-) -> Iterator[Found | Token | Restart | Done]:
+) -> Iterator[Event]:
     """The answer as it comes: the sources found, pieces of text, the whole answer. Raises QuestionError before the first."""
     clock = Clock()
     prepared = prepare(release, question, state, how.model, how.stages, how.wikidata)

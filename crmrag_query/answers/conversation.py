@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from crmrag_query.answers.ask import Ask, Done, Found, Restart, Token, stream
+from crmrag_query.answers.ask import Ask, Done, Event, stream
 from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.release import Release
 from crmrag_query.llm.model import Model
@@ -27,6 +27,6 @@ class Conversation:
                 return event.answer, Conversation(event.state)
         raise AssertionError("a stream ends with Done")
 
-    def stream(self, release: Release, question: str, how: Ask) -> Iterator[Found | Token | Restart | Done]:
+    def stream(self, release: Release, question: str, how: Ask) -> Iterator[Event]:
         """As ``answers.ask.stream``, after this conversation."""
         return stream(release, question, how, self.state)

@@ -59,7 +59,8 @@ def extract(
         known = [one for one in ranked if one.mention >= ANCHORED]
         lines = _lines(release, reading, known, cited) if known else ""
         return Extracted(f"{words.none}\n{lines}".rstrip(), True, notes)
-    return Extracted(extract_answer(release, analysis, candidates, ranked, cited), notes=notes)
+    text = extract_answer(release, analysis, candidates, ranked, cited)
+    return Extracted(text, text == words.none, notes)
 
 
 def _is_silent(release: Release, reading: Reading, ranked: Sequence[Evidence]) -> bool:
@@ -84,7 +85,8 @@ def extract_answer(
     """The text of an extractive answer; every line cites its source through ``cited``.
 
     A set is told by the line that states it, where the question names one thing and a line about it says what is asked for;
-    else it is what retrieval found tied to all that the question names.
+    else it is what retrieval found tied to all that the question names. Where nothing is dated within a period that is asked
+    for, what was merely retrieved is no answer.
     """
     reading = analysis.reading
     words = release.method.questions.languages[reading.language]
@@ -102,6 +104,8 @@ def extract_answer(
         return _stated_set(release, reading, best, cited)
     if tied is not None:
         return tied_set_text(release, analysis, tied, cited, words)
+    if analysis.period is not None:
+        return words.none
     nodes = [release.documents.entity(candidate.document) for candidate in candidates]
     if (typed := types.of(nodes)) is not None:
         return _found_set(release, reading, typed, cited)

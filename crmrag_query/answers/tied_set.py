@@ -18,6 +18,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.linking.records import Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.reach import Shares
 
 SHOWN_TYPES = 3
 RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING, Line.SATELLITE)
@@ -38,8 +39,8 @@ class TiedSet:
 def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidate]) -> TiedSet | None:
     """Those of the candidates that are tied to what the question names as well as the best of them is.
 
-    Only of the types, else the categories, that are asked for; never what the question names itself. None where it names
-    nothing but types and no period, or where none is left.
+    Only of the types, else the categories, that are asked for, and of a period only what is dated within it, surely or
+    perhaps; never what the question names itself. None where it names nothing but types and no period, or where none is left.
     """
     reach = release.method.retrieval.reach
     mentions = relied_on(release, analysis)
@@ -49,10 +50,12 @@ def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidat
         return None
     named = {node for mention in anchors for node in _nodes(mention)}
     categories = release.graph.adjacency.categories
+    within = _within(release, analysis)
     tied = {
         node: one.tied
         for one in candidates
         if one.tied > 0
+        and (within is None or within[one.document] > 0)
         and (node := release.documents.entity(one.document)) not in named
         and (not analysis.targets or int(categories[node]) & analysis.targets)
     }
@@ -60,6 +63,13 @@ def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidat
     best = max((tied[node] for node in typed), default=0.0)
     members = tuple(node for node in typed if tied[node] >= reach.full * best)
     return TiedSet(members, anchors, best) if members else None
+
+
+def _within(release: Release, analysis: Analysis) -> Shares | None:
+    """How surely each document is dated within the period that is asked for, float32 [documents]; None without one."""
+    if analysis.period is None:
+        return None
+    return release.channels.dated(analysis.period, analysis.targets, analysis.reading.cues)
 
 
 def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[int]:

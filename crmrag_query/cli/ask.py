@@ -6,14 +6,17 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render import answer_text, printable
+from crmrag_query.cli.render import after_text, answer_text, printable
+
+if TYPE_CHECKING:  # imported when a question is asked, so that --help stays quick
+    from crmrag_query.answers.ask import Done, Event
 
 MODEL_HELP = "A litellm model such as openai/gpt-4o or ollama/llama3 (CRMRAG_MODEL); without one, answers are extractive."
 
@@ -57,8 +60,11 @@ def ask(
     from crmrag_query.artifacts.release import open_release
 
     how = Ask(open_model(model, api_base), wikidata)
-    answer, _ = Conversation().ask(open_release(dataset, data), question, how)
-    click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2) if as_json else answer_text(answer))
+    events = Conversation().stream(open_release(dataset, data), question, how)
+    if as_json:
+        click.echo(json.dumps(tell(events, None).answer.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        tell(events, how.model is not None and sys.stdout.isatty())
 
 
 @click.command()
@@ -79,11 +85,26 @@ def chat(dataset: str, data: Path, model: str | None, api_base: str | None, wiki
         click.echo(f"  for example: {printable(example)}")
     while question := _typed():
         try:
-            answer, conversation = conversation.ask(release, question, how)
+            events = conversation.stream(release, question, how)
+            conversation = Conversation(tell(events, how.model is not None and sys.stdout.isatty()).state)
         except QuestionError as error:
             click.echo(f"Error: {error}")
-            continue
-        click.echo(answer_text(answer))
+
+
+def tell(events: Iterator[Event], live: bool | None) -> Done:
+    """Show an answer: piece by piece as it comes (``live``), at its end (False), or not at all (None)."""
+    from crmrag_query.answers.ask import Done, Restart, Token
+
+    for event in events:
+        if isinstance(event, Done):
+            if live is not None:
+                click.echo(f"\n{after_text(event.answer)}" if live else answer_text(event.answer))
+            return event
+        if live and isinstance(event, Token):
+            click.echo(printable(event.text), nl=False)
+        elif live and isinstance(event, Restart):
+            click.echo("\n(This is no answer; another one follows.)")
+    raise AssertionError("a stream ends with Done")
 
 
 def _typed() -> str:

@@ -17,8 +17,18 @@ def answer_text(answer: Answer, triples: int = SHOWN_TRIPLES, sources: int = SHO
     return "\n".join(_lines(answer, triples, sources))
 
 
+def after_text(answer: Answer, triples: int = SHOWN_TRIPLES, sources: int = SHOWN_SOURCES) -> str:
+    """What follows an answer whose text was shown as it came: what is not supported in it, its notes and sources."""
+    doubtful = [f"{answer.text[one.start : one.end].strip()} {_mark(one)}" for one in answer.unsupported]
+    return "\n".join([*map(printable, doubtful), *_besides(answer, triples, sources)])
+
+
 def _lines(answer: Answer, triples: int, sources: int) -> Iterator[str]:
     yield printable(marked_text(answer))
+    yield from _besides(answer, triples, sources)
+
+
+def _besides(answer: Answer, triples: int, sources: int) -> Iterator[str]:
     for note in answer.notes:
         yield f"Note: {printable(note)}"
     cited = [source for source in answer.sources if source.cited]

@@ -172,7 +172,7 @@ def _pattern() -> re.Pattern[str]:
         rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)? (?:of )?(?:{asking.MONTHS})\.?,? \d{{3,4}}|"
         rf"(?:{asking.MONTHS})\.? (?:\d{{1,2}}(?:st|nd|rd|th)?,? )?\d{{3,4}})(?!\w)"
     )
-    short = r"\d{3,4}\s?[-/]\s?\d{1,4}(?!\w)"
+    short = rf"\d{{3,4}}\s?[-/]\s?\d{{1,4}}(?!\w){era}?"
     dated = rf"(?:{words.AD}\s?\d{{1,4}}|\d{{1,4}}{era})"
     year = r"(?:1\d{3}|20\d\d)"
     circa = rf"(?:{words.CIRCA}\s*)?"
@@ -199,6 +199,6 @@ def _pattern() -> re.Pattern[str]:
         rf"(?:{asking.IN}\s+)?{glue}(?P<{name}>{point})\s+{suffix}(?!\w)"
         for name, suffix in (("later", asking.OR_LATER), ("earlier", asking.OR_EARLIER))
     ]
-    plain = rf"(?:{asking.IN}\s+)?{glue}(?P<plain>(?!{year}{end}(?!\s?[-/]\s?\d)){core})"
+    plain = rf"(?:{asking.IN}\s+)?{glue}(?P<plain>(?!{year}{end}(?!{era}|\s?[-/]\s?\d)){core})"
     single = rf"(?:(?P<in>{asking.IN})\s+)?{glue}(?P<year>{year}|(?<=year )\d{{3}}|(?<=in )\d{{3}}){end}"
     return re.compile(rf"(?<![\w.#/:-])(?:{'|'.join([*suffixed, *ranges, *bounds, plain, single])})")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from crmrag_query.answers.ask import ask
 from crmrag_query.answers.naming import type_nodes
 from crmrag_query.answers.prepare import Prepared, prepare
 from crmrag_query.answers.sources import SourceList
@@ -51,6 +52,25 @@ def test_members_are_dated_within_the_period_and_say_so(sample: Release) -> None
     text = tied_set_text(sample, prepared.analysis, found, cited, words)
     assert f"({len(found.members)})" in text and "until 1199" in text and text.endswith(words.partial)
     assert len(cited) == len(found.members) and all(source.triples for source in cited.sources())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which murals were painted in 1250 BC?",
+        "Which murals of Asinou were painted before 1500 BC?",
+        "Murals of 1999?",
+    ],
+)
+def test_what_is_dated_otherwise_is_no_answer_to_a_period(sample: Release, question: str) -> None:
+    prepared, found = asked(sample, question)
+    assert prepared.analysis.period is not None and found is None
+
+
+def test_a_period_in_which_nothing_is_dated_is_refused(sample: Release) -> None:
+    answer = ask(sample, "Which murals were painted in 1250 BC?")
+    assert answer.refused and answer.text == sample.method.questions.languages["en"].none
+    assert not answer.citations
 
 
 @pytest.mark.parametrize("question", ["Which churches are recorded?", "Who?", "List everything."])
