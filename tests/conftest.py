@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data sets are not at hand (set CRMRAG_SHARED)")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_event_loop_is_left_open() -> Iterator[None]:
+    """Close the event loop that litellm sets for the thread and leaves: its end would be a warning in another test."""
+    yield
+    held = getattr(asyncio.get_event_loop_policy(), "_local", None)
+    loop = getattr(held, "_loop", None)
+    if loop is not None and not loop.is_running():
+        loop.close()
+        asyncio.set_event_loop(None)

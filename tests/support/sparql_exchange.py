@@ -127,7 +127,7 @@ class Endpoint:
     _asked: Counter[str] = field(default_factory=Counter)
     _due: dict[int, Callable[[], None]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    _busy: int = 0
+    _busy: set[int] = field(default_factory=set)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -165,17 +165,18 @@ class Endpoint:
         with self._lock:
             number = next(self._numbers)
             self._asked[query] += 1
-            self._busy += 1
-            self.busiest = max(self.busiest, self._busy)
+            self._busy.add(number)
+            self.busiest = max(self.busiest, len(self._busy))
             nth = self._asked[query]
             action = self._due.pop(number, None)
         if action:
             action()
         return number, nth
 
-    def end(self) -> None:
+    def end(self, number: int) -> None:
+        """Request ``number`` is at work no more, once its answer is on the way: what has it may ask the next."""
         with self._lock:
-            self._busy -= 1
+            self._busy.discard(number)
 
     def choose(self, query: str) -> Fault | None:
         with self._lock:
@@ -268,6 +269,7 @@ class Exchange:
 
     def begin(self, answer: Answer, framed: bool = True) -> None:
         """Send status and headers."""
+        self.endpoint.end(self._record.number)
         self._note(answer.status)
         headers = {"Content-Type": answer.kind, "Connection": "close", **answer.headers}
         if framed:

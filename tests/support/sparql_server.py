@@ -155,7 +155,7 @@ class _Request:
             exchange = Exchange(self.endpoint, self.handler, record, nth, graphs)
             self._answer(exchange, record)
         finally:
-            self.endpoint.end()
+            self.endpoint.end(number)
 
     def _answer(self, exchange: Exchange, record: Record) -> None:
         if page := self._page(record):
