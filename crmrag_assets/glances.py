@@ -19,11 +19,13 @@ from crmrag_assets.build.step import BuildContext
 from crmrag_assets.graph.edges import EDGES
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.indexes.embed import open_embedded
+from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.documents.schema import open_table
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking.index import NameIndex
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.profile import Profile
 from crmrag_query.relationships.catalogue import Relationship
 from crmrag_query.retrieval.date_index import DateIndex
 
@@ -246,6 +248,33 @@ def _name_index(context: BuildContext, folder: Path) -> Glance:
     return Glance({"names_of_most_entities": rows}, {"names_with_the_commonest_words": words})
 
 
+def _profile(context: BuildContext, folder: Path) -> Glance:
+    found = Profile.open(folder)
+    known = [
+        {"category": one.category, "entities": one.entities}
+        | {kind: percent(getattr(one, kind), one.entities) for kind in KNOWN}
+        for one in found.coverage.values()
+        if one.entities
+    ]
+    classes = [
+        {
+            "class": named(one.code, one.label, one.iri),
+            "entities": one.entities,
+            "such as": shown(one.examples),
+        }
+        for one in islice(found.classes.values(), ROWS)
+    ]
+    pairs = sorted(found.relationships.values(), key=lambda one: -one.pairs)[:BARS]
+    plots = {
+        "entities_of_the_commonest_types": [(one.label, one.entities) for one in found.types[:BARS]],
+        "pairs_by_relationship": [(f"{one.label} ({one.id})", one.pairs) for one in pairs if one.pairs],
+    }
+    return Glance(
+        {"known_of_entities": known, "commonest_classes": classes},
+        {title: bars for title, bars in plots.items() if bars},
+    )
+
+
 def _validation_report(context: BuildContext, folder: Path) -> Glance:
     found = json.loads((folder / "validation_report.json").read_bytes())
     concerns = [{"concern": text} for text in found["concerns"]]
@@ -278,6 +307,7 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     "aggregation_index": _aggregation_index,
     "date_index": _date_index,
     "name_index": _name_index,
+    "profile": _profile,
     "validation_report": _validation_report,
     "release": _release,
 }

@@ -32,6 +32,7 @@ ROWS = {
     "aggregation_index": "pairs",
     "date_index": "dates",
     "name_index": "names",
+    "profile": "properties",
 }
 WIDTH = 40
 VERSION_LENGTH = 16

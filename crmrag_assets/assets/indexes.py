@@ -14,6 +14,7 @@ from crmrag_assets.build.indexes import (
     ENCODER,
     FAISS_INDEX,
     NAME_INDEX,
+    PROFILE,
 )
 from crmrag_assets.materialise import build_artifact, build_chunks
 from crmrag_assets.resources import BuildResource
@@ -61,3 +62,12 @@ def date_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Ma
 def name_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Labels, alternative names and identifiers of entities by their words, for finding those that a question names."""
     return build_artifact(context, build, NAME_INDEX)
+
+
+@dataset_asset(group_name="indexes", kinds={"json", "markdown"}, deps=["graph", "date_index"])
+def profile(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+    """What occurs in the data and how it is modelled: classes, types, relationships, properties, literals, with examples.
+
+    `profile.md` is the page to read; `profile.json` guides how questions are parsed and linked.
+    """
+    return build_artifact(context, build, PROFILE)

@@ -11,7 +11,7 @@ from crmrag_assets.resources import BuildResource
 
 PINNED = (
     "graph", "edges", "triples_index", "documents", "entity_documents", "encoder", "faiss_index", "bm25_index",
-    "aggregation_index", "date_index", "name_index", "validation_report",
+    "aggregation_index", "date_index", "name_index", "profile", "validation_report",
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, write_embedded
 from crmrag_assets.indexes.export import export_encoder
 from crmrag_assets.indexes.names import names_of, write_names
+from crmrag_assets.indexes.profile import make_profile, write_profile
 from crmrag_assets.indexes.relationships import MatchArrays, read_matches
 from crmrag_assets.indexes.sparse import write_sparse
 from crmrag_assets.release.contents import link_file
@@ -23,6 +24,7 @@ from crmrag_query.config import config_hash
 from crmrag_query.linking.question import stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.retrieval.date_index import DateIndex
 
 
 def encoder_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -152,6 +154,33 @@ def write_name_index(context: BuildContext, folder: Path, chunk: str | None) -> 
     return dict(write_names(names, stop_words(method.questions), method.linking.names, folder))
 
 
+def profile_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    method = context.method
+    return {
+        "graph": context.finished("graph").content,
+        "date_index": context.finished("date_index").content,
+        "title": context.config.title or context.name,
+        "config": config_hash(
+            {
+                "profile": config_hash(method.profile),
+                "names": config_hash(method.names),
+                "dates": config_hash(method.dates),
+                "works": config_hash(method.aggregation),
+                "types": method.documents.type_properties,
+                "categories": config_hash(method.categories),
+            }
+        ),
+        "relationships": config_hash(method.relationship_sets[method.relationships]),
+        "ontology": context.ontology_hash,
+    }
+
+
+def write_data_profile(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    dates, ontology = DateIndex.open(context.folder("date_index")), context.vocabulary.ontology
+    content = make_profile(graph_of(context), dates, ontology, context.method, catalogue_of(context))
+    return dict(write_profile(content, context.config.title or context.name, folder))
+
+
 def _matches(context: BuildContext) -> Iterator[MatchArrays]:
     return read_matches(
         [context.folder("fr_documents", chunk) / "matches.arrow" for chunk in chunks_of(context)]
@@ -164,4 +193,5 @@ FAISS_INDEX = Step("faiss_index", 1, dense_inputs, write_dense_index)
 BM25_INDEX = Step("bm25_index", 1, sparse_inputs, write_sparse_index)
 DATE_INDEX = Step("date_index", 1, dates_inputs, write_date_index)
 NAME_INDEX = Step("name_index", 1, names_inputs, write_name_index)
+PROFILE = Step("profile", 1, profile_inputs, write_data_profile)
 AGGREGATION_INDEX = Step("aggregation_index", 1, aggregation_inputs, write_aggregation_index)

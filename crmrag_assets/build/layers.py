@@ -35,6 +35,7 @@ LAYERS = (
             "aggregation_index",
             "date_index",
             "name_index",
+            "profile",
             "validation_report",
             "release",
         ),

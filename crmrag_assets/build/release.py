@@ -21,6 +21,7 @@ from crmrag_assets.build.indexes import (
     ENCODER,
     FAISS_INDEX,
     NAME_INDEX,
+    PROFILE,
 )
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import documents_of, graph_of
@@ -176,5 +177,5 @@ VALIDATION_REPORT = Step("validation_report", 2, report_inputs, write_report)
 RELEASE = Step("release", 2, release_inputs, write_manifest, after=publish_release)
 PINNED_STEPS = (
     ENTITIES, PREFETCH, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS, ENCODER, EMBEDDINGS,
-    FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, VALIDATION_REPORT, METHOD,
+    FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, PROFILE, VALIDATION_REPORT, METHOD,
 )  # fmt: skip

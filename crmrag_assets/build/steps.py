@@ -13,6 +13,7 @@ from crmrag_assets.build.indexes import (
     ENCODER,
     FAISS_INDEX,
     NAME_INDEX,
+    PROFILE,
 )
 from crmrag_assets.build.layers import Layer, chunks_of
 from crmrag_assets.build.release import RELEASE, VALIDATION_REPORT
@@ -23,8 +24,8 @@ STEPS = {
     step.artifact: step
     for step in (
         ENTITIES, PREFETCH, HARVEST_REPORT, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS,
-        ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, VALIDATION_REPORT,
-        RELEASE,
+        ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, PROFILE,
+        VALIDATION_REPORT, RELEASE,
     )
 }  # fmt: skip
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
 
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints, Longs
+from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END, extents
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.tables import Ontology
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import walk_blocks
-from crmrag_query.retrieval.date_index import COLUMNS, META, OPEN_BEGIN, OPEN_END, SCHEMA_VERSION
+from crmrag_query.retrieval.date_index import COLUMNS, META, SCHEMA_VERSION
 
 OWN = "own"
 """Stands for a relationship where the dates are stated on the entity itself."""
@@ -49,20 +49,6 @@ def write_dates(graph: Graph, ontology: Ontology, catalogue: Catalogue, out: Pat
         canonical_json({"schema": SCHEMA_VERSION, "relationships": ids}), encoding="utf-8"
     )
     return {"dates": len(order), "entities": len(np.unique(entity))}
-
-
-def extents(graph: Graph) -> tuple[Ints, Ints]:
-    """Begin and end of every node's own dates, int32 [n] each; open where unknown or contradictory."""
-    table = graph.timespan_table
-    node, first, last = (
-        table.column("node").to_numpy(),
-        pc.coalesce(table.column("outer_begin"), table.column("inner_begin"), OPEN_BEGIN).to_numpy(),
-        pc.coalesce(table.column("outer_end"), table.column("inner_end"), OPEN_END).to_numpy(),
-    )
-    sound = first <= last
-    begin, end = np.full(graph.nodes, OPEN_BEGIN, np.int32), np.full(graph.nodes, OPEN_END, np.int32)
-    begin[node[sound]], end[node[sound]] = first[sound], last[sound]
-    return begin, end
 
 
 Part = tuple[Longs, Ints, Ints, Ints]

@@ -27,6 +27,7 @@ PLACES = {
     "aggregation_index": "aggregation",
     "date_index": "dates",
     "name_index": "names",
+    "profile": "profile",
     "validation_report": "",
     "method": "",
 }

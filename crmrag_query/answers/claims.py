@@ -12,9 +12,10 @@ from crmrag_query.dates import Interval, parse_date, words, year_interval
 from crmrag_query.dates.calendar import civil
 from crmrag_query.retrieval.tokenizer import fold, tokenize
 
+# Repetitions are bounded, so that no text makes the search quadratic; longer addresses are found by their last parts.
 ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]*://[^\s\])>]+|www\.[^\s\])>]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|"
-    r"\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|io|info|eu|de|fr|gr|cy|uk|ru|cn|xyz|app|dev|co)\b(?:/[^\s\])>]*)?",
+    r"[a-z][a-z0-9+.-]{0,30}://[^\s\])>]+|www\.[^\s\])>]+|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|"
+    r"\b[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.(?:com|org|net|edu|gov|io|info|eu|de|fr|gr|cy|uk|ru|cn|xyz|app|dev|co)\b(?:/[^\s\])>]*)?",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*\.?")

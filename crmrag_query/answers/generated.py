@@ -11,15 +11,11 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import Ground, Support, check_support, told_words
 from crmrag_query.answers.trace import trace
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.assemble import assemble
-from crmrag_query.context.evidence import Evidence
 from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.llm.faults import within
 from crmrag_query.llm.model import CUT, Message, Model
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Reading
-from crmrag_query.retrieval.pool import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ def stream_answer(
     renumberer, said = Renumberer(number), ""
     pieces = model.complete(messages_for(release, reading, context, history))
     for piece in within(pieces, model.name, config.first_seconds, config.whole_seconds):
-        for text in renumberer.feed(piece):
+        for text in renumberer.feed(_writable(piece)):
             said += text
             yield Token(text)
         if len(said) > config.whole_characters:
@@ -95,6 +91,11 @@ def stream_answer(
     if not said.strip(CUT + " "):
         raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
     yield _written(release, reading, context, said, numbered, cited, renumberer.dropped)
+
+
+def _writable(piece: str) -> str:
+    """The piece with a question mark for each half of a surrogate pair, which JSON can hold and no encoding writes."""
+    return piece.encode("utf-8", "replace").decode("utf-8")
 
 
 _AGAIN = "Ask again, or choose another model."
@@ -150,21 +151,3 @@ def _notes(said: str, support: Support, dropped: int, warn_below: float) -> Iter
         yield f"Not supported by what they cite: {len(support.unsupported)} of the answer's sentences."
     if support.quality.score < warn_below:
         yield f"The quality of this answer is low ({support.quality.score:.2f}, of 1)."
-
-
-def write_answer(
-    model: Model,
-    release: Release,
-    reading: Reading,
-    candidates: Sequence[Candidate],
-    ranked: Sequence[Evidence],
-    history: Sequence[str],
-    cited: SourceList,
-) -> str:
-    """The whole text of ``stream_answer`` over the context that the candidates give. Raises ModelError."""
-    context = assemble(release, Analysis(reading), candidates, ranked)
-    text = ""
-    for event in stream_answer(model, release, reading, context, history, cited):
-        if isinstance(event, Written):
-            text = event.text
-    return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from crmrag_query.answers.understand import FIRST, MODEL_STAGES, Understood, individuals, understand
 from crmrag_query.artifacts.release import Release
@@ -94,11 +94,13 @@ def search(release: Release, understood: Understood, stages: Stages | None = Non
     config = release.method.retrieval
     k = k_of(understood.analysis.form, config.k)
     found = [retrieve(release.channels, query, config, stages, k) for query in understood.queries]
-    scored: dict[int, Candidate] = {}
-    for one in found:
-        for candidate in (*one.chosen, *one.rest):
-            scored.setdefault(candidate.document, candidate)
     first, second = found[0], found[-1]
+    scored = {one.document: one for one in (*first.chosen, *first.rest)}
+    for one in (
+        *second.chosen,
+        *second.rest,
+    ):  # tied to less than the whole question names, for all that is known
+        scored.setdefault(one.document, replace(one, tied=0.0))
     chosen = interleave([c.document for c in first.chosen], [c.document for c in second.chosen])
     order = list(dict.fromkeys([*chosen, *interleave(first.ranking, second.ranking)]))
     kept: list[Candidate] = []
@@ -109,8 +111,8 @@ def search(release: Release, understood: Understood, stages: Stages | None = Non
     if (stages or config.stages).tied:
         kept = _with_anchors(release, understood, kept, scored, k)
     timings: dict[str, float] = {}
-    for one in found:
-        for stage, spent in one.timings.items():
+    for each in found:
+        for stage, spent in each.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
     return Retrieved(kept[:k], kept[k:], timings, left_out)
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from crmrag_query.dates.words import CENTURY, MONTH, fold
 
 CITATION = re.compile(r"\[\s*(?:sources?\s*)?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\s*\]", re.IGNORECASE)
+LONGEST_WORD = 60  # characters before a full stop that tell what it ends
 RANGE = 20  # numbers that "[1–20]" may stand for at most
 _CITED = r"(?:[ \t]*\[\s*(?:[Ss]ources?\s*)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*\])*"
 # What may end a sentence: the signs, what closes with it, its citations, and then a blank or the end.
@@ -92,7 +93,8 @@ def _ends(text: str, start: int, end: int, abbreviations: Collection[str]) -> It
 
 def _ends_here(text: str, found: re.Match[str], start: int, end: int, abbreviations: Collection[str]) -> bool:
     sign = found["sign"]
-    before = _WORD_BEFORE.search(text, start, found.start("sign"))
+    at = found.start("sign")
+    before = _WORD_BEFORE.search(text, max(start, at - LONGEST_WORD), at)
     word = before[0] if before else ""
     follows = _WORD_AFTER.match(text, found.end(), end)
     after = follows[1] if follows else ""

@@ -97,6 +97,20 @@ def _nodes(mention: Mention) -> tuple[int, ...]:
     return tuple(one.entity for one in mention.entities)
 
 
+def _met(release: Release, analysis: Analysis, found: TiedSet) -> list[Mention]:
+    """Those of the anchors that any member is tied to: with several names, or a period, the best there is may lack one."""
+    if len(found.anchors) + (analysis.period is not None) < 2:
+        return list(found.anchors)
+    documents = [one for one in map(release.documents.document_of, found.members) if one is not None]
+    reading = analysis.reading
+
+    def is_met(anchor: Mention) -> bool:
+        shares = release.channels.tied(anchor, reading.form, analysis.targets, reading.cues)
+        return bool((shares[documents] > 0).any())
+
+    return [anchor for anchor in found.anchors if is_met(anchor)]
+
+
 def tied_set_text(
     release: Release, analysis: Analysis, found: TiedSet, cited: SourceList, words: LanguageLexicon
 ) -> str:
@@ -104,12 +118,11 @@ def tied_set_text(
     language, reading = analysis.reading.language, analysis.reading
     listed = release.method.questions.extractive.listed_items
     kinds = dict.fromkeys(type_label(release.graph, node, language) for node in found.members)
-    named = [*dict.fromkeys(m.entities[0].name for m in found.anchors)]
+    named = [*dict.fromkeys(m.entities[0].name for m in _met(release, analysis, found))]
     if analysis.period is not None:
         named.append(describe(analysis.period, language))
-    what = (
-        f"{', '.join([*kinds][:SHOWN_TYPES])}{', …' if len(kinds) > SHOWN_TYPES else ''} — {'; '.join(named)}"
-    )
+    types = f"{', '.join([*kinds][:SHOWN_TYPES])}{', …' if len(kinds) > SHOWN_TYPES else ''}"
+    what = f"{types} — {'; '.join(named)}" if named else types
     head = (words.found if reading.counts else words.listed).format(count=len(found.members), what=what)
     rows = [_row(release, analysis, node, found, cited) for node in found.members[:listed]]
     if len(found.members) > listed:

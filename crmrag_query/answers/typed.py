@@ -62,11 +62,6 @@ class AskedTypes:
         return self._classes[number, whole]
 
 
-def of_asked_type(graph: Graph, nodes: Sequence[int], reading: Reading) -> list[int] | None:
-    """``AskedTypes.of`` for one list of nodes."""
-    return AskedTypes(graph, reading).of(nodes)
-
-
 def _names(label: str, reading: Reading, whole: bool) -> bool:
     """Whether what is asked for is a form of the label's head, or of any of its words when ``whole``."""
     words = tokenize(label)

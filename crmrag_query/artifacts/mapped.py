@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,26 @@ def open_ipc(path: Path, schema: pa.Schema) -> ipc.RecordBatchFileReader:
     if reader.schema != schema:
         raise ReleaseError(f"{path} has columns of another version.", _REMEDY)
     return reader
+
+
+def check_arrays(
+    folder: Path,
+    arrays: Mapping[str, npt.NDArray[np.generic]],
+    kinds: Mapping[str, str],
+    ranges: Mapping[str, str],
+) -> None:
+    """Raise ReleaseError unless each array is a row of its type, and each of ``ranges`` divides the whole of another.
+
+    ``kinds``: array -> NumPy type; ``ranges``: array of ends -> array that it divides. Looks at no values but first and last
+    ones; ``Release.verify`` compares all.
+    """
+    for name, array in arrays.items():
+        if array.ndim != 1 or array.dtype != kinds[name]:
+            raise ReleaseError(f"{folder / name}.npy is no row of {kinds[name]} numbers.", _REMEDY)
+    for name, divided in ranges.items():
+        ends = arrays[name]
+        if not len(ends) or ends[0] != 0 or ends[-1] != len(arrays[divided]):
+            raise ReleaseError(f"{folder / name}.npy does not fit {divided}.npy.", _REMEDY)
 
 
 def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the parts are imported when opened, so that opening a relea
     from crmrag_query.graph.triples import TriplesIndex
     from crmrag_query.linking.index import NameIndex
     from crmrag_query.ontology.tables import Ontology
+    from crmrag_query.plans.profile import Profile
     from crmrag_query.relationships.catalogue import Catalogue
     from crmrag_query.retrieval.aggregation import Aggregation
     from crmrag_query.retrieval.channels import ReleaseChannels
@@ -159,6 +160,13 @@ class Release:
         from crmrag_query.linking.index import NameIndex
 
         return NameIndex.open(self.folder / "names")
+
+    @cached_property
+    def profile(self) -> Profile:
+        """What occurs in the data, how often; ReleaseError for a release that was built before there was one."""
+        from crmrag_query.plans.profile import Profile
+
+        return Profile.open(self.folder / "profile")
 
     @cached_property
     def wikidata(self) -> WikidataTexts:

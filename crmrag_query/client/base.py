@@ -110,8 +110,13 @@ def _earlier(history: History) -> tuple[tuple[str, ...], dict[str, Any]]:
         return (), dict(history)
     if isinstance(history, str):
         raise QuestionError("The history is one text.", "Give a list of the earlier questions.")
+    if not isinstance(history, Sequence):
+        raise QuestionError(f"{history!r:.40} is no history.", "Give a list of the earlier questions.")
     return tuple(history), {}
 
 
 def _iri(one: str | Identified) -> str:
-    return one if isinstance(one, str) else one.iri
+    iri = one if isinstance(one, str) else getattr(one, "iri", None)
+    if not isinstance(iri, str):
+        raise QuestionError(f"{one!r:.40} is no entity.", "Give an IRI, or a result that has one.")
+    return iri

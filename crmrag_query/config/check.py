@@ -127,6 +127,7 @@ def _constants(method: Method, ontology: Ontology) -> Iterator[Mistake]:
         **{f"dates.{key}": value for key, value in method.dates},
         **{f"documents.{key}": value for key, value in method.documents if key.endswith("_properties")},
         **{f"aggregation.{key}": value for key, value in method.aggregation},
+        **{f"profile.{key}": value for key, value in method.profile if key.endswith("_properties")},
         "links.properties": method.links.properties,
         "images.properties": method.images.properties,
         "images.address_properties": method.images.address_properties,

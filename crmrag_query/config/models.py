@@ -39,6 +39,7 @@ from crmrag_query.config.parts import (
     TranslationsPart,
     WeightsPart,
 )
+from crmrag_query.config.profile import ProfileConfig
 from crmrag_query.config.query import (
     AnswersConfig,
     ContextConfig,
@@ -109,6 +110,7 @@ class Constants(Record):
     pagerank: PageRank
     aggregation: Aggregation
     date_index: DateIndex
+    profile: ProfileConfig
     retrieval: RetrievalConfig
     linking: LinkingConfig
     context: ContextConfig

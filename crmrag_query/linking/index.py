@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crmrag_query.artifacts.mapped import open_array, open_ipc
+from crmrag_query.artifacts.mapped import check_arrays, open_array, open_ipc
 from crmrag_query.config.query import NameSpelling
 from crmrag_query.errors import ReleaseError
 from crmrag_query.linking.near import Hashes, NearWords, Numbers, mixed
@@ -54,6 +54,17 @@ ARRAYS: Final = (
     "entry_kind",    # uint8 [E]: position in KINDS
     "entry_degree",  # int32 [E]: triples that lead to the entity
 )  # fmt: skip
+_KINDS: Final = dict.fromkeys(ARRAYS, "int32") | {
+    "word_text": "uint8", "word_ptr": "int64", "sounds": "uint64", "near": "uint64", "posting_ptr": "int64",
+    "bag_hashes": "uint64", "entry_ptr": "int64", "entry_kind": "uint8",
+}  # fmt: skip
+_RANGES: Final = {"word_ptr": "word_text", "posting_ptr": "posting", "entry_ptr": "entry_entity"}
+_ALIKE: Final = (
+    ("word_weight", "sounds", "sound_word"),
+    ("bag_weight", "bag_size", "bag_hashes", "bag_of_hash"),
+    ("entry_entity", "entry_text", "entry_kind", "entry_degree"),
+)
+"""Arrays of one length: one value a word, a bag, an entry."""
 
 
 def bag_hash(sounds: Sequence[int]) -> int:
@@ -72,7 +83,7 @@ class NameIndex:
 
     @classmethod
     def open(cls, folder: Path) -> NameIndex:
-        """Memory-map the index in ``folder``; raises ReleaseError when it is missing or of another version."""
+        """Memory-map the index in ``folder``; raises ReleaseError when it is missing, damaged or of another version."""
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -82,6 +93,17 @@ class NameIndex:
         arrays = {
             name: np.asarray(open_array(folder, name)) for name in ARRAYS
         }  # mapped still, and read faster
+        check_arrays(folder, arrays, _KINDS, _RANGES)
+        lengths = [{len(arrays[name]) for name in group} for group in _ALIKE]
+        words, bags = len(arrays["word_ptr"]) - 1, len(arrays["entry_ptr"]) - 1
+        if (
+            lengths[:2] != [{words}, {bags}]
+            or len(lengths[2]) != 1
+            or len(arrays["posting_ptr"]) != words + 1
+        ):
+            raise ReleaseError(
+                f"The arrays of the name index in {folder} do not fit.", "Build the data set again."
+            )
         return cls(meta, arrays, open_ipc(folder / "texts.arrow", TEXTS).get_batch(0).column("text"))
 
     @property

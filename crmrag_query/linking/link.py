@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crmrag_query.config.query import LinkingConfig
+from crmrag_query.errors import ReleaseError
 from crmrag_query.linking.index import NameIndex
 from crmrag_query.linking.match import Doubles, Longs, Runs, find_runs
 from crmrag_query.linking.question import Question, Term, read_terms
@@ -47,8 +48,18 @@ def link(
     """The mentions of a question in its order, each with at most ``config.entities`` entities, best first, ties by node.
 
     ``question``: its text, in which a quoted stretch counts as one name, or its tokens by ``tokenize``. ``stop``: words
-    that name nothing by themselves, besides those of the index. Takes any text; looks at its beginning only.
+    that name nothing by themselves, besides those of the index. Takes any text; looks at its beginning only. Raises
+    ReleaseError where an index that was damaged after it was built leads nowhere.
     """
+    try:
+        return _link(index, question, stop, config)
+    except IndexError as error:
+        raise ReleaseError("The name index is damaged.", "Build the data set again.") from error
+
+
+def _link(
+    index: NameIndex, question: str | Sequence[str], stop: frozenset[str], config: LinkingConfig
+) -> tuple[Mention, ...]:
     read = read_terms(question, index.stop | latin_stop(stop), config)
     runs = find_runs(index, read, config) if read.terms else None
     if runs is None or not len(runs):

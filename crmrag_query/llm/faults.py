@@ -12,6 +12,7 @@ from typing import Any
 from crmrag_query.errors import ModelError
 
 LONGEST = 200  # characters of a provider's own message
+WAITING = 1000  # pieces of a reply that are held before they are read
 SECRETS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
@@ -114,25 +115,36 @@ def _retry_after(error: Exception) -> str:
 def within(pieces: Iterator[str], name: str, first: float, whole: float) -> Iterator[str]:
     """The pieces as they come, pulled by a thread of their own; ModelError when the first or the last comes too late.
 
-    ``first``, ``whole``: seconds. What the pieces raise is raised here. A server that sends nothing, or little for ever, so
-    cannot hold an answer; the thread ends with its next piece.
+    ``first``, ``whole``: seconds. What the pieces raise is raised here. A server that sends nothing, little for ever, or
+    faster than it is read so cannot hold an answer nor fill the memory; the thread ends with its next piece.
     """
-    given: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    given: queue.Queue[Any] = queue.Queue(WAITING)
     left = threading.Event()
     end = object()
+    begun, limit, what = time.monotonic(), min(first, whole), f"within {min(first, whole):g} seconds"
+
+    def give(item: object) -> bool:
+        while not left.is_set():
+            try:
+                given.put(item, timeout=1)
+            except queue.Full:
+                continue
+            return True
+        return False
 
     def pull() -> None:
         try:
             for piece in pieces:
-                given.put(piece)
-                if left.is_set():
+                if not give(piece):
                     return
-            given.put(end)
+                if time.monotonic() > begun + whole:
+                    give(too_slow(name, f"to the end within {whole:g} seconds"))
+                    return
+            give(end)
         except BaseException as error:
-            given.put(error)
+            give(error)
 
     threading.Thread(target=pull, name="model", daemon=True).start()
-    begun, limit, what = time.monotonic(), min(first, whole), f"within {min(first, whole):g} seconds"
     try:
         while True:
             try:

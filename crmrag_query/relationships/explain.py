@@ -43,6 +43,11 @@ def way_by(adjacency: Adjacency, ontology: Ontology, path: Path, source: int, ta
     suspect = bool(adjacency.flags[source] & FLAG_SUSPECT)
     if not legs or source == target or (suspect and len(path.steps) > 1):
         return []
+    return way_over(adjacency, legs, source, target)
+
+
+def way_over(adjacency: Adjacency, legs: Sequence[Leg], source: int, target: int) -> list[Hop]:
+    """A shortest way over the legs; empty when it does not lead there, or takes no hop."""
     stages = [fr.start(np.zeros(1, np.int64), np.array([source], np.int32))]
     for leg in legs:
         stages.append(next(advance(adjacency, leg, stages[-1]), stages[-1][:0]))

@@ -10,16 +10,15 @@ from typing import cast
 
 import numpy as np
 
-from crmrag_query.artifacts.mapped import open_array
+from crmrag_query.artifacts.mapped import check_arrays, open_array
 from crmrag_query.dates import Interval
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
 
 SCHEMA_VERSION = 1
 META = "dates.json"
 COLUMNS = ("entity", "begin", "end")
-OPEN_BEGIN, OPEN_END = np.iinfo(np.int32).min, np.iinfo(np.int32).max
-"""Day numbers that stand for an unknown begin or end."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class DateIndex:
 
     @classmethod
     def open(cls, folder: Path) -> DateIndex:
-        """Memory-map the index in ``folder``; raises ReleaseError when missing or of another version."""
+        """Memory-map the index in ``folder``; raises ReleaseError when missing, damaged or of another version."""
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
             if meta["schema"] != SCHEMA_VERSION:
@@ -48,8 +47,14 @@ class DateIndex:
             relationships = tuple(meta["relationships"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ReleaseError(f"No date index in {folder}: {error}.", "Build the data set again.") from error
-        entity, begin, end = (cast(Ints, open_array(folder, name)) for name in COLUMNS)
-        return cls(relationships, cast(Longs, open_array(folder, "ptr")), entity, begin, end)
+        arrays = {name: open_array(folder, name) for name in (*COLUMNS, "ptr")}
+        check_arrays(folder, arrays, dict.fromkeys(COLUMNS, "int32") | {"ptr": "int64"}, {"ptr": "entity"})
+        entity, begin, end = (cast(Ints, arrays[name]) for name in COLUMNS)
+        if not len(entity) == len(begin) == len(end) or len(arrays["ptr"]) != len(relationships) + 1:
+            raise ReleaseError(
+                f"The arrays of the date index in {folder} do not fit.", "Build the data set again."
+            )
+        return cls(relationships, cast(Longs, arrays["ptr"]), entity, begin, end)
 
     def within(self, relationships: Iterable[str], period: Interval) -> tuple[Ints, Ints]:
         """Entities dated by one of ``relationships`` (ids; unknown ones have none), each once and ascending.

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.dates import OWN, extents, time_relationships, write_dates
+from crmrag_assets.indexes.dates import OWN, time_relationships, write_dates
 from crmrag_query.artifacts.files import entries
 from crmrag_query.config import load_method
 from crmrag_query.dates import Interval, day_number, year_interval
 from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END, extents
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology import Category, load_ontology
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval.date_index import META, OPEN_BEGIN, OPEN_END, SCHEMA_VERSION, DateIndex
+from crmrag_query.retrieval.date_index import META, SCHEMA_VERSION, DateIndex
 from tests.support.graphs import graph_from_rows, graph_from_turtle, node_of, quad_rows, read_quads
 
 METHOD = load_method()
@@ -232,6 +233,17 @@ def test_a_missing_index_or_one_of_another_version_is_named(tmp_path: Path) -> N
     meta.write_text(json.dumps({"schema": 99, "relationships": []}))
     with pytest.raises(ReleaseError, match="version 99"):
         DateIndex.open(tmp_path / "dates")
+
+
+@pytest.mark.parametrize("array", ["ptr", "begin", "entity"])
+def test_a_damaged_column_is_named(tmp_path: Path, array: str) -> None:
+    dated(made("painting", span("1500-01-01", "1500-12-31")), tmp_path)
+    file = tmp_path / "dates" / f"{array}.npy"
+    sound = np.load(file)
+    for damaged in (sound.astype(np.float64), sound[:-1], np.append(sound, sound[-1:] + 1)):
+        np.save(file, damaged)
+        with pytest.raises(ReleaseError, match=r"date index|\.npy"):
+            DateIndex.open(tmp_path / "dates")
 
 
 def test_a_lost_column_is_named(tmp_path: Path) -> None:

@@ -127,6 +127,13 @@ def test_addresses_are_claims(sentence: str, address: str) -> None:
     assert claims_of(sentence, ENGLISH).addresses == (address,)
 
 
+@pytest.mark.parametrize("sign", [".", "-", "@", "+", "://"])
+def test_a_model_cannot_hold_the_search_for_addresses(sign: str) -> None:
+    """Each of these took the square of its length, some 20 seconds."""
+    text = f"a{sign}" * 10_000
+    assert claims_of(f"{text} evil.example.com", ENGLISH).addresses[-1].endswith("evil.example.com")
+
+
 def test_a_sentence_without_any_claims_nothing() -> None:
     assert not claims_of("the walls are painted", ENGLISH)
     assert Claims() == claims_of("", ENGLISH)

@@ -196,3 +196,9 @@ def test_the_instructions_fit_the_query_type(sample: Release) -> None:
         ("How many churches are there?", "<counts>"),
     ):
         assert words in messages_for(sample, reading_of(sample, question), Context(), ())[0]["content"]
+
+
+def test_halves_of_characters_that_a_model_gives_can_be_written(sample: Release) -> None:
+    context = context_of(sample, "Nikephoros Magistros")
+    said, _ = written(sample, CannedModel("Nikephoros \ud800 Magistros [1]."), context)
+    assert said.text.encode("utf-8").decode("utf-8") == "Nikephoros ? Magistros [1]."

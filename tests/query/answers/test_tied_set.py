@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from crmrag_query.answers.ask import ask
+from crmrag_query.answers.conversation import Conversation
 from crmrag_query.answers.naming import type_nodes
 from crmrag_query.answers.prepare import Prepared, prepare
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.tied_set import TiedSet, tied_set, tied_set_text
 from crmrag_query.answers.understand import individuals, relied_on
 from crmrag_query.artifacts.release import Release
+from crmrag_query.retrieval.pipeline import retrieve
 
 CHURCH = "Panagia Phorbiotissa (Asinou)"
 
@@ -94,3 +96,36 @@ def test_the_document_of_what_is_named_is_among_those_retrieved(sample: Release)
     documents = [candidate.document for candidate in prepared.retrieved.chosen]
     assert CHURCH in [sample.documents.label(document) for document in documents]
     assert len(documents) == len(set(documents)) == sample.method.retrieval.k.enumeration
+
+
+def test_no_name_is_claimed_that_the_members_are_not_tied_to(sample: Release) -> None:
+    """Philippos Goul painted nothing before 1300: what is listed in his stead does not go by his name."""
+    prepared, found = asked(sample, "Which murals did Philippos Goul paint before 1300?")
+    assert "philippos goul" in [mention.text for mention in relied_on(sample, prepared.analysis)]
+    if found is not None:
+        assert "Philippos Goul" not in tied_set_text(
+            sample,
+            prepared.analysis,
+            found,
+            SourceList(sample, "en"),
+            sample.method.questions.languages["en"],
+        )
+    assert (
+        "Philippos Goul"
+        not in ask(sample, "Which murals did Philippos Goul paint before 1300?").text.partition("\n")[0]
+    )
+
+
+def test_what_only_the_question_by_itself_finds_counts_as_tied_to_nothing(sample: Release) -> None:
+    """By itself "which of those …" names only a period, to which far more is tied than to what was asked before."""
+    _, talk = Conversation().ask(sample, "What did Philippos Goul paint?")
+    again = prepare(sample, "What of those was painted before 1300?", talk.state)
+    whole, alone = again.understood.queries
+    config = sample.method.retrieval
+    of_whole, of_alone = (
+        {one.document: one.tied for one in (*found.chosen, *found.rest)}
+        for found in (retrieve(sample.channels, query, config) for query in (whole, alone))
+    )
+    assert any(tied > 0 for document, tied in of_alone.items() if document not in of_whole)
+    for one in (*again.retrieved.chosen, *again.retrieved.rest):
+        assert one.tied == of_whole.get(one.document, 0.0)

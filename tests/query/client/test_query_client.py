@@ -203,6 +203,8 @@ def test_a_client_is_shared_by_threads_and_tasks(data: Path, service: str, local
         ("ask", ("half a \ud800",), {}, errors.QuestionError, "Unicode"),
         ("ask", (7,), {}, errors.QuestionError, "question"),
         ("ask", ("Who?",), {"history": "Where?"}, errors.QuestionError, "list"),
+        ("ask", ("Who?",), {"history": 5}, errors.QuestionError, "no history"),
+        ("entity", (None,), {}, errors.QuestionError, "no entity"),
         ("ask", ("Who?",), {"history": ["x" * 20_000]}, errors.QuestionError, "characters"),
         ("ask", ("Who?",), {"history": {"questions": 7}}, errors.QuestionError, "conversation"),
         ("ask", ("Who?",), {"dataset": "nowhere"}, errors.ReleaseNotFound, "nowhere.*sample"),

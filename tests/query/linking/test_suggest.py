@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from crmrag_query.linking.index import NameIndex
+from crmrag_query.linking.link import link
 from crmrag_query.linking.suggest import search, suggest
-from tests.support.names import LINKING, index_of
+from tests.support.names import LINKING, STOP, index_of
 
 NAMES = (
     "Albert Bierstadt",
@@ -78,3 +80,35 @@ def test_names_of_another_version_are_refused(tmp_path: Path) -> None:
     (tmp_path / "names.json").write_text('{"schema": 0}', encoding="utf-8")
     with pytest.raises(ReleaseError, match="another version"):
         NameIndex.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "array", ["entry_ptr", "posting_ptr", "word_ptr", "entry_kind", "bag_hashes", "sound_word", "near"]
+)
+def test_a_damaged_index_is_refused_with_its_file(tmp_path: Path, array: str) -> None:
+    from crmrag_query.errors import ReleaseError
+
+    index_of(tmp_path, *NAMES)
+    file = tmp_path / f"{array}.npy"
+    sound = np.load(file)
+    for damaged in (
+        sound.astype(np.float64),
+        sound.reshape(1, -1),
+        sound[:-1] if array != "near" else sound[:0, None],
+    ):
+        np.save(file, damaged)
+        with pytest.raises(ReleaseError, match=r"name index|\.npy"):
+            NameIndex.open(tmp_path)
+    file.write_bytes(file.read_bytes()[:60])
+    with pytest.raises(ReleaseError, match=array):
+        NameIndex.open(tmp_path)
+
+
+def test_numbers_that_lead_nowhere_are_an_error_of_the_release(tmp_path: Path) -> None:
+    from crmrag_query.errors import ReleaseError
+
+    index_of(tmp_path, *NAMES)
+    posting = np.load(tmp_path / "posting.npy")
+    np.save(tmp_path / "posting.npy", posting + 100_000)
+    with pytest.raises(ReleaseError, match="damaged"):
+        link(NameIndex.open(tmp_path), "works by Albert Bierstadt", STOP, LINKING)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import count, repeat
 
 import pytest
 
 from crmrag_query.errors import ModelError
-from crmrag_query.llm.faults import within
+from crmrag_query.llm.faults import WAITING, within
 from crmrag_query.llm.model import CUT, LiteLLM
 from tests.support.model_server import Fault, model_server
 
@@ -101,6 +102,30 @@ def test_the_whole_has_a_deadline_too() -> None:
         for piece in within(slowly(), "slow", 5, 0.4):
             got.append(piece)
     assert got
+
+
+def test_a_model_that_never_pauses_has_a_deadline_too() -> None:
+    with pytest.raises(ModelError, match=r"to the end within 0\.3 seconds"):
+        for _ in within(repeat(""), "babbling", 5, 0.3):
+            pass
+
+
+def test_what_nobody_reads_is_not_heaped_up() -> None:
+    given: list[int] = []
+
+    def endless() -> Iterator[str]:
+        for number in count():
+            given.append(number)
+            yield "word "
+
+    pieces = within(endless(), "fast", 5, 30)
+    next(pieces)
+    before = -1
+    while before != len(given):  # until it waits for its reader
+        before = len(given)
+        time.sleep(0.2)
+    assert len(given) <= WAITING + 2
+    pieces.close()  # type: ignore[attr-defined]
 
 
 def test_within_its_time_everything_comes_and_errors_come_as_they_are() -> None:

@@ -1,0 +1,162 @@
+"""Fundamental Relationships of a data set: pairs by relationship and by each of its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crmrag_assets.profile.ground import Bools, Ground, distinct, most
+from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.profile import ExamplePair, PathProfile, RelationshipProfile
+from crmrag_query.relationships.catalogue import Catalogue, Relationship
+from crmrag_query.relationships.engine import Matches, walk_blocks
+
+PENDING = 1 << 22  # distinct keys that a tally holds before it adds them up
+
+
+def path_by_path(catalogue: Catalogue) -> tuple[Catalogue, Ints]:
+    """Each path as a relationship of its own, and the number of the relationship that it is of."""
+    split = [
+        (Relationship(path.id, one.label, one.domain, one.range, "", (path,)), number)
+        for number, one in enumerate(catalogue)
+        for path in one.paths
+    ]
+    numbers = np.array([number for _, number in split], np.int32)
+    return Catalogue(catalogue.name, tuple(one for one, _ in split)), numbers
+
+
+@dataclass
+class Tally:
+    """How often each of many keys occurs, added up as they come."""
+
+    keys: list[Longs] = field(default_factory=lambda: [np.empty(0, np.int64)])
+    counts: list[Longs] = field(default_factory=lambda: [np.empty(0, np.int64)])
+
+    def add(self, keys: Longs) -> None:
+        found, counts = distinct(keys)
+        self.keys.append(found)
+        self.counts.append(counts)
+        if sum(map(len, self.keys[1:])) > max(PENDING, len(self.keys[0])):
+            self.total()
+
+    def total(self) -> tuple[Longs, Longs]:
+        """Distinct keys, ascending, and their counts."""
+        keys, row = np.unique(np.concatenate(self.keys), return_inverse=True)
+        counts = np.zeros(len(keys), np.int64)
+        np.add.at(counts, row, np.concatenate(self.counts))
+        self.keys, self.counts = [keys], [counts]
+        return keys, counts
+
+
+class Ties:
+    """Counts over the matches of all entities, satellites included (the aggregation index counts those with documents).
+
+    Per relationship [R] or path [paths]: ``pairs``, ``sources``, ``by_path``, ``alone`` int64; ``reached`` bool [R, n];
+    ``marked``: sources of any of the relationships of a name, bool [n].
+    """
+
+    def __init__(self, ground: Ground, catalogue: Catalogue, marks: Mapping[str, Sequence[int]]) -> None:
+        self.ground, self.catalogue = ground, catalogue
+        self.walked, self.relationship = path_by_path(catalogue)
+        count, nodes = len(catalogue), ground.graph.nodes
+        self.pairs, self.sources = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.by_path, self.alone = (np.zeros(len(self.walked), np.int64) for _ in range(2))
+        self.reached = np.zeros((count, nodes), bool)
+        self.categories = np.zeros(count * 2 * max(Category), np.int64)
+        self.sets = Tally()
+        self.best: list[list[tuple[int, int]]] = [[] for _ in catalogue]  # ranks of source and target
+        self.marks = marks
+        self.marked: dict[str, Bools] = {name: np.zeros(nodes, bool) for name in marks}
+        entities = np.flatnonzero(ground.entity).astype(np.int32)
+        adjacency = ground.graph.adjacency
+        for block in walk_blocks(adjacency, ground.ontology, self.walked, entities):
+            self._add(block)
+
+    def _add(self, found: Matches) -> None:
+        """Count the matches of a block, in which all matches of a source are."""
+        if not len(found):
+            return
+        self.by_path += np.bincount(found.relationship, minlength=len(self.walked))
+        nodes, count = self.ground.graph.nodes, len(self.catalogue)
+        sources, place = np.unique(found.source, return_inverse=True)
+        number = self.relationship[found.relationship]
+        key = (place.astype(np.int64) * count + number) * nodes + found.target
+        pairs, first, ways = np.unique(key, return_index=True, return_counts=True)
+        self.alone += np.bincount(found.relationship[first[ways == 1]], minlength=len(self.walked))
+        group, target = np.divmod(pairs, nodes)
+        source, number = sources[group // count], group % count
+        self.pairs += np.bincount(number, minlength=count)
+        self.reached[number, target] = True
+        categories = self.ground.graph.category_of_node[target]
+        self.categories += np.bincount(
+            number * 2 * max(Category) + categories, minlength=len(self.categories)
+        )
+        self.sets.add(number * len(self.ground.sets) + self.ground.sets.of[target])
+        self._add_groups(group, number, source, self.ground.rank[target])
+
+    def _add_groups(self, group: Longs, number: Longs, source: Ints, rank: Ints) -> None:
+        """Count the sources of each relationship, and keep the pairs to show: of different sources."""
+        start = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+        target = np.minimum.reduceat(rank, start)
+        number, source = number[start], source[start]
+        self.sources += np.bincount(number, minlength=len(self.catalogue))
+        for name, chosen in self.marks.items():
+            self.marked[name][source[np.isin(number, chosen)]] = True
+        order = np.lexsort((self.ground.rank[source], number))
+        number, own, target = number[order], self.ground.rank[source[order]], target[order]
+        most_shown = self.ground.limits.examples
+        at = np.searchsorted(number, np.arange(len(self.catalogue) + 1))
+        for one in np.flatnonzero(np.diff(at)).tolist():
+            first = slice(at[one], min(at[one + 1], at[one] + most_shown))
+            shown = list(zip(own[first].tolist(), target[first].tolist(), strict=True))
+            self.best[one] = sorted(self.best[one] + shown)[:most_shown]
+
+    def profiles(self) -> tuple[RelationshipProfile, ...]:
+        """Every relationship of the catalogue, in its order; of its paths those that give anything."""
+        node_of = np.argsort(self.ground.rank).astype(np.int32)
+        keys, counts = self.sets.total()
+        number, sets = np.divmod(keys, max(1, len(self.ground.sets)))
+        at = np.searchsorted(number, np.arange(len(self.catalogue) + 1))
+        return tuple(
+            self._profile(one, sets[at[one] : at[one + 1]], counts[at[one] : at[one + 1]], node_of)
+            for one in range(len(self.catalogue))
+        )
+
+    def _profile(self, number: int, sets: Longs, counts: Longs, node_of: Ints) -> RelationshipProfile:
+        one, top = self.catalogue[number], self.ground.limits.top
+        width = 2 * max(Category)
+        categories = self.categories[number * width : (number + 1) * width]
+        example = self.ground.example
+        return RelationshipProfile(
+            id=one.id,
+            label=one.label,
+            domain=str(one.domain.name),
+            range=str(one.range.name),
+            pairs=int(self.pairs[number]),
+            sources=int(self.sources[number]),
+            targets=int(self.reached[number].sum()),
+            paths=tuple(self._paths(number)),
+            categories=most(
+                categories[[int(bit) for bit in Category]], [str(bit.name) for bit in Category], top
+            ),
+            classes=most(self.ground.classes_of(sets, counts), self.ground.class_names, top),
+            examples=tuple(
+                ExamplePair(example(int(node_of[s])), example(int(node_of[t]))) for s, t in self.best[number]
+            ),
+        )
+
+    def _paths(self, number: int) -> list[PathProfile]:
+        found = [int(path) for path in np.flatnonzero(self.relationship == number) if self.by_path[path]]
+        found.sort(key=lambda path: (-int(self.by_path[path]), path))
+        return [
+            PathProfile(
+                self.walked[path].id,
+                " | ".join(step.code + "*" * step.recursive for step in self.walked[path].paths[0].steps),
+                int(self.by_path[path]),
+                int(self.alone[path]),
+            )
+            for path in found
+        ]

@@ -1,0 +1,174 @@
+"""Who the members of a plan are: target and constraints as sets of nodes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
+from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.codes import normalise_class
+from crmrag_query.plans.outcome import UNCERTAIN, UNDATED
+from crmrag_query.plans.records import Among, Anchor, Constraint, Dated, Plan, Related, Target, Texted, Way
+from crmrag_query.plans.texts import holding
+from crmrag_query.plans.ways import leading_to
+from crmrag_query.plans.world import Mask, World
+
+OF_TYPE = Way(path=("P2", "P127*"))
+"""How a member leads to its types and to all that are broader."""
+Inner = Callable[[World, Plan], Ints]
+"""Gives the members of a plan within a plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Members of a plan as a mask over all nodes, and by reason those that only a lack of data keeps out."""
+
+    members: Mask
+    excluded: dict[str, Ints]
+
+
+def find_members(world: World, plan: Plan, inner: Inner) -> Found:
+    """The members: entities of the target for which every constraint holds. Raises QuestionError."""
+    among = targeted(world, plan.target)
+    dates = [one for one in plan.where if isinstance(one, Dated)]
+    texts = [one for one in plan.where if isinstance(one, Texted)]
+    for one in plan.where:
+        if isinstance(one, Related | Among):
+            among = _kept(one, among, satisfying(world, one, among, inner))
+    undated = [(one, among & satisfying(world, one, among, inner)) for one in dates]
+    within = among.copy()
+    for one, found in undated:
+        within = _kept(one, within, found)
+    for text in texts:
+        within = _kept(text, within, holding(world, text, within))
+    return Found(within, _left_out(world, plan, among, within, inner))
+
+
+def _kept(constraint: Constraint, among: Mask, found: Mask) -> Mask:
+    return among & (~found if constraint.negated else found)
+
+
+def _left_out(world: World, plan: Plan, among: Mask, within: Mask, inner: Inner) -> dict[str, Ints]:
+    """Why those that all but the dates keep are not members: no date at all, or one that only may lie in the period."""
+    dates = [one for one in plan.where if isinstance(one, Dated) and not one.negated]
+    left = among & ~within
+    if not dates or not left.any():
+        return {}
+    for one in plan.where:
+        if isinstance(one, Texted):
+            left = _kept(one, left, holding(world, one, left))
+        elif isinstance(one, Dated) and one.negated:
+            left = _kept(one, left, satisfying(world, one, left, inner))
+    undated, possible = np.zeros(world.size, bool), left.copy()
+    for one in dates:
+        undated |= left & ~_dated_at_all(world, one, left)
+        possible &= satisfying(world, one.model_copy(update={"certain": False}), left, inner)
+    reasons = {UNDATED: undated, UNCERTAIN: possible & ~undated}
+    return {reason: _nodes(mask) for reason, mask in reasons.items() if mask.any()}
+
+
+def satisfying(world: World, constraint: Constraint, among: Mask, inner: Inner) -> Mask:
+    """Nodes for which what the constraint says holds, negated or not; only those of ``among`` are looked at."""
+    match constraint:
+        case Related():
+            return leading_to(world, constraint.way, anchored(world, constraint.to, inner), among)
+        case Dated():
+            ends = within_period(world, constraint)
+            return ends if constraint.way is None else leading_to(world, constraint.way, _nodes(ends), among)
+        case Texted():
+            return holding(world, constraint, among)
+        case Among():
+            found = np.zeros(world.size, bool)
+            found[world.nodes_of(constraint.iris)] = True
+            return found
+
+
+def within_period(world: World, constraint: Dated) -> Mask:
+    """Nodes with a date of their own that lies in the period, or (not ``certain``) overlaps it."""
+    begin, end = world.extents
+    first = OPEN_BEGIN if constraint.begin is None else constraint.begin
+    last = OPEN_END if constraint.end is None else constraint.end
+    if constraint.certain:
+        return np.asarray(world.dated & (begin >= first) & (end <= last))
+    return np.asarray(world.dated & (begin <= last) & (end >= first))
+
+
+def _dated_at_all(world: World, constraint: Dated, among: Mask) -> Mask:
+    return (
+        world.dated
+        if constraint.way is None
+        else leading_to(world, constraint.way, _nodes(world.dated), among)
+    )
+
+
+def anchored(world: World, anchor: Anchor, inner: Inner) -> Ints | None:
+    """The nodes of an anchor, ascending; None for anything at all."""
+    if not (anchor.iris or anchor.types or anchor.plan):
+        return None
+    found = np.zeros(world.size, bool)
+    found[world.nodes_of(anchor.iris)] = True
+    if anchor.types:
+        found |= world.of_classes(anchored_classes(world, anchor))
+        found |= of_types(world, anchor.types)
+    if anchor.plan is not None:
+        found[inner(world, anchor.plan)] = True
+    return _nodes(found)
+
+
+def anchored_classes(world: World, anchor: Anchor) -> list[int]:
+    """Class numbers that the anchor's types name; a type that is none gives none."""
+    return sorted({n for name in anchor.types for n in class_numbers(world, name) or ()})
+
+
+def of_types(world: World, types: Iterable[str]) -> Mask:
+    """Nodes with one of these types, or with a narrower one."""
+    return leading_to(world, OF_TYPE, world.nodes_of(types))
+
+
+def targeted(world: World, target: Target) -> Mask:
+    """Entities of the target. Raises QuestionError for a class code that nothing knows."""
+    found = world.entities.copy()
+    if target.categories:
+        wanted = sum(int(Category[name]) for name in set(target.categories))
+        found &= (world.adjacency.categories & wanted) != 0
+    if target.classes:
+        found &= world.of_classes(target_classes(world, target))
+    if target.types:
+        found &= of_types(world, target.types)
+    return found
+
+
+def target_classes(world: World, target: Target) -> list[int]:
+    """Class numbers of the target's classes and those below. Raises QuestionError for an unknown code."""
+    numbers: set[int] = set()
+    for name in target.classes:
+        found = class_numbers(world, name)
+        if found is None and not ("://" in name or name.startswith("urn:")):
+            near = difflib.get_close_matches(name, world.ontology.classes, n=3)
+            remedy = f"Did you mean {' or '.join(near)}?" if near else "Give a code such as E22, or an IRI."
+            raise QuestionError(f"No class has the code {name[:100]!r}.", remedy)
+        numbers |= found or set()
+    return sorted(numbers)
+
+
+def class_numbers(world: World, name: str) -> set[int] | None:
+    """Numbers of a class, by code or IRI, and of those below it that occur; None for what is no class."""
+    own = world.class_numbers.get(name)
+    code = name if own is None else world.graph.class_code(own)
+    if own is None and code not in world.ontology.classes:
+        known = normalise_class(name)
+        code = known.code if known else ""
+    if code not in world.ontology.classes:
+        return None if own is None else {own}
+    codes = {code, *world.ontology.subclasses(code)}
+    return {n for n, one in enumerate(world.graph.class_codes) if one in codes}
+
+
+def _nodes(mask: Mask) -> Ints:
+    return np.flatnonzero(mask).astype(np.int32)
