@@ -85,7 +85,9 @@ def walk_blocks(
 ) -> Iterator[Matches]:
     """`walk` in blocks of sources, each of about ``limit`` matches, for more of them than memory holds."""
     ready = plan or make_plan(adjacency, ontology, catalogue)
-    ordered = np.unique(np.asarray(sources, np.int32))
+    ordered = np.asarray(sources, np.int32)
+    if not (np.diff(ordered) > 0).all():
+        ordered = np.unique(ordered)
     first, size = 0, max(1, min(FIRST, limit))
     while first < len(ordered):
         block = _Block(adjacency, catalogue, ordered[first : first + size], limit).walk(ready)
