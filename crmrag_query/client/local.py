@@ -49,9 +49,9 @@ KEPT_PLANS = 64  # of the releases that were asked last; each takes milliseconds
 
 @dataclass
 class Engine:
-    """Answers requests from a library of releases; safe for threads. ``how``: by which language model, if any."""
+    """Answers requests from a folder of releases; safe for threads. ``how``: by which language model, if any."""
 
-    library: Library
+    releases: Library
     how: engine.Ask = field(default_factory=engine.Ask)
     _plans: dict[str, Plan] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,7 +70,7 @@ class Engine:
         return handlers[route.path](request)
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
-        return Datasets(tuple(_dataset(*self.library.release(name)) for name in self.library.names()))
+        return Datasets(tuple(_dataset(*self.releases.release(name)) for name in self.releases.names()))
 
     def ask(self, request: wire.Ask) -> Answer:
         for event in self.stream(request):
@@ -80,7 +80,7 @@ class Engine:
 
     def stream(self, request: wire.Ask) -> Iterator[Event]:
         """The events of an answer; errors are raised where they happen."""
-        name, release = self.library.release(request.dataset)
+        name, release = self.releases.release(request.dataset)
         for event in engine.stream(release, request.question, self.how, state_of(request)):
             match event:
                 case engine.Found(sources):
@@ -93,7 +93,7 @@ class Engine:
                     yield Done(Answer.of(answer, name, json.loads(state.to_json())))
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
-        name, release = self.library.release(request.dataset)
+        name, release = self.releases.release(request.dataset)
         if request.k is not None:
             bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
         how = self.how
@@ -112,19 +112,19 @@ class Engine:
         )
 
     def entity(self, request: wire.GetEntity) -> Entity:
-        name, release = self.library.release(request.dataset)
+        name, release = self.releases.release(request.dataset)
         return describe_entity(release, name, request.iri, request.language, self._plan(release))
 
     def neighbours(self, request: wire.GetNeighbours) -> Neighbours:
-        name, release = self.library.release(request.dataset)
+        name, release = self.releases.release(request.dataset)
         return list_neighbours(release, name, request.iri, request.limit, request.offset, request.language)
 
     def search(self, request: wire.Search) -> Found:
-        name, release = self.library.release(request.dataset)
+        name, release = self.releases.release(request.dataset)
         return search_entities(release, name, request.text, request.limit)
 
     def lineage(self, request: wire.GetLineage) -> Lineage:
-        _, release = self.library.release(request.dataset)
+        _, release = self.releases.release(request.dataset)
         return Lineage.of(lineage(release, request.s, request.p, request.o, request.source))
 
     def _plan(self, release: Release) -> Plan:
@@ -198,9 +198,9 @@ def open_engine(
     target: str, dataset: str | None = None, model: str | Model | None = None, api_base: str | None = None
 ) -> Engine:
     """The engine over a folder; ReleaseNotFound, ReleaseError for one that holds no release."""
-    library = Library(Path(target), dataset)
+    releases = Library(Path(target), dataset)
     if isinstance(model, str):
         from crmrag_query.llm.model import LiteLLM
 
         model = LiteLLM(model, api_base) if model else None
-    return Engine(library, engine.Ask(model))
+    return Engine(releases, engine.Ask(model))

@@ -186,7 +186,6 @@ class ContextConfig(Record):
     decay: Share
     beside: Share
     history_turns: Annotated[int, Field(ge=0)]
-    history_messages: Annotated[int, Field(ge=0)]
     triples: TriplesContext
     aggregation: AggregationContext
 
