@@ -5,30 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class SourceTriple:
-    """A triple that supports an answer, as IRIs (or a literal's text) and as words; ``graphs``: who says so."""
-
-    s: str
-    p: str
-    o: str
-    s_label: str
-    p_label: str
-    o_label: str
-    graphs: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        said = f"  [{', '.join(self.graphs)}]" if self.graphs else ""
-        return f"{self.s_label} — {self.p_label} — {self.o_label}{said}"
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """An entity by IRI and label."""
-
-    iri: str
-    label: str
+from crmrag_query.answers.named import Named as Named
+from crmrag_query.answers.named import SourceTriple as SourceTriple
+from crmrag_query.sets.records import AnswerSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +106,8 @@ class Answer:
     ``mode``: the composition that retrieved; ``release``: the id of the release answered from; ``exhaustive``: the text
     states a whole set, not the best of a ranking; ``written_by``: the model, or "extractive"; ``notes``: what the reader
     should know, such as a model that failed; ``refused``: it says, honestly, that the data does not say; ``timings``:
-    milliseconds by stage (answers that differ in them alone are equal); ``form``: the query type.
+    milliseconds by stage (answers that differ in them alone are equal); ``form``: the query type; ``set``: the exact set that
+    a plan of the question gives, None where it has none.
     """
 
     question: str
@@ -145,6 +125,7 @@ class Answer:
     timings: dict[str, float] = field(default_factory=dict, compare=False)
     language: str = ""
     form: str = ""
+    set: AnswerSet | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The answer as plain values, ready for JSON."""

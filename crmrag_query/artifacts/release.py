@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # the parts are imported when opened, so that opening a relea
     from crmrag_query.graph.triples import TriplesIndex
     from crmrag_query.linking.index import NameIndex
     from crmrag_query.ontology.tables import Ontology
+    from crmrag_query.parsing.kinds import Kinds
     from crmrag_query.plans.profile import Profile
+    from crmrag_query.plans.world import World
     from crmrag_query.relationships.catalogue import Catalogue
     from crmrag_query.retrieval.aggregation import Aggregation
     from crmrag_query.retrieval.channels import ReleaseChannels
@@ -167,6 +169,20 @@ class Release:
         from crmrag_query.plans.profile import Profile
 
         return Profile.open(self.folder / "profile")
+
+    @cached_property
+    def world(self) -> World:
+        """What plans are executed on; it keeps what all plans share."""
+        from crmrag_query.plans.world import World
+
+        return World.of(self)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """What nouns of questions stand for in this data."""
+        from crmrag_query.parsing.kinds import Kinds
+
+        return Kinds.of(self)
 
     @cached_property
     def wikidata(self) -> WikidataTexts:

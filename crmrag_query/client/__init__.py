@@ -1,7 +1,7 @@
 """The query client: one interface over a folder of releases and over a service."""
 
 from crmrag_query.client.asynchronous import AsyncClient
-from crmrag_query.client.events import Done, Event, Evidence, Restart, Token
+from crmrag_query.client.events import Done, Event, Evidence, Planned, Restart, SetFound, Token
 from crmrag_query.client.records import (
     Answer,
     Dataset,
@@ -13,11 +13,13 @@ from crmrag_query.client.records import (
     Ranking,
 )
 from crmrag_query.client.releases import ReleaseWarning
+from crmrag_query.client.sets import AnswerSet, Export, Facets
 from crmrag_query.client.sync import Client
 from crmrag_query.client.values import Limits, Timeout
 
 __all__ = [
     "Answer",
+    "AnswerSet",
     "AsyncClient",
     "Client",
     "Dataset",
@@ -26,13 +28,17 @@ __all__ = [
     "Entity",
     "Event",
     "Evidence",
+    "Export",
+    "Facets",
     "Found",
     "Limits",
     "Lineage",
     "Neighbours",
+    "Planned",
     "Ranking",
     "ReleaseWarning",
     "Restart",
+    "SetFound",
     "Timeout",
     "Token",
 ]

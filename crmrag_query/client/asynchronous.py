@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -11,9 +11,11 @@ from crmrag_query.client import wire
 from crmrag_query.client.base import BaseClient, History, Identified, Target
 from crmrag_query.client.events import Event
 from crmrag_query.client.records import Answer, Datasets, Entity, Found, Lineage, Neighbours, Ranking
+from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanLike
 from crmrag_query.client.transport import AsyncLocalTransport, AsyncTransport
 from crmrag_query.client.values import Limits, Timeout
 from crmrag_query.llm.model import Model
+from crmrag_query.sets.records import Sort
 
 
 class AsyncClient(BaseClient):
@@ -103,6 +105,70 @@ class AsyncClient(BaseClient):
         ``source``: the source that shows it, whose document is looked at too.
         """
         return await self._transport.send(wire.LINEAGE, self._tracing(s, p, o, source, dataset))
+
+    async def set(
+        self,
+        plan: PlanLike,
+        offset: int = 0,
+        limit: int | None = None,
+        sort: Sort = "",
+        descending: bool = False,
+        language: str = "",
+        dataset: str | None = None,
+    ) -> AnswerSet:
+        """The exact set of a plan, a page of its members in full; ``offset=page.next`` gives the next one.
+
+        ``plan``: plain values, or what has one: a set, an answer with a set, a facet's value. ``sort``: "" for the plan's own
+        order, ``label``, ``date`` or ``value``. ``language``: of labels and sentences; "" for English.
+        """
+        return await self._transport.send(
+            wire.SET, self._paging(plan, offset, limit, sort, descending, language, dataset)
+        )
+
+    async def excluded(
+        self,
+        plan: PlanLike,
+        reason: str,
+        offset: int = 0,
+        limit: int | None = None,
+        sort: Sort = "",
+        descending: bool = False,
+        language: str = "",
+        dataset: str | None = None,
+    ) -> AnswerSet:
+        """What a lack of data keeps out of a plan's set, for one of the reasons that the set tells: a curator's work list."""
+        return await self._transport.send(
+            wire.SET, self._paging(plan, offset, limit, sort, descending, language, dataset, reason)
+        )
+
+    async def facets(
+        self, plan: PlanLike, keys: Sequence[str] = (), language: str = "", dataset: str | None = None
+    ) -> Facets:
+        """How many members are of each type and class, lead to each place, maker and other entity, are of each century.
+
+        Each value has the plan that it narrows the set to. ``keys``: the facets asked for, none for those that say most.
+        """
+        return await self._transport.send(wire.FACETS, self._faceting(plan, keys, language, dataset))
+
+    async def export(
+        self,
+        plan: PlanLike,
+        format: str = "csv",
+        question: str = "",
+        language: str = "",
+        reason: str = "",
+        sort: Sort = "",
+        descending: bool = False,
+        inline: bool = False,
+        dataset: str | None = None,
+    ) -> Export:
+        """A plan's whole set as ``csv``, ``json``, ``jsonld`` (Linked Art) or ``geojson``; `Export.save` writes it to a file.
+
+        ``question``: told in it; ``reason``: what is left out for it, in place of the set; ``inline``: JSON-LD with its
+        context.
+        """
+        asked = self._exporting(plan, format, question, language, reason, sort, descending, inline, dataset)
+        return await self._transport.send(wire.EXPORT, asked)
 
     async def datasets(self) -> Datasets:
         """The data sets at hand."""

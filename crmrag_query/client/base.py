@@ -12,9 +12,11 @@ from crmrag_query.client import wire
 from crmrag_query.client.codec import to_plain
 from crmrag_query.client.exchange import Service
 from crmrag_query.client.records import Answer
+from crmrag_query.client.sets import PlanLike, plan_of
 from crmrag_query.client.values import Limits, Timeout
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Model
+from crmrag_query.sets.records import Sort
 
 if TYPE_CHECKING:
     from crmrag_query.client.local import Engine
@@ -91,6 +93,29 @@ class BaseClient:
         if isinstance(s, SourceTriple):
             return self._tracing(s.s, s.p, s.o, source, dataset)
         return self._checked(wire.GetLineage(s, p, o, self._named(dataset), _iri(source)))
+
+    def _paging(
+        self, plan: PlanLike, offset: int, limit: int | None, sort: Sort, descending: bool, language: str,
+        dataset: str | None, reason: str = "",
+    ) -> wire.GetSet:  # fmt: skip
+        asked = wire.GetSet(
+            plan_of(plan), self._named(dataset), offset, limit, sort, descending, language, reason, not reason
+        )
+        return self._checked(asked)
+
+    def _faceting(
+        self, plan: PlanLike, keys: Sequence[str], language: str, dataset: str | None
+    ) -> wire.GetFacets:
+        return self._checked(wire.GetFacets(plan_of(plan), self._named(dataset), language, tuple(keys)))
+
+    def _exporting(
+        self, plan: PlanLike, format: str, question: str, language: str, reason: str, sort: Sort, descending: bool,
+        inline: bool, dataset: str | None,
+    ) -> wire.GetExport:  # fmt: skip
+        named = self._named(dataset)
+        return self._checked(
+            wire.GetExport(plan_of(plan), format, named, question, language, reason, sort, descending, inline)
+        )
 
     def _named(self, dataset: str | None) -> str | None:
         return dataset or self._dataset

@@ -12,6 +12,8 @@ LITERALS = 200  # literals of an entity
 NAMES = 100  # names of an entity
 TEXT = 10_000  # characters of an IRI, of a text that is searched, of an earlier question
 HISTORY = 100  # earlier questions
+MEMBERS = 1000  # members or rows of one page of a set; whole sets are exported
+OFFSET = 10**9
 
 
 def check_range(what: str, value: int, least: int, most: int) -> None:

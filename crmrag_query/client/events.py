@@ -1,11 +1,30 @@
-"""Events of a streamed answer, in the order in which they come: evidence, tokens, and the whole answer at the end."""
+"""Events of a streamed answer, in the order in which they come: the plan and its set, where the question has one, evidence,
+tokens, and the whole answer at the end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from crmrag_query.answers.records import Source
 from crmrag_query.client.records import Answer
+from crmrag_query.sets.records import AnswerSet, Chip
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The question as a plan, before it is executed: ``title`` in words, ``chips`` part by part."""
+
+    plan: dict[str, Any] = field(hash=False)
+    title: str
+    chips: tuple[Chip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetFound:
+    """The exact set of the plan, its first page; the answer carries it too."""
+
+    set: AnswerSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +55,11 @@ class Done:
     answer: Answer
 
 
-Event = Evidence | Token | Restart | Done
+Event = Planned | SetFound | Evidence | Token | Restart | Done
 
-BY_NAME: dict[str, type[Event]] = {"evidence": Evidence, "token": Token, "restart": Restart, "done": Done}
+BY_NAME: dict[str, type[Event]] = {
+    "plan": Planned, "set": SetFound, "evidence": Evidence, "token": Token, "restart": Restart, "done": Done,
+}  # fmt: skip
 NAMES: dict[type[Event], str] = {kind: name for name, kind in BY_NAME.items()}
 FAILED = "error"
 """Name of the event that ends a stream with a problem document."""

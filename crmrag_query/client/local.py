@@ -34,16 +34,23 @@ from crmrag_query.client.records import (
     Ranking,
 )
 from crmrag_query.client.releases import Library
+from crmrag_query.client.sets import AnswerSet, Export, Facets
 from crmrag_query.client.wire import Route
 from crmrag_query.context.text import shorten
 from crmrag_query.documents.documents import Line
 from crmrag_query.llm.model import Model
+from crmrag_query.plans.records import read_plan
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.plan import Plan
 from crmrag_query.retrieval.pipeline import Candidate
 from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.sets.build import answer_set, excluded_set
+from crmrag_query.sets.exports import FORMATS, export
+from crmrag_query.sets.facets import facets
+from crmrag_query.sets.records import Page
 
+LANGUAGE = "en"  # of sets, where the request names none
 KEPT_PLANS = 64  # of the releases that were asked last; each takes milliseconds to make
 
 
@@ -66,6 +73,9 @@ class Engine:
             wire.SEARCH.path: self.search,
             wire.LINEAGE.path: self.lineage,
             wire.DATASETS.path: self.datasets,
+            wire.SET.path: self.set,
+            wire.FACETS.path: self.facets,
+            wire.EXPORT.path: self.export,
         }
         return handlers[route.path](request)
 
@@ -126,6 +136,34 @@ class Engine:
     def lineage(self, request: wire.GetLineage) -> Lineage:
         _, release = self.releases.release(request.dataset)
         return Lineage.of(lineage(release, request.s, request.p, request.o, request.source))
+
+    def set(self, request: wire.GetSet) -> AnswerSet:
+        name, release = self.releases.release(request.dataset)
+        plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
+        page = Page(
+            request.offset, -1 if request.limit is None else request.limit, request.sort, request.descending
+        )
+        bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
+        bounds.check_range("limit", page.limit or 0, -1, bounds.MEMBERS)
+        if request.reason:
+            return AnswerSet.of(excluded_set(release, plan, request.reason, page, language, name=name))
+        return AnswerSet.of(answer_set(release, plan, page, language, sparql=request.sparql, name=name))
+
+    def facets(self, request: wire.GetFacets) -> Facets:
+        name, release = self.releases.release(request.dataset)
+        plan = read_plan(request.plan, release.method.plans)
+        return Facets.of(facets(release, plan, request.language or LANGUAGE, request.keys, name))
+
+    def export(self, request: wire.GetExport) -> Export:
+        name, release = self.releases.release(request.dataset)
+        bounds.check_text("The question", request.question)
+        pieces = export(
+            release, read_plan(request.plan, release.method.plans), request.format, request.language or LANGUAGE,
+            request.question, request.reason, request.sort, request.descending, name, request.inline,
+        )  # fmt: skip
+        kind, ending = FORMATS[request.format]
+        file = f"{name}-{request.reason or 'set'}-{release.id}{ending}"
+        return Export("".join(pieces), kind, file, name, release.id)
 
     def _plan(self, release: Release) -> Plan:
         with self._lock:

@@ -15,8 +15,10 @@ from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.client.events import BY_NAME, FAILED, NAMES, Event
 from crmrag_query.client.problems import from_problem, to_problem
 from crmrag_query.client.records import Answer, Datasets, Entity, Found, Lineage, Neighbours, Ranking
+from crmrag_query.client.sets import AnswerSet, Export, Facets
 from crmrag_query.client.sse import Message, write_message
 from crmrag_query.errors import CrmRagError, QuestionError
+from crmrag_query.sets.records import Sort
 
 PREFIX = "/api/v1"
 JSON = "application/json"
@@ -92,7 +94,60 @@ class ListDatasets:
     pass
 
 
-Request = Ask | Retrieve | GetEntity | GetNeighbours | Search | GetLineage | ListDatasets
+@dataclass(frozen=True, slots=True)
+class GetSet:
+    """A page of a plan's set. ``limit`` None: as many as configured; ``sort``: "", ``label``, ``date``, ``value``;
+    ``reason``: what is left out for it in place of the set; ``sparql``: with the plan's query."""
+
+    plan: dict[str, Any]
+    dataset: str | None = None
+    offset: int = 0
+    limit: int | None = None
+    sort: Sort = ""
+    descending: bool = False
+    language: str = ""
+    reason: str = ""
+    sparql: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GetFacets:
+    """``keys``: the facets asked for; none for those that say most."""
+
+    plan: dict[str, Any]
+    dataset: str | None = None
+    language: str = ""
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GetExport:
+    """A whole set as a file. ``format``: ``csv``, ``json``, ``jsonld`` or ``geojson``; ``question``: told in it;
+    ``reason``: as in ``GetSet``; ``inline``: JSON-LD with its context in the file."""
+
+    plan: dict[str, Any]
+    format: str
+    dataset: str | None = None
+    question: str = ""
+    language: str = ""
+    reason: str = ""
+    sort: Sort = ""
+    descending: bool = False
+    inline: bool = False
+
+
+Request = (
+    Ask
+    | Retrieve
+    | GetEntity
+    | GetNeighbours
+    | Search
+    | GetLineage
+    | ListDatasets
+    | GetSet
+    | GetFacets
+    | GetExport
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +168,12 @@ NEIGHBOURS = Route("GET", "/neighbours", GetNeighbours, Neighbours)
 SEARCH = Route("GET", "/search", Search, Found)
 LINEAGE = Route("GET", "/lineage", GetLineage, Lineage)
 DATASETS = Route("GET", "/datasets", ListDatasets, Datasets)
-ROUTES: tuple[Route[Any, Any], ...] = (ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS)
+SET = Route("POST", "/set", GetSet, AnswerSet)
+FACETS = Route("POST", "/facets", GetFacets, Facets)
+EXPORT = Route("POST", "/export", GetExport, Export)
+ROUTES: tuple[Route[Any, Any], ...] = (
+    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, SET, FACETS, EXPORT,
+)  # fmt: skip
 
 
 def route_of(method: str, path: str) -> Route[Any, Any] | None:

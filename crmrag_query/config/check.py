@@ -11,6 +11,7 @@ from crmrag_query.config.build import Requests
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.endpoint import EndpointConfig
 from crmrag_query.config.models import Method, RelationshipSet
+from crmrag_query.config.relations_check import relation_mistakes
 from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.ontology.spelling import take_apart
 from crmrag_query.ontology.tables import Ontology
@@ -36,8 +37,10 @@ def check_method(method: Method, ontology: Ontology) -> tuple[Finding, ...]:
             ("event_classes.yaml", _codes("classes", method.events.classes, ontology.classes)),
             ("weights.yaml", _codes("properties", method.weights.properties, ontology.properties)),
             ("satellites.yaml", _satellites(method, ontology)),
+            ("kinds.yaml", _kinds(method, ontology)),
             ("method.yaml", _constants(method, ontology)),
             ("method.yaml", _waits(method.requests, "requests")),
+            ("relations.yaml", relation_mistakes(method, ontology)),
             *(
                 (f"relationships/{name}.yaml", _set(part, ontology))
                 for name, part in method.relationship_sets.items()
@@ -118,6 +121,13 @@ def _categories(method: Method, ontology: Ontology) -> Iterator[Mistake]:
 def _satellites(method: Method, ontology: Ontology) -> Iterator[Mistake]:
     for kind, codes in method.satellites.kinds.items():
         yield from _codes(f"kinds.{kind}", codes, ontology.classes)
+
+
+def _kinds(method: Method, ontology: Ontology) -> Iterator[Mistake]:
+    for id, entry in method.kinds.kinds.items():
+        for key, codes in (("classes", entry.classes), ("less", entry.less)):
+            own = (code for code in codes if "://" not in code)
+            yield from _codes(f"kinds.{id}.{key}", own, ontology.classes)
 
 
 def _constants(method: Method, ontology: Ontology) -> Iterator[Mistake]:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from crmrag_query.config.folders import config_folder, default_folder, part_file
+from crmrag_query.config.kinds import KindsPart
 from crmrag_query.config.models import (
     CategoriesPart,
     Constants,
@@ -22,8 +23,11 @@ from crmrag_query.config.models import (
     TranslationsPart,
     WeightsPart,
 )
+from crmrag_query.config.parsing import ParsingPart
 from crmrag_query.config.parts import EventsPart
 from crmrag_query.config.reading import read_part
+from crmrag_query.config.relations import RelationsPart
+from crmrag_query.config.sets import SetsPart
 from crmrag_query.errors import ConfigError
 
 
@@ -48,6 +52,10 @@ def load_method(folder: Path | str | None = None) -> Method:
         prompts=read_part(PromptsPart, part_file("prompts.yaml", folder)),
         questions=read_part(QuestionLexicon, part_file("questions.yaml", folder)),
         translations=read_part(TranslationsPart, part_file("translations.yaml", folder)),
+        relations=read_part(RelationsPart, part_file("relations.yaml", folder)).relations,
+        parsing=read_part(ParsingPart, part_file("parsing.yaml", folder)),
+        kinds=read_part(KindsPart, part_file("kinds.yaml", folder)),
+        sets=read_part(SetsPart, part_file("sets.yaml", folder)),
         relationship_sets=sets,
     )
 

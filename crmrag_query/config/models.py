@@ -26,6 +26,8 @@ from crmrag_query.config.build import (
 )
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
 from crmrag_query.config.folders import default_folder
+from crmrag_query.config.kinds import KindsPart
+from crmrag_query.config.parsing import ParsingPart
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -39,6 +41,7 @@ from crmrag_query.config.parts import (
     TranslationsPart,
     WeightsPart,
 )
+from crmrag_query.config.plans import PlansConfig
 from crmrag_query.config.profile import ProfileConfig
 from crmrag_query.config.query import (
     AnswersConfig,
@@ -46,10 +49,13 @@ from crmrag_query.config.query import (
     Conversation,
     EvaluationConfig,
     LinkingConfig,
+    PlannerConfig,
     RetrievalConfig,
     Wikidata,
 )
 from crmrag_query.config.reading import Record, read_yaml
+from crmrag_query.config.relations import Relation
+from crmrag_query.config.sets import SetsPart
 
 __all__ = [
     "AnswersConfig",
@@ -62,6 +68,7 @@ __all__ = [
     "LanguageLexicon",
     "LinkingConfig",
     "Method",
+    "PlansConfig",
     "PromptsPart",
     "QuestionLexicon",
     "RelationshipEntry",
@@ -115,8 +122,10 @@ class Constants(Record):
     linking: LinkingConfig
     context: ContextConfig
     conversation: Conversation
+    planner: PlannerConfig
     wikidata: Wikidata
     answers: AnswersConfig
+    plans: PlansConfig
     evaluation: EvaluationConfig = Field(default_factory=_shipped_evaluation)
 
 
@@ -129,5 +138,9 @@ class Method(Constants):
     satellites: SatellitesPart
     prompts: PromptsPart
     questions: QuestionLexicon
+    parsing: ParsingPart
     translations: TranslationsPart
+    relations: dict[str, Relation]
+    kinds: KindsPart
+    sets: SetsPart
     relationship_sets: dict[str, RelationshipSet]

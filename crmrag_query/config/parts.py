@@ -81,6 +81,7 @@ class PromptsPart(Record):
     aggregation: str = ""
     analyse: str = ""
     rewrite: str = ""
+    plan: str = ""
 
 
 class LanguageLexicon(Record):

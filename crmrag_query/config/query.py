@@ -247,6 +247,28 @@ class Conversation(Record):
     references: dict[str, References]
 
 
+class PlannerConfig(Record):
+    """How a language model is asked for a plan.
+
+    `tokens`: of the data told with the question, the question itself aside; `shares`: most of them that a section may take
+    while others have rows left; `label_characters` of what the data names something; `mentioned`: entities told for one
+    mention; `types_of`: types told of an entity; `earlier`: turns of the conversation that are told; `seconds`:
+    of all rounds; `reply_tokens`: of one reply; `repair_characters`: of a faulty reply that is told back;
+    `told_constraints`: looked at one by one when a plan gives nothing.
+    """
+
+    tokens: Count
+    shares: dict[Literal["relations", "relationships", "classes", "types", "properties", "graphs"], Share]
+    label_characters: Annotated[int, Field(ge=10)]
+    mentioned: Count
+    types_of: Annotated[int, Field(ge=0)]
+    earlier: Annotated[int, Field(ge=0)]
+    seconds: Positive
+    reply_tokens: Count
+    repair_characters: Count
+    told_constraints: Count
+
+
 class QualityWeights(Record):
     """Weights of the parts of an answer's quality; they add up to 1 (facts: issue on the query pipeline)."""
 

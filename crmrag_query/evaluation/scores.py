@@ -72,19 +72,24 @@ def score_answer(question: GoldQuestion, answer: Answer, abbreviations: Collecti
 
 
 def set_scores(question: GoldQuestion, sources: Sequence[Source]) -> tuple[float, float, float]:
-    """Precision, recall and F1 of sources against the gold set.
+    """Precision, recall and F1 of sources against the gold set: each stands for its entity, and for the entities that it
+    shows beside it, which have no document of their own."""
+    return stood_scores(question, [stands_for(one) for one in sources])
 
-    A source stands for its entity, and for the entities that it shows beside it, which have no document of their own: it is
-    right when one of them is gold. A source that is not right, but neither wrong, is left out. Two empty sets agree.
+
+def stands_for(source: Source) -> tuple[str, ...]:
+    """The IRIs of a source's entity and of those that it shows beside it."""
+    return (source.iri, *(entity.iri for entity in source.entities))
+
+
+def stood_scores(question: GoldQuestion, members: Sequence[Sequence[str]]) -> tuple[float, float, float]:
+    """Precision, recall and F1 of ``members``, each the IRIs that it stands for, its own first, against the gold set.
+
+    A member is right when one of its IRIs is gold; one that is neither right nor wrong is left out. Two empty sets agree.
     """
     gold = frozenset().union(*question.gold)
-    stands = [frozenset([one.iri, *(entity.iri for entity in one.entities)]) for one in sources]
-    right = [iris for iris in stands if not iris.isdisjoint(gold)]
-    wrong = [
-        one.iri
-        for one, iris in zip(sources, stands, strict=True)
-        if iris.isdisjoint(gold) and one.iri not in question.also_ok
-    ]
+    right = [iris for iris in members if not gold.isdisjoint(iris)]
+    wrong = [iris for iris in members if gold.isdisjoint(iris) and iris[0] not in question.also_ok]
     if not gold and not wrong:
         return 1.0, 1.0, 1.0
     precision = len(right) / (len(right) + len(wrong)) if right else 0.0

@@ -245,6 +245,11 @@ class Graph:
         """All dates, sorted by node; see ``records.Timespan``."""
         return self._by_node["timespans"][1]
 
+    @property
+    def link_table(self) -> pa.RecordBatch:
+        """All links to the same things elsewhere, sorted by node; see ``records.Link``."""
+        return self._by_node["links"][1]
+
     def timespan(self, node: int) -> Timespan | None:
         """Dates stated on the node itself (an event's are on its E52 Time-Span), or None."""
         for row in self._rows_of("timespans", node):

@@ -14,9 +14,15 @@ Schema = Mapping[str, Any]
 LONGEST_REPLY = 20_000  # characters; a longer one is no analysis and no question; ours
 
 
-def reply_of(model: Model, messages: Sequence[Message], seconds: float, schema: Schema | None = None) -> str:
+def reply_of(
+    model: Model,
+    messages: Sequence[Message],
+    seconds: float,
+    schema: Schema | None = None,
+    most: int | None = None,
+) -> str:
     """The model's reply. For a schema, a model with a method ``structured(messages, schema) -> str`` is asked by that, and
-    ``LiteLLM`` without streaming and with ``response_format``.
+    ``LiteLLM`` without streaming, with ``response_format``, and for ``most`` tokens where that is given.
 
     Raises ModelError when it fails, says nothing, too much, or is not done within ``seconds``.
     """
@@ -26,7 +32,7 @@ def reply_of(model: Model, messages: Sequence[Message], seconds: float, schema: 
         if schema is not None and structured is not None:
             yield structured(messages, schema)
         elif schema is not None and isinstance(model, LiteLLM):
-            yield _whole(model, messages, schema, seconds)
+            yield _whole(model, messages, schema, seconds, most)
         else:
             yield from model.complete(messages)
 
@@ -43,7 +49,9 @@ def reply_of(model: Model, messages: Sequence[Message], seconds: float, schema: 
     return text
 
 
-def _whole(model: LiteLLM, messages: Sequence[Message], schema: Schema, seconds: float) -> str:
+def _whole(
+    model: LiteLLM, messages: Sequence[Message], schema: Schema, seconds: float, most: int | None
+) -> str:
     # litellm fetches its price table over the network on import unless told otherwise.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
@@ -60,6 +68,7 @@ def _whole(model: LiteLLM, messages: Sequence[Message], schema: Schema, seconds:
             temperature=model.temperature,
             response_format=response_format(schema),
             drop_params=True,
+            max_tokens=most,
             num_retries=0,
             max_retries=0,
         )

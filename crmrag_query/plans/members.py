@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.codes import normalise_class
+from crmrag_query.plans.classes import class_numbers, target_classes
 from crmrag_query.plans.outcome import UNCERTAIN, UNDATED
-from crmrag_query.plans.records import Among, Anchor, Constraint, Dated, Plan, Related, Target, Texted, Way
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Constraint,
+    Dated,
+    Either,
+    Member,
+    Plan,
+    Related,
+    StatedIn,
+    Target,
+    Texted,
+)
+from crmrag_query.plans.stated import subjects_in
 from crmrag_query.plans.texts import holding
-from crmrag_query.plans.ways import leading_to
+from crmrag_query.plans.ways import OF_TYPE, leading_to
 from crmrag_query.plans.world import Mask, World
 
-OF_TYPE = Way(path=("P2", "P127*"))
-"""How a member leads to its types and to all that are broader."""
 Inner = Callable[[World, Plan], Ints]
 """Gives the members of a plan within a plan."""
 
@@ -37,16 +46,13 @@ def find_members(world: World, plan: Plan, inner: Inner) -> Found:
     """The members: entities of the target for which every constraint holds. Raises QuestionError."""
     among = targeted(world, plan.target)
     dates = [one for one in plan.where if isinstance(one, Dated)]
-    texts = [one for one in plan.where if isinstance(one, Texted)]
+    texts = [one for one in plan.where if isinstance(one, Texted | Either)]
     for one in plan.where:
-        if isinstance(one, Related | Among):
+        if not isinstance(one, Dated | Texted | Either):
             among = _kept(one, among, satisfying(world, one, among, inner))
-    undated = [(one, among & satisfying(world, one, among, inner)) for one in dates]
     within = among.copy()
-    for one, found in undated:
-        within = _kept(one, within, found)
-    for text in texts:
-        within = _kept(text, within, holding(world, text, within))
+    for one in (*dates, *texts):
+        within = _kept(one, within, satisfying(world, one, within, inner))
     return Found(within, _left_out(world, plan, among, within, inner))
 
 
@@ -61,9 +67,7 @@ def _left_out(world: World, plan: Plan, among: Mask, within: Mask, inner: Inner)
     if not dates or not left.any():
         return {}
     for one in plan.where:
-        if isinstance(one, Texted):
-            left = _kept(one, left, holding(world, one, left))
-        elif isinstance(one, Dated) and one.negated:
+        if isinstance(one, Texted | Either) or (isinstance(one, Dated) and one.negated):
             left = _kept(one, left, satisfying(world, one, left, inner))
     undated, possible = np.zeros(world.size, bool), left.copy()
     for one in dates:
@@ -84,27 +88,41 @@ def satisfying(world: World, constraint: Constraint, among: Mask, inner: Inner) 
         case Texted():
             return holding(world, constraint, among)
         case Among():
+            return world.mask(world.nodes_of(constraint.iris))
+        case Member():
+            return world.mask(inner(world, constraint.plan))
+        case StatedIn():
+            return subjects_in(world, constraint.graphs)
+        case Either():
             found = np.zeros(world.size, bool)
-            found[world.nodes_of(constraint.iris)] = True
+            for one in constraint.of:
+                left = among & ~found
+                found |= _kept(one, left, satisfying(world, one, left, inner))
             return found
 
 
 def within_period(world: World, constraint: Dated) -> Mask:
     """Nodes with a date of their own that lies in the period, or (not ``certain``) overlaps it."""
     begin, end = world.extents
+    if constraint.edge != "span":
+        begin = end = begin if constraint.edge == "begin" else end
     first = OPEN_BEGIN if constraint.begin is None else constraint.begin
     last = OPEN_END if constraint.end is None else constraint.end
     if constraint.certain:
-        return np.asarray(world.dated & (begin >= first) & (end <= last))
-    return np.asarray(world.dated & (begin <= last) & (end >= first))
+        return dated(world, constraint) & (begin >= first) & (end <= last)
+    return dated(world, constraint) & (begin <= last) & (end >= first)
+
+
+def dated(world: World, constraint: Dated) -> Mask:
+    """Nodes with a date of their own, or with the edge of one that counts."""
+    begin, end = world.extents
+    known = {"span": world.dated, "begin": begin != OPEN_BEGIN, "end": end != OPEN_END}
+    return np.asarray(known[constraint.edge])
 
 
 def _dated_at_all(world: World, constraint: Dated, among: Mask) -> Mask:
-    return (
-        world.dated
-        if constraint.way is None
-        else leading_to(world, constraint.way, _nodes(world.dated), among)
-    )
+    known = dated(world, constraint)
+    return known if constraint.way is None else leading_to(world, constraint.way, _nodes(known), among)
 
 
 def anchored(world: World, anchor: Anchor, inner: Inner) -> Ints | None:
@@ -142,32 +160,6 @@ def targeted(world: World, target: Target) -> Mask:
     if target.types:
         found &= of_types(world, target.types)
     return found
-
-
-def target_classes(world: World, target: Target) -> list[int]:
-    """Class numbers of the target's classes and those below. Raises QuestionError for an unknown code."""
-    numbers: set[int] = set()
-    for name in target.classes:
-        found = class_numbers(world, name)
-        if found is None and not ("://" in name or name.startswith("urn:")):
-            near = difflib.get_close_matches(name, world.ontology.classes, n=3)
-            remedy = f"Did you mean {' or '.join(near)}?" if near else "Give a code such as E22, or an IRI."
-            raise QuestionError(f"No class has the code {name[:100]!r}.", remedy)
-        numbers |= found or set()
-    return sorted(numbers)
-
-
-def class_numbers(world: World, name: str) -> set[int] | None:
-    """Numbers of a class, by code or IRI, and of those below it that occur; None for what is no class."""
-    own = world.class_numbers.get(name)
-    code = name if own is None else world.graph.class_code(own)
-    if own is None and code not in world.ontology.classes:
-        known = normalise_class(name)
-        code = known.code if known else ""
-    if code not in world.ontology.classes:
-        return None if own is None else {own}
-    codes = {code, *world.ontology.subclasses(code)}
-    return {n for n, one in enumerate(world.graph.class_codes) if one in codes}
 
 
 def _nodes(mask: Mask) -> Ints:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from crmrag_query.config.plans import PlansConfig
 from crmrag_query.errors import QuestionError
 
 Iri = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
@@ -13,8 +14,9 @@ Step = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=4000)]
 """A property of a path: a code (``P108i``), or the IRI of one outside the CRM family, ``^`` before one that is followed
 from object to subject; ``*`` after one that is followed zero or more times."""
 CategoryName = Literal["Thing", "Actor", "Place", "Event", "Concept", "Time"]
-DEEPEST = 4  # plans within plans
-LARGEST = 1_000_000  # characters of JSON that are read
+ComputeKind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
+GroupedBy = Literal["entity", "year", "decade", "century"]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
 class Part(BaseModel):
@@ -24,16 +26,31 @@ class Part(BaseModel):
 
 
 class Way(Part):
-    """How one entity leads to others: by any of Fundamental Relationships (their ids), or along one path of properties."""
+    """How one entity leads to others: by any of relations (ids of ``relations.yaml``), of Fundamental Relationships (their
+    ids) and of paths of properties, all together.
 
+    ``inverse``: what these say is read from their far end to the near one. ``then``: what is reached leads on by that way.
+    """
+
+    relations: tuple[str, ...] = ()
     relationships: tuple[str, ...] = ()
-    path: tuple[Step, ...] = ()
+    paths: tuple[Annotated[tuple[Step, ...], Field(min_length=1)], ...] = ()
+    inverse: bool = False
+    then: Way | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Way:
-        if bool(self.relationships) == bool(self.path):
-            raise ValueError("a way has either relationships or a path")
+    def _some(self) -> Way:
+        if not (self.relations or self.relationships or self.paths):
+            raise ValueError("a way has relations, relationships or paths")
         return self
+
+    @property
+    def links(self) -> tuple[Way, ...]:
+        """This way and those that follow it, one after the other."""
+        found = [self]
+        while (after := found[-1].then) is not None:
+            found.append(after)
+        return tuple(found)
 
 
 class Anchor(Part):
@@ -58,23 +75,28 @@ class Dated(Part):
     """The member leads by ``way`` to a date from ``begin`` to ``end``: day numbers (0001-01-01 = 1), inclusive, None: open.
 
     Without a way the date is stated on the member itself. ``certain``: the whole recorded span of one such date lies within;
-    else the two overlap. An unknown end of a recorded date is open.
+    else the two overlap. An unknown end of a recorded date is open. ``edge``: the first or last recorded day alone counts.
     """
 
     kind: Literal["dated"] = "dated"
     way: Way | None = None
     begin: int | None = None
     end: int | None = None
+    edge: Literal["span", "begin", "end"] = "span"
     certain: bool = True
     negated: bool = False
 
 
 class Texted(Part):
-    """A name of the member (``way`` None), or a literal that ``way`` ends in, holds ``text``, folded as all names are."""
+    """A name of the member (``way`` None), or a literal that ``way`` ends in, holds one of ``texts``, folded as names are.
+
+    ``whole``: as whole words; else anywhere.
+    """
 
     kind: Literal["texted"] = "texted"
-    text: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    texts: Annotated[tuple[Text, ...], Field(min_length=1)]
     way: Way | None = None
+    whole: bool = False
     negated: bool = False
 
 
@@ -86,7 +108,33 @@ class Among(Part):
     negated: bool = False
 
 
-Constraint = Annotated[Related | Dated | Texted | Among, Field(discriminator="kind")]
+class Member(Part):
+    """The member is a member of ``plan`` too: common to both; ``negated``: all but those."""
+
+    kind: Literal["member"] = "member"
+    plan: Plan
+    negated: bool = False
+
+
+class StatedIn(Part):
+    """A triple with the member as subject, other than its classes, stands in one of these named graphs."""
+
+    kind: Literal["stated_in"] = "stated_in"
+    graphs: Annotated[tuple[Iri, ...], Field(min_length=1)]
+    negated: bool = False
+
+
+class Either(Part):
+    """Any of the constraints ``of`` holds; ``negated``: none does."""
+
+    kind: Literal["either"] = "either"
+    of: Annotated[tuple[Constraint, ...], Field(min_length=1)]
+    negated: bool = False
+
+
+Constraint = Annotated[
+    Related | Dated | Texted | Among | Member | StatedIn | Either, Field(discriminator="kind")
+]
 
 
 class Target(Part):
@@ -99,33 +147,78 @@ class Target(Part):
 
 
 class Measure(Part):
-    """A value of a member: how many distinct entities ``way`` leads to, or the earliest or latest day that it leads to."""
+    """A value of a member: how many distinct cells in ``to`` the ``way`` leads to, the earliest or latest day that it leads
+    to, or the highest number (``value``; the lowest in an ascending ranking) among the literals that it ends in."""
 
-    kind: Literal["count", "earliest", "latest"]
+    kind: Literal["count", "earliest", "latest", "value"]
     way: Way
+    to: Anchor = Field(default_factory=lambda: Anchor())
+
+    @model_validator(mode="after")
+    def _fits(self) -> Measure:
+        if self.kind == "value" and self.to != Anchor():
+            raise ValueError("a value is a literal: it can be in no anchor")
+        return self
+
+
+class Column(Part):
+    """What the member, or the cell of column number ``of`` of the same row, leads to by ``way`` and is in ``to``."""
+
+    way: Way
+    of: Annotated[int, Field(ge=0)] | None = None
+    to: Anchor = Field(default_factory=lambda: Anchor())
+    title: str = ""
 
 
 class Compute(Part):
     """What is made of the members.
 
-    ``list``; ``count``; ``ask``: whether there is any; ``rank``: the ``first`` members by ``measure``, highest first unless
-    ``ascending``, ties kept; ``group``: how many members lead by ``way`` to each entity; ``table``: a row for each member and
-    each combination of what the ``columns`` lead to.
+    ``list``; ``count``: how many (not ``distinct`` and with a ``way``: how many rows, as in a group); ``ask``: whether there
+    is any;
+    ``rank``: the ``first`` members by ``measure`` (of those that have ``at_least`` that), highest first unless ``ascending``,
+    ties kept;
+    ``group``: how many members lead by ``way`` to each cell in ``to``, or to each year, decade or century (``by``) of the
+    dates that it leads to; groups of ``at_least`` so many, the ``first`` as in a ranking; not ``distinct``: how many rows of
+    a member and what each link of the way leads to;
+    ``table``: a row for each member and each combination of what the ``columns`` lead to;
+    ``pairs``: rows (a, b, cell of each of ``ways``) of members a != b that both lead to the cells; not ``partner``: rows
+    without b;
+    ``compare``: sizes of this set and of those of the ``others``, and what is common to all.
+    ``identity``: ``same_as`` takes entities that the data says to be the same for one.
     """
 
-    kind: Literal["list", "count", "ask", "rank", "group", "table"] = "list"
+    kind: ComputeKind = "list"
     measure: Measure | None = None
     first: Annotated[int, Field(ge=1)] | None = None
     ascending: bool = False
     way: Way | None = None
-    columns: tuple[Way, ...] = ()
+    to: Anchor = Field(default_factory=lambda: Anchor())
+    by: GroupedBy = "entity"
+    at_least: Annotated[int, Field(ge=1)] | None = None
+    distinct: bool = True
+    columns: tuple[Column, ...] = ()
+    ways: tuple[Way, ...] = ()
+    partner: bool = True
+    others: tuple[Plan, ...] = ()
+    identity: Literal["iri", "same_as"] = "iri"
 
     @model_validator(mode="after")
     def _whole(self) -> Compute:
-        needs = {"rank": self.measure is not None, "group": self.way is not None, "table": bool(self.columns)}
-        if not needs.get(self.kind, True):
-            lacks = {"rank": "a measure", "group": "a way", "table": "columns"}[self.kind]
+        needs: dict[str, tuple[str, object]] = {
+            "rank": ("a measure", self.measure),
+            "group": ("a way", self.way),
+            "table": ("columns", self.columns),
+            "pairs": ("ways", self.ways),
+            "compare": ("others", self.others),
+        }
+        lacks, has = needs.get(self.kind, ("", True))
+        if not has:
             raise ValueError(f"{self.kind} needs {lacks}")
+        if not self.distinct and self.identity == "same_as":
+            raise ValueError("rows that are not distinct are counted by IRI")
+        for number, column in enumerate(self.columns):
+            if column.of is not None and column.of >= number:
+                raise ValueError(f"column {number} follows from column {column.of}, which is not before it")
         return self
 
 
@@ -134,36 +227,61 @@ class Plan(Part):
 
     target: Target = Target()
     where: tuple[Constraint, ...] = ()
-    compute: Compute = Compute()
+    compute: Compute = Field(default_factory=lambda: Compute())
 
     @property
     def depth(self) -> int:
-        """Plans within plans: 1 for one without others."""
-        inner = [one.to.plan.depth for one in self.where if isinstance(one, Related) and one.to.plan]
-        return 1 + max(inner, default=0)
+        """Plans within plans, an ``either`` counting as one: 1 for one without others."""
+        return 1 + max(
+            (_depth(one) for one in (*self.where, *_anchors(self.compute), *self.compute.others)), default=0
+        )
 
 
-for _part in (Anchor, Related, Plan):
+for _part in (Way, Anchor, Related, Member, Either, Measure, Column, Compute, Plan):
     _part.model_rebuild()
 
 
-def read_plan(text: str | bytes | dict[str, Any]) -> Plan:
+def _anchors(compute: Compute) -> tuple[Anchor, ...]:
+    measured = (compute.measure.to,) if compute.measure else ()
+    return (*measured, compute.to, *(column.to for column in compute.columns))
+
+
+def _depth(part: Constraint | Anchor | Plan) -> int:
+    match part:
+        case Plan():
+            return part.depth
+        case Related():
+            return _depth(part.to)
+        case Anchor():
+            return part.plan.depth if part.plan else 0
+        case Member():
+            return part.plan.depth
+        case Either():
+            return 1 + max(map(_depth, part.of))
+        case _:
+            return 0
+
+
+def read_plan(text: str | bytes | dict[str, Any], limits: PlansConfig | None = None) -> Plan:
     """A plan from JSON. Raises QuestionError that names the first mistake and where it stands."""
-    if isinstance(text, str | bytes) and len(text) > LARGEST:
-        raise QuestionError(f"The plan has {len(text)} characters.", f"It may have at most {LARGEST}.")
+    limits = limits or PlansConfig()
+    if isinstance(text, str | bytes) and len(text) > limits.largest:
+        raise QuestionError(f"The plan has {len(text)} characters.", f"It may have at most {limits.largest}.")
     try:
         plan = Plan.model_validate(text) if isinstance(text, dict) else Plan.model_validate_json(text)
-    except (ValidationError, RecursionError) as error:
-        if isinstance(error, RecursionError):
-            raise QuestionError("The plan holds too many plans within plans.", _NEST) from None
+        depth = plan.depth
+    except RecursionError:
+        raise QuestionError("The plan holds too many plans within plans.", _nest(limits)) from None
+    except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "(whole plan)"
         raise QuestionError(
             f"The plan's {where}: {first['msg']}.", "The parts of a plan: crmrag_query.plans.records."
         ) from None
-    if plan.depth > DEEPEST:
-        raise QuestionError(f"The plan holds {plan.depth} plans within each other.", _NEST)
+    if depth > limits.deepest:
+        raise QuestionError(f"The plan holds {depth} plans within each other.", _nest(limits))
     return plan
 
 
-_NEST = f"At most {DEEPEST} may be nested."
+def _nest(limits: PlansConfig) -> str:
+    return f"At most {limits.deepest} may be nested."

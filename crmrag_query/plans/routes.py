@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from crmrag_query.config.relations import Relation
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Adjacency
 from crmrag_query.ontology.spelling import take_apart
+from crmrag_query.plans.classes import class_numbers, named_types
 from crmrag_query.plans.records import Way
 from crmrag_query.plans.world import World
 from crmrag_query.relationships.catalogue import Relationship
@@ -15,22 +17,32 @@ from crmrag_query.relationships.frontier import Move
 from crmrag_query.relationships.plan import Leg, legs_of
 from crmrag_query.relationships.steps import directed
 
-KEPT = 1000  # ways of a world whose routes are kept
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """One path that occurs in the graph, by its legs.
+class Far:
+    """A far end is of one of the kinds, ``(class numbers, type nodes)``, None for any, and of no class of ``but``."""
 
-    Of a relationship: starts have its domain as primary category, ends may be in its range and differ from the start, no
-    path runs through a suspected merge and such a start takes a path of one step (``cautious``) only. Of a path of
-    properties: nothing of that. ``literals``: how many legs are walked, and the properties whose literals then end it.
+    kinds: tuple[tuple[int, ...], tuple[int, ...]] | None
+    but: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One path that occurs in the graph, by its legs in the direction in which it is walked.
+
+    Of a relationship: its near end has the domain as primary category, its far end may be in the range and is another node;
+    no path runs through a suspected merge, and one at the near end takes a path of one step (not ``cautious``) only. Of a
+    path of properties: nothing of that. ``inverse``: it is walked from the far end to the near one. ``far``: what else holds
+    of a node at the far end. ``literals``: how many legs are walked, and the properties whose literals then end it.
     """
 
     legs: tuple[Leg, ...]
     relationship: Relationship | None = None
     cautious: bool = False
+    inverse: bool = False
+    far: Far | None = None
     literals: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     @property
@@ -42,21 +54,72 @@ class Route:
         return world.plain if self.relationship is None else world.adjacency
 
 
-def routes_of(world: World, way: Way) -> tuple[Route, ...]:
-    """The routes of a way; none when it occurs nowhere in the data.
+Routes = tuple[Route, ...]
 
-    Raises QuestionError for a relationship or property code that nothing knows.
+
+def links_of(world: World, way: Way, direct: bool = False) -> tuple[Routes, ...]:
+    """The routes of a way's links, one after the other. Raises QuestionError as `routes_of`."""
+    return tuple(routes_of(world, link, direct) for link in way.links)
+
+
+def routes_of(world: World, way: Way, direct: bool = False) -> Routes:
+    """The routes of a way's first link; none when it occurs nowhere in the data.
+
+    ``direct``: relations lead to what they state only, a birthplace, and not also to what lies around it.
+    Raises QuestionError for a relation, relationship or property code that nothing knows.
     """
-    if way not in world.routes:
-        if len(world.routes) >= KEPT:
+    link = way.model_copy(update={"then": None}) if way.then else way
+    key = (link, direct)
+    if key not in world.routes:
+        if len(world.routes) >= world.config.kept_ways:
             world.routes.clear()
-        made = _by_path(world, way.path) if way.path else _by_relationships(world, way.relationships)
-        world.routes[way] = made
-        return made
-    return world.routes[way]
+        world.routes[key] = _made(world, link, direct)
+    return world.routes[key]
 
 
-def _by_relationships(world: World, ids: tuple[str, ...]) -> tuple[Route, ...]:
+def _made(world: World, way: Way, direct: bool) -> Routes:
+    routes = [one for id in dict.fromkeys(way.relations) for one in _by_relation(world, id, direct)]
+    routes += _by_relationships(world, way.relationships)
+    routes += [one for path in way.paths for one in _by_path(world, path)]
+    turned = [_turned(one) for one in routes] if way.inverse else routes
+    return tuple(replace(one, literals=_literal_ends(world, one)) for one in dict.fromkeys(turned))
+
+
+def _turned(route: Route) -> Route:
+    return replace(route, legs=route.back, inverse=True)
+
+
+def _by_relation(world: World, id: str, direct: bool) -> Routes:
+    relation = world.relations.get(id)
+    if relation is None:
+        near = difflib.get_close_matches(id, world.relations, n=3)
+        remedy = f"Did you mean {' or '.join(near)}?" if near else "They stand in relations.yaml."
+        raise QuestionError(f"No relation has the id {id[:100]!r}.", remedy)
+    paths = relation.direct if direct else relation.paths
+    routes = [one for path in paths for one in _by_path(world, path)]
+    ids = {one.id for one in world.catalogue}
+    stated = tuple(one for one in relation.relationships if one in ids)
+    routes += [] if direct and paths else _by_relationships(world, stated)
+    far = _far(world, relation)
+    return tuple(replace(one, far=far) for one in routes)
+
+
+def _far(world: World, relation: Relation) -> Far | None:
+    """What the relation asks of its far end, None for nothing."""
+    if not (relation.classes or relation.not_classes or relation.types):
+        return None
+    kinds = None
+    if relation.classes or relation.types:
+        nodes = {node for name in relation.types for node in named_types(world, name)}
+        kinds = (_numbers(world, relation.classes), tuple(sorted(nodes)))
+    return Far(kinds, _numbers(world, relation.not_classes))
+
+
+def _numbers(world: World, names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(sorted({n for name in names for n in class_numbers(world, name) or ()}))
+
+
+def _by_relationships(world: World, ids: tuple[str, ...]) -> Routes:
     routes = []
     for id in dict.fromkeys(ids):
         try:
@@ -73,7 +136,7 @@ def _by_relationships(world: World, ids: tuple[str, ...]) -> tuple[Route, ...]:
     return tuple(routes)
 
 
-def _by_path(world: World, steps: tuple[str, ...]) -> tuple[Route, ...]:
+def _by_path(world: World, steps: tuple[str, ...]) -> Routes:
     legs = []
     for step in steps:
         moves, recursive = _moves(world, step), step.endswith("*")
@@ -81,14 +144,16 @@ def _by_path(world: World, steps: tuple[str, ...]) -> tuple[Route, ...]:
             legs.append(Leg(moves, recursive))
         elif not recursive:
             return ()
-    return (Route(tuple(legs), literals=_literal_ends(world, legs)),)
+    return (Route(tuple(legs)),)
 
 
-def _literal_ends(world: World, legs: list[Leg]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+def _literal_ends(world: World, route: Route) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Where a path may end in literals: at its last leg, and before legs that may be walked zero times."""
-    ends = []
-    for at in reversed(range(len(legs))):
-        leg = legs[at]
+    ends: list[tuple[int, tuple[int, ...]]] = []
+    if route.relationship is not None:
+        return ()
+    for at in reversed(range(len(route.legs))):
+        leg = route.legs[at]
         found = tuple(prop for prop, ahead in leg.moves if ahead and prop in world.with_literals)
         if found:
             ends.append((at + leg.recursive, found))

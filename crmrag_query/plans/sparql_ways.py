@@ -11,9 +11,9 @@ import numpy as np
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Ints
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.routes import Route, routes_of
-from crmrag_query.plans.sparql_terms import NOTHING, Terms, absent
-from crmrag_query.plans.ways import admits, leading_by, node_pairs
+from crmrag_query.plans.routes import Route, links_of
+from crmrag_query.plans.sparql_terms import NOTHING, Terms, absent, union
+from crmrag_query.plans.ways import OF_TYPE, admits, leading_by, link_pairs
 from crmrag_query.relationships.catalogue import Relationship
 from crmrag_query.relationships.plan import Leg
 
@@ -26,37 +26,65 @@ class Ends:
     lines: tuple[str, ...] = ()
 
 
-def branches_of(terms: Terms, way: Way, member: str, end: str, ends: Ends) -> list[list[str]]:
-    """The way from ``member`` to ``end`` (variables) in branches of which one must hold."""
+def way_lines(
+    terms: Terms, way: Way, member: str, end: str, ends: Ends, direct: bool = False
+) -> tuple[list[str], list[str]]:
+    """Lines that lead from ``member`` to ``end`` (variables), and the variables on the way, one between two links."""
+    links = links_of(terms.world, way, direct)
+    stops = [member, *(terms.fresh("by") for _ in links[1:]), end]
+    parts = []
+    for number, routes in enumerate(links):
+        last = number == len(links) - 1
+        lines = union(branches_of(terms, routes, stops[number], stops[number + 1], ends if last else Ends()))
+        if not last and any(route.literals for route in routes):
+            lines.append(f"FILTER(!isLiteral({stops[number + 1]}))")
+        parts.append(_braced(lines) if len(links) > 1 else lines)
+    if ends.nodes is not None:  # the end says most: it is looked up first
+        parts.reverse()
+    lines = [line for part in parts for line in part]
+    return ([NOTHING] if NOTHING in lines else lines), stops[1:-1]
+
+
+def _braced(lines: list[str]) -> list[str]:
+    """A group of its own where a union would run into what stands before it."""
+    return ["{", *("  " + line for line in lines), "}"] if "UNION {" in lines else lines
+
+
+def branches_of(terms: Terms, routes: Sequence[Route], member: str, end: str, ends: Ends) -> list[list[str]]:
+    """Routes from ``member`` to ``end`` (variables) in branches of which one must hold."""
     found = []
-    for routes in _together(terms, routes_of(terms.world, way)):
-        to = _end_lines(terms, routes[0], end, ends)
+    for alike in _together(terms, routes):
+        to = _end_lines(terms, alike[0], end, ends)
         if to is None:
             continue
-        if any(_unsayable(terms, route) for route in routes):
-            found += [_inlined(terms, route, member, end, ends) for route in routes]
+        if any(_unsayable(terms, route) for route in alike):
+            found += [_inlined(terms, route, member, end, ends) for route in alike]
             continue
-        path = [*to, *_pattern(terms, routes, member, end)]
-        if routes[0].relationship is not None:
+        path = [*to, *_pattern(terms, alike, member, end)]
+        if alike[0].relationship is not None:
             path.append(f"FILTER({member} != {end})")
-            path += in_domain(terms, routes[0].relationship.domain, member)
-            if routes[0].cautious:
-                path += terms.none_of(member, terms.world.suspects.tolist())
+        path += _side(terms, alike[0], member, far=alike[0].inverse)
         found.append(path)
     return found
 
 
 def _together(terms: Terms, routes: Sequence[Route]) -> list[list[Route]]:
-    """Routes that one property path can say: all of a relationship, where nothing has to be checked on the way."""
+    """Routes that one property path can say: of equal ends, where nothing has to be checked on the way."""
     groups: list[list[Route]] = []
-    by_relationship: dict[str, list[Route]] = {}
+    alike: dict[tuple[object, ...], list[Route]] = {}
     for route in routes:
-        if route.relationship is None or len(terms.world.suspects) or _joints(terms, route):
+        if (route.relationship is not None and len(terms.world.suspects)) or _joints(terms, route):
             groups.append([route])
-        elif route.relationship.id in by_relationship:
-            by_relationship[route.relationship.id].append(route)
+            continue
+        if not route.legs or _unsayable(terms, route):
+            groups.append([route])
+            continue
+        id = route.relationship.id if route.relationship else ""
+        key = (id, route.inverse, route.far, bool(route.literals))
+        if key in alike:
+            alike[key].append(route)
         else:
-            groups.append(by_relationship.setdefault(route.relationship.id, [route]))
+            groups.append(alike.setdefault(key, [route]))
     return groups
 
 
@@ -65,20 +93,53 @@ def _end_lines(terms: Terms, route: Route, end: str, ends: Ends) -> list[str] | 
     if ends.nodes is not None and not ends.lines:
         fitting = ends.nodes[admits(terms.world, route, ends.nodes)]
         return [terms.values(end, fitting.tolist())] if len(fitting) else None
-    lines = list(ends.lines)
-    return lines if route.relationship is None else [*lines, *_in_range(terms, route.relationship, end)]
+    return [*ends.lines, *_side(terms, route, end, far=not route.inverse)]
+
+
+def _side(terms: Terms, route: Route, variable: str, far: bool) -> list[str]:
+    """What holds of the far or the near end of a route."""
+    kind, lines = route.relationship, []
+    if far:
+        lines = _in_range(terms, kind, variable) if kind is not None else []
+        return [*lines, *_fitting(terms, route, variable)]
+    if kind is not None:
+        lines = in_domain(terms, kind.domain, variable)
+        if route.cautious:
+            lines += terms.none_of(variable, terms.world.suspects.tolist())
+    return lines
+
+
+def _fitting(terms: Terms, route: Route, variable: str) -> list[str]:
+    """A far end, unless it is a literal, is of the kinds that a relation asks for."""
+    if route.far is None:
+        return []
+    lines = []
+    if route.far.kinds is not None:
+        classes, types = route.far.kinds
+        ways = [f"isLiteral({variable})"] if route.literals else []
+        ways += _is_one(terms, variable, classes)
+        paths = [_path(terms, one.legs) for one in links_of(terms.world, OF_TYPE)[0]]
+        kinds = terms.nodes(types)
+        for path in paths if kinds else []:
+            kind = terms.fresh("type")
+            ways.append(f"EXISTS {{ {variable} {path} {kind} . FILTER({kind} IN ({', '.join(kinds)})) }}")
+        lines += [f"FILTER({' || '.join(ways)})"] if ways else [NOTHING]
+    return [*lines, *(f"FILTER(NOT {one})" for one in _is_one(terms, variable, route.far.but))]
+
+
+def _is_one(terms: Terms, variable: str, numbers: Sequence[int]) -> list[str]:
+    """That the variable has one of the classes; nothing where there are none."""
+    written, kind = terms.classes(numbers), terms.fresh("class")
+    return [f"EXISTS {{ {variable} a {kind} . FILTER({kind} IN ({', '.join(written)})) }}"] if written else []
 
 
 def _in_range(terms: Terms, relationship: Relationship, end: str) -> list[str]:
     """The end is no literal, and is in the range or of no known category."""
-    every = terms.classes(terms.with_category(sum(Category)))
+    every = _is_one(terms, end, terms.with_category(sum(Category)))
     if not every:
         return [f"FILTER(!isLiteral({end}))"]
-    fitting, known = terms.fresh("class"), terms.fresh("class")
-    inside = terms.classes(terms.with_category(int(relationship.range)))
-    has = f"EXISTS {{ {end} a {fitting} . FILTER({fitting} IN ({', '.join(inside)})) }} || " if inside else ""
-    unknown = f"NOT EXISTS {{ {end} a {known} . FILTER({known} IN ({', '.join(every)})) }}"
-    return [f"FILTER(!isLiteral({end}) && ({has}{unknown}))"]
+    inside = _is_one(terms, end, terms.with_category(int(relationship.range)))
+    return [f"FILTER(!isLiteral({end}) && ({' || '.join([*inside, 'NOT ' + every[0]])}))"]
 
 
 def in_domain(terms: Terms, category: Category, variable: str) -> list[str]:
@@ -170,7 +231,8 @@ def _inlined(terms: Terms, route: Route, member: str, end: str, ends: Ends) -> l
     """What leads to the ends by the route, pair by pair."""
     world = terms.world
     members = np.flatnonzero(leading_by(world, (route,), ends.nodes)).astype(np.int32)
-    index, target = node_pairs(world, (route,), members)
+    found = link_pairs(world, (route,), members)
+    index, target = found.index, found.cell
     fits = np.ones(len(target), bool) if ends.nodes is None else np.isin(target, ends.nodes)
     rows = (
         terms.nodes(pair) for pair in zip(members[index[fits]].tolist(), target[fits].tolist(), strict=True)

@@ -8,22 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
-from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.literals import same_terms
 from crmrag_query.plans.nodesets import NodeSet, walk_set
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.routes import Route, routes_of
-from crmrag_query.plans.world import Mask, World, ranges
+from crmrag_query.plans.routes import Far, Route, Routes, links_of
+from crmrag_query.plans.world import Mask, World, distinct, ranges
 from crmrag_query.relationships import frontier as fr
 from crmrag_query.relationships.plan import Leg
-from crmrag_query.relationships.walk import advance
+from crmrag_query.relationships.walk import LIMIT, advance
 
+OF_TYPE = Way(paths=(("P2", "P127*"),))
+"""How a node leads to its types and to all that are broader."""
 Memo = dict[tuple[Leg, ...], NodeSet]
 _CELL = 40  # bits of a cell in a key that sorts pairs
+_CELLS = (1 << _CELL) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What members lead to, distinct, sorted by member, then cell; arrays of equal length.
+    """What nodes lead to, distinct, sorted by node, then cell; arrays of equal length.
 
     ``index`` int64 into the nodes that were asked; ``cell`` int64: a node, or n + the row of a literal.
     """
@@ -34,29 +37,56 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.index)
 
+    @classmethod
+    def of(cls, keys: Sequence[Longs]) -> Pairs:
+        joined = distinct(np.concatenate([np.empty(0, np.int64), *keys]))
+        return cls(joined >> _CELL, joined & _CELLS)
+
+    @property
+    def keys(self) -> Longs:
+        return self.index << _CELL | self.cell
+
     def part(self, chosen: Mask) -> Pairs:
         return Pairs(self.index[chosen], self.cell[chosen])
 
+    def within(self, world: World, nodes: Ints | None) -> Pairs:
+        """Those whose cell is one of the nodes; all where these are None."""
+        if nodes is None:
+            return self
+        wanted = world.mask(nodes)
+        node = self.cell < world.size
+        return self.part(node & wanted[np.where(node, self.cell, 0)])
 
-@dataclass(frozen=True, slots=True)
-class LiteralValue:
-    """A literal in a table or group: its text, datatype IRI ("" for strings) and language."""
+    def rows_of(self, places: Longs) -> tuple[Longs, Longs]:
+        """(repeated indices into ``places``, places in these pairs) of all pairs of each of the asked ``places``."""
+        low, high = np.searchsorted(self.index, places), np.searchsorted(self.index, places, side="right")
+        return np.repeat(np.arange(len(places)), high - low), ranges(low, high - low)
 
-    text: str
-    datatype: str = ""
-    lang: str = ""
+
+# Which nodes lead to given ends
 
 
 def admits(world: World, route: Route, nodes: Ints) -> Mask:
     """Which nodes may end the route."""
-    if route.relationship is None:
-        return np.ones(len(nodes), bool)
-    categories = world.adjacency.categories[nodes]
-    return np.asarray((categories == 0) | ((categories & int(route.relationship.range)) != 0))
+    return _near(world, route, nodes) if route.inverse else _far(world, route, nodes)
 
 
 def begins(world: World, route: Route, nodes: Ints) -> Mask:
     """Which nodes may begin the route."""
+    return _far(world, route, nodes) if route.inverse else _near(world, route, nodes)
+
+
+def _far(world: World, route: Route, nodes: Ints) -> Mask:
+    fits = np.ones(len(nodes), bool)
+    if route.relationship is not None:
+        categories = world.adjacency.categories[nodes]
+        fits &= (categories == 0) | ((categories & int(route.relationship.range)) != 0)
+    if route.far is not None:
+        fits &= far_nodes(world, route.far)[nodes]
+    return fits
+
+
+def _near(world: World, route: Route, nodes: Ints) -> Mask:
     if route.relationship is None:
         return np.ones(len(nodes), bool)
     fits = world.adjacency.category[nodes] == int(route.relationship.domain)
@@ -65,35 +95,56 @@ def begins(world: World, route: Route, nodes: Ints) -> Mask:
     return np.asarray(fits)
 
 
+def far_nodes(world: World, far: Far) -> Mask:
+    """Nodes that may stand at such an end."""
+    if far not in world.fitting:
+        fits = np.ones(world.size, bool)
+        if far.kinds is not None:
+            classes, types = far.kinds
+            fits = world.of_classes(classes) | leading_to(world, OF_TYPE, np.array(types, np.int32))
+        world.fitting[far] = fits & ~world.of_classes(far.but)
+    return world.fitting[far]
+
+
 def leading_to(world: World, way: Way, ends: Ints | None, among: Mask | None = None) -> Mask:
     """Nodes that lead by the way to one of ``ends`` (ascending; None: to anything), as a mask over all nodes.
 
     Only those of ``among`` are looked at. A relationship never leads to where it begins.
     """
-    return leading_by(world, routes_of(world, way), ends, among)
+    first, *others = links_of(world, way)
+    literals = True
+    for routes in reversed(others):
+        ends = np.flatnonzero(leading_by(world, routes, ends, literals=literals)).astype(np.int32)
+        literals = False
+    return leading_by(world, first, ends, among, literals)
 
 
-def leading_by(world: World, routes: Sequence[Route], ends: Ints | None, among: Mask | None = None) -> Mask:
-    """`leading_to` by routes."""
+def leading_by(
+    world: World, routes: Sequence[Route], ends: Ints | None, among: Mask | None = None, literals: bool = True
+) -> Mask:
+    """`leading_to` by the routes of one link; ``literals``: they count as anything too."""
     sure, doubtful = np.zeros(world.size, bool), np.zeros(world.size, bool)
     starts = np.arange(world.size, dtype=np.int32) if ends is None else ends
-    at_end = np.zeros(world.size, bool)
-    at_end[starts] = True
-    memos: dict[Category | None, tuple[Ints, Memo]] = {}
+    at_end = world.mask(starts)
+    memos: dict[tuple[object, ...], tuple[Ints, Memo]] = {}
     for route in routes:
-        range_ = route.relationship.range if route.relationship else None
-        if range_ not in memos:
-            memos[range_] = (starts[admits(world, route, starts)], {})
-        admitted, memo = memos[range_]
+        kind = route.relationship
+        alike = (
+            route.inverse, route.far, kind and (kind.domain if route.inverse else kind.range),
+            route.inverse and route.cautious,
+        )  # fmt: skip
+        if alike not in memos:
+            memos[alike] = (starts[admits(world, route, starts)], {})
+        admitted, memo = memos[alike]
         found = walk_set(route.graph(world), route.back, admitted, memo).all
         found = found[begins(world, route, found)]
-        if route.relationship is None:
+        if kind is None:
             sure[found] = True
         else:
             itself = at_end[found] & admits(world, route, found)
             sure[found[~itself]] = True
             doubtful[found[itself]] = True
-        if ends is None and route.literals:
+        if ends is None and literals and route.literals:
             sure[_leading_to_literals(world, route)] = True
     doubtful &= ~sure
     if among is not None:
@@ -101,8 +152,8 @@ def leading_by(world: World, routes: Sequence[Route], ends: Ints | None, among: 
         doubtful &= among
     nodes = np.flatnonzero(doubtful).astype(np.int32)
     if len(nodes):
-        index, target = node_pairs(world, [route for route in routes if route.relationship], nodes)
-        sure[nodes[index[at_end[target]]]] = True
+        found_pairs = link_pairs(world, [one for one in routes if one.relationship], nodes)
+        sure[nodes[found_pairs.index[at_end[found_pairs.cell]]]] = True
     return sure
 
 
@@ -112,34 +163,72 @@ def _leading_to_literals(world: World, route: Route) -> Ints:
         has = np.flatnonzero(np.isin(world.literal_property, properties))
         subject = np.unique(np.asarray(world.graph.literal_table.column("subject").to_numpy())[has])
         back = route.back[len(route.legs) - walked :]
-        found.append(walk_set(world.plain, back, subject.astype(np.int32)).all)
+        starts = walk_set(world.plain, back, subject.astype(np.int32)).all
+        found.append(starts[begins(world, route, starts)])
     return np.concatenate(found)
 
 
-def pairs(world: World, way: Way, nodes: Ints, literals: bool = True) -> Pairs:
-    """What each of ``nodes`` leads to by the way; ``literals``: those that end a path of properties too."""
-    routes = routes_of(world, way)
-    index, target = node_pairs(world, routes, nodes)
-    keys = [index << _CELL | target]
-    if literals:
-        for route in routes:
-            at, row = literal_rows(world, route, nodes)
-            keys.append(at << _CELL | (world.size + _numbers(world, row)))
-    joined = np.unique(np.concatenate(keys))
-    return Pairs(joined >> _CELL, joined & ((1 << _CELL) - 1))
+# What each of given nodes leads to
 
 
-def node_pairs(world: World, routes: Sequence[Route], nodes: Ints) -> tuple[Longs, Longs]:
-    """(index into ``nodes``, node led to), sorted and distinct."""
-    keys = [np.empty(0, np.int64)]
+def pairs(world: World, way: Way, nodes: Ints, literals: bool = True, direct: bool = False) -> Pairs:
+    """What each of ``nodes`` leads to by the way; ``literals``: those that end a path of properties too; ``direct``: see
+    `routes_of`."""
+    links = links_of(world, way, direct)
+    found = link_pairs(world, links[0], nodes, literals and len(links) == 1)
+    for number, routes in enumerate(links[1:], 2):
+        found = _joined(world, found, routes, literals and number == len(links))
+    return found
+
+
+def _joined(world: World, found: Pairs, routes: Routes, literals: bool) -> Pairs:
+    """The pairs with their cells led on by one more link; never many more of them at work than ``LIMIT``."""
+    middle = distinct(found.cell)
+    after = link_pairs(world, routes, middle.astype(np.int32), literals)
+    place = np.searchsorted(middle, found.cell)
+    width = np.searchsorted(after.index, np.arange(len(middle)), side="right")
+    width = np.cumsum(np.diff(width, prepend=0)[place])
+    keys: list[Longs] = []
+    first = 0
+    while first < len(found):
+        done = int(width[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(width, done + LIMIT, side="right")))
+        origin, at = after.rows_of(place[first:last])
+        keys = [distinct(np.concatenate([*keys, found.index[first:last][origin] << _CELL | after.cell[at]]))]
+        first = last
+    return Pairs.of(keys)
+
+
+def weights(world: World, way: Way, nodes: Ints, ends: Ints | None = None) -> tuple[Longs, Longs]:
+    """Cells among ``ends`` that the nodes lead to, ascending, and for each the rows of a node and what each link leads to."""
+    cells, weight = nodes.astype(np.int64), np.ones(len(nodes), np.int64)
+    links = links_of(world, way, direct=True)
+    for number, routes in enumerate(links, 1):
+        whole = number == len(links)
+        found = link_pairs(world, routes, cells.astype(np.int32), whole)
+        found = found.within(world, ends) if whole else found
+        reached, back = np.unique(found.cell, return_inverse=True)
+        total = np.zeros(len(reached), np.int64)
+        np.add.at(total, back, weight[found.index])
+        cells, weight = reached, total
+    return cells, weight
+
+
+def link_pairs(world: World, routes: Sequence[Route], nodes: Ints, literals: bool = False) -> Pairs:
+    """What each of ``nodes`` leads to by any of the routes."""
+    keys: list[Longs] = []
     for route in routes:
         for index, target in _walked(route.graph(world), route.legs, nodes, begins(world, route, nodes)):
             fits = admits(world, route, target)
             if route.relationship is not None:
                 fits &= target != nodes[index]
             keys.append(index[fits] << _CELL | target[fits])
-    joined = np.unique(np.concatenate(keys))
-    return joined >> _CELL, joined & ((1 << _CELL) - 1)
+    if literals:
+        rows = [literal_rows(world, route, nodes) for route in routes if route.literals]
+        if rows:
+            at, row = (np.concatenate(part) for part in zip(*rows, strict=True))
+            keys.append(at << _CELL | (world.size + same_terms(world, row)))
+    return Pairs.of(keys)
 
 
 def _walked(
@@ -163,9 +252,9 @@ def _descend(adjacency: Adjacency, legs: Sequence[Leg], frontier: Longs) -> Iter
 def literal_rows(world: World, route: Route, nodes: Ints) -> tuple[Longs, Longs]:
     """(index into ``nodes``, row of the literals) that the route ends in."""
     index, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    ptr, everyone = world.graph.literal_ptr, np.ones(len(nodes), bool)
+    ptr, chosen = world.graph.literal_ptr, begins(world, route, nodes)
     for walked, properties in route.literals:
-        for at, node in _walked(world.plain, route.legs[:walked], nodes, everyone):
+        for at, node in _walked(world.plain, route.legs[:walked], nodes, chosen):
             count = ptr[node.astype(np.int64) + 1] - ptr[node]
             row = ranges(ptr[node], count)
             fits = np.isin(world.literal_property[row], properties)
@@ -174,16 +263,19 @@ def literal_rows(world: World, route: Route, nodes: Ints) -> tuple[Longs, Longs]
     return np.concatenate(index), np.concatenate(rows)
 
 
-def _numbers(world: World, rows: Longs) -> Longs:
-    """For each row of the literals the lowest of these rows with the same term."""
-    distinct, back = np.unique(rows, return_inverse=True)
-    lowest: dict[LiteralValue, int] = {}
-    found = [lowest.setdefault(literal(world, row), row) for row in distinct.tolist()]
-    return np.array(found, np.int64)[back]
-
-
-def literal(world: World, row: int) -> LiteralValue:
-    """The literal in a row of the graph's literals."""
-    table = world.graph.literal_table
-    text, datatype, lang = (table.column(name)[row].as_py() for name in ("value", "datatype", "lang"))
-    return LiteralValue(text, datatype, lang)
+def way_literals(world: World, way: Way, nodes: Ints, direct: bool = False) -> tuple[Longs, Longs]:
+    """(index into ``nodes``, row of the literals) that the way ends in, with repetitions."""
+    *before, last = links_of(world, way, direct)
+    at = Pairs(np.arange(len(nodes)), nodes.astype(np.int64))
+    for number, routes in enumerate(before):
+        at = _joined(world, at, routes, False) if number else link_pairs(world, routes, nodes)
+    index, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    middle = distinct(at.cell)
+    order = np.argsort(at.cell, kind="stable")
+    owners = Pairs(np.searchsorted(middle, at.cell[order]), at.index[order])
+    for route in last:
+        place, row = literal_rows(world, route, middle.astype(np.int32))
+        origin, where = owners.rows_of(place)
+        index.append(owners.cell[where])
+        rows.append(row[origin])
+    return np.concatenate(index), np.concatenate(rows)

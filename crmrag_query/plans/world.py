@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.mapped import open_array
+from crmrag_query.config.plans import PlansConfig
+from crmrag_query.config.relations import Relation
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs
 from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END, extents
 from crmrag_query.graph.graph import Graph
@@ -23,7 +25,7 @@ from crmrag_query.relationships.catalogue import Catalogue
 if TYPE_CHECKING:
     from crmrag_query.artifacts.release import Release
     from crmrag_query.plans.records import Way
-    from crmrag_query.plans.routes import Route
+    from crmrag_query.plans.routes import Far, Route
 
 Mask = npt.NDArray[np.bool_]
 
@@ -36,13 +38,20 @@ class World:
     ontology: Ontology
     catalogue: Catalogue
     categories: CategoryMap
-    routes: dict[Way, tuple[Route, ...]] = field(default_factory=dict, repr=False, compare=False)
-    """Ways as routes over the graph, once they were asked for; see ``plans.routes``."""
+    relations: Mapping[str, Relation] = field(default_factory=dict, repr=False, compare=False)
+    config: PlansConfig = field(default_factory=PlansConfig, repr=False)
+    routes: dict[tuple[Way, bool], tuple[Route, ...]] = field(default_factory=dict, repr=False, compare=False)
+    """Links of ways as routes over the graph, once they were asked for; see ``plans.routes``."""
+    fitting: dict[Far, Mask] = field(default_factory=dict, repr=False, compare=False)
+    """Which nodes may stand at the far end of relations."""
 
     @classmethod
     def of(cls, release: Release) -> World:
         categories = CategoryMap(release.method.categories, release.ontology)
-        return cls(release.graph, release.ontology, release.catalogue, categories)
+        method = release.method
+        return cls(
+            release.graph, release.ontology, release.catalogue, categories, method.relations, method.plans
+        )
 
     @property
     def size(self) -> int:
@@ -51,6 +60,12 @@ class World:
     @property
     def adjacency(self) -> Adjacency:
         return self.graph.adjacency
+
+    def mask(self, nodes: Ints | Longs) -> Mask:
+        """The nodes as a mask over all."""
+        found = np.zeros(self.size, bool)
+        found[nodes] = True
+        return found
 
     @cached_property
     def plain(self) -> Adjacency:
@@ -118,10 +133,31 @@ class World:
         return frozenset(np.unique(self.literal_property).tolist())
 
     @cached_property
+    def type_names(self) -> dict[str, list[int]]:
+        """Nodes of the data's types by IRI and by name; see ``plans.classes``."""
+        from crmrag_query.plans.classes import type_names
+
+        return type_names(self)
+
+    @cached_property
+    def identity(self) -> Ints:
+        """For each node the entity that stands for all that are the same; see ``plans.identity``."""
+        from crmrag_query.plans.identity import representatives
+
+        return representatives(self)
+
+    @cached_property
     def names(self) -> tuple[Longs, pa.LargeStringArray]:
         """Node -> range of its names, and the names."""
         ptr = cast(Longs, open_array(self.graph.folder, "label_ptr"))
         return ptr, open_table(self.graph.folder, "labels").column("text")
+
+    @cached_property
+    def folded_names(self) -> pa.LargeStringArray:
+        """The names folded, in memory; a second for two million of them."""
+        from crmrag_query.plans.texts import folded
+
+        return folded(self.names[1])
 
     def nodes_of(self, iris: Iterable[str]) -> Ints:
         """Nodes of those IRIs that the data has, ascending."""
@@ -135,3 +171,11 @@ def ranges(start: Longs, count: Longs) -> Longs:
     total = int(count.sum())
     numbers: Longs = np.arange(total) + np.repeat(start - first, count)
     return numbers
+
+
+def distinct(keys: Longs) -> Longs:
+    """The keys ascending, each once. (``np.unique`` hashes since NumPy 2.3, which is slow for millions.)"""
+    ordered = np.sort(keys)
+    first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,27 +18,95 @@ CODES = ("P2", "P127", "P4", "P14", "P108i", "P7", "P89", "P46", "P82a")
 KINDS = (f"{BASE}kind0", f"{BASE}kind1", "E39", "E22", f"{BASE}unknown")
 
 
-def plans(sample: Sample) -> st.SearchStrategy[dict[str, object]]:
+Json = dict[str, Any]
+Plans = st.SearchStrategy[Json]
+
+
+def plans(sample: Sample) -> Plans:
     """Plans over what occurs in the sample."""
+    way = ways(sample)
+    inner = st.just({"kind": "list"}) | _ranked(way, anchors(sample, None)) | _paired(way)
+    within = _plan(sample, None, inner)
+    anchor = anchors(sample, within)
+    return _plan(sample, within, _computed(way, anchor, within))
+
+
+def ways(sample: Sample) -> Plans:
+    """Relations, relationships and paths, together, turned round, one after the other."""
     world = sample.world
     occurring = [one.id for one in world.catalogue if routes_of(world, Way(relationships=(one.id,)))]
-    steps = [
-        *CODES,
-        *world.property_numbers,
-        *("^" + iri for iri in world.property_numbers),
-        "P46*",
-        "P127*",
-        "P89i*",
-    ]
-    by_path = st.lists(st.sampled_from(steps), min_size=1, max_size=3).map(lambda path: {"path": path})
-    by_relation = st.lists(st.sampled_from(occurring), min_size=1, max_size=2).map(
-        lambda ids: {"relationships": ids}
+    iris = [*world.property_numbers]
+    steps = [*CODES, *iris, *("^" + iri for iri in iris), "P46*", "P127*", "P89i*"]
+    path = st.lists(st.sampled_from(steps), min_size=1, max_size=3)
+    named: dict[str, st.SearchStrategy[object]] = {
+        "relations": st.lists(st.sampled_from([*world.relations]), min_size=1, max_size=2),
+        "relationships": st.lists(st.sampled_from(occurring), min_size=1, max_size=2),
+        "paths": st.lists(path, min_size=1, max_size=2),
+    }
+    one: Plans = st.one_of(*(st.fixed_dictionaries({key: value}) for key, value in named.items()))
+    one |= st.fixed_dictionaries(
+        {"paths": named["paths"]}, optional={key: named[key] for key in ("relations", "relationships")}
     )
-    way = by_relation | by_path
-    iri = st.sampled_from([world.graph.iri(node) for node in range(world.size)])
-    iris = st.lists(iri, max_size=4)
+    turned = st.sampled_from([False, False, True])
+    link = st.builds(lambda one, inverse: one | {"inverse": inverse}, one, turned)
+    return st.one_of(link, link, st.builds(lambda one, then: one | {"then": then}, link, link))
+
+
+def anchors(sample: Sample, inner: Plans | None) -> Plans:
+    kinds = st.lists(st.sampled_from(KINDS), max_size=2)
+    named = st.fixed_dictionaries({}, optional={"iris": _iris(sample), "types": kinds})
+    return named if inner is None else named | inner.map(lambda plan: {"plan": plan})
+
+
+def _iris(sample: Sample) -> st.SearchStrategy[list[str]]:
+    iri = st.sampled_from([sample.world.graph.iri(node) for node in range(sample.world.size)])
+    return st.lists(iri, max_size=4)
+
+
+def constraints(sample: Sample, inner: Plans | None) -> Plans:
+    way, negated = ways(sample), st.booleans()
     year = st.integers(1499, 1507)
-    text = st.sampled_from(["icon", "γεωργιος", "SAINT", "two", "1500", "nowhere"])
+    dated = st.builds(
+        lambda way, first, last, edge, certain, negated: {
+            "kind": "dated",
+            **way,
+            "begin": year_interval(first).begin,
+            "end": None if last is None else year_interval(last).end,
+            "edge": edge,
+            "certain": certain,
+            "negated": negated,
+        },
+        st.none().map(lambda _: {}) | way.map(lambda way: {"way": way}), year, st.none() | year,
+        st.sampled_from(["span", "span", "begin", "end"]), st.booleans(), negated,
+    )  # fmt: skip
+    text = st.sampled_from(["icon", "γεωργιος", "SAINT", "two", "1500", "nowhere", "on of", "7"])
+    kinds: dict[str, dict[str, st.SearchStrategy[object]]] = {
+        "related": {"way": way, "to": anchors(sample, inner)},
+        "texted": {"texts": st.lists(text, min_size=1, max_size=2), "whole": st.booleans()},
+        "among": {"iris": _iris(sample)},
+        "stated_in": {
+            "graphs": st.lists(st.sampled_from([f"{BASE}g1", f"{BASE}g2", "urn:none"]), min_size=1)
+        },
+    }
+    if inner is not None:
+        kinds["member"] = {"plan": inner}
+    simple = st.one_of(
+        dated,
+        *(
+            st.fixed_dictionaries(
+                {"kind": st.just(kind), "negated": negated, **fields},
+                optional={"way": way} if kind == "texted" else {},
+            )
+            for kind, fields in kinds.items()
+        ),
+    )
+    either = st.fixed_dictionaries(
+        {"kind": st.just("either"), "of": st.lists(simple, min_size=1, max_size=3), "negated": negated}
+    )
+    return st.one_of(simple, simple, either)
+
+
+def _plan(sample: Sample, inner: Plans | None, how: Plans) -> Plans:
     target = st.fixed_dictionaries(
         {},
         optional={
@@ -44,61 +114,87 @@ def plans(sample: Sample) -> st.SearchStrategy[dict[str, object]]:
             "classes": st.lists(st.sampled_from(["E22", "E39", "E7", "E77"]), max_size=1),
         },
     ) | st.fixed_dictionaries({"types": st.lists(st.sampled_from(KINDS[:2]), max_size=1)})
+    where = st.lists(constraints(sample, inner), max_size=2)
+    return st.fixed_dictionaries({"target": target, "where": where, "compute": how})
 
-    def constraint(
-        inner: st.SearchStrategy[dict[str, object]] | None,
-    ) -> st.SearchStrategy[dict[str, object]]:
-        named = st.fixed_dictionaries(
-            {}, optional={"iris": iris, "types": st.lists(st.sampled_from(KINDS), max_size=2)}
-        )
-        anchor = named if inner is None else named | inner.map(lambda plan: {"plan": plan})
-        negated = st.booleans()
-        dated = st.builds(
-            lambda way, first, last, certain, negated: {
-                "kind": "dated",
-                **way,
-                "begin": year_interval(first).begin,
-                "end": None if last is None else year_interval(last).end,
-                "certain": certain,
-                "negated": negated,
-            },
-            st.none().map(lambda _: {}) | way.map(lambda way: {"way": way}), year, st.none() | year, st.booleans(), negated,
-        )  # fmt: skip
-        return st.one_of(
-            st.fixed_dictionaries({"kind": st.just("related"), "way": way, "to": anchor, "negated": negated}),
-            dated,
-            st.fixed_dictionaries(
-                {"kind": st.just("texted"), "text": text, "negated": negated}, optional={"way": by_path}
-            ),
-            st.fixed_dictionaries({"kind": st.just("among"), "iris": iris, "negated": negated}),
-        )
 
-    ranked = st.fixed_dictionaries(
-        {
-            "kind": st.just("rank"),
-            "measure": st.fixed_dictionaries(
-                {"kind": st.sampled_from(["count", "earliest", "latest"]), "way": way}
-            ),
-            "ascending": st.booleans(),
-        },
-        optional={"first": st.integers(1, 3)},
+IDENTITY = st.sampled_from(["iri", "iri", "same_as"])
+FEW = st.integers(1, 3)
+
+
+def _ranked(way: Plans, anchor: Plans) -> Plans:
+    counted = st.fixed_dictionaries({"kind": st.just("count"), "way": way}, optional={"to": anchor})
+    dated = st.fixed_dictionaries(
+        {"kind": st.sampled_from(["earliest", "latest"]), "way": way}, optional={"to": anchor}
     )
+    number = st.just({"paths": [["P90"]]}) | way.map(lambda way: way | {"then": {"paths": [["P90"]]}}) | way
+    valued = st.fixed_dictionaries({"kind": st.just("value"), "way": number})
+    return st.fixed_dictionaries(
+        {"kind": st.just("rank"), "measure": counted | dated | valued, "ascending": st.booleans()},
+        optional={"first": FEW, "at_least": FEW, "identity": IDENTITY},
+    )
+
+
+def _paired(way: Plans) -> Plans:
+    fields = {
+        "kind": st.just("pairs"),
+        "ways": st.lists(way, min_size=1, max_size=2),
+        "partner": st.booleans(),
+        "identity": IDENTITY,
+    }
+    return st.fixed_dictionaries(fields)
+
+
+def _tabled(way: Plans, anchor: Plans) -> Plans:
+    @st.composite
+    def tables(draw: st.DrawFn) -> Json:
+        columns: list[Json] = []
+        for number in range(draw(st.integers(1, 3))):
+            column: Json = {"way": draw(way)}
+            if number and draw(st.booleans()):
+                column["of"] = draw(st.integers(0, number - 1))
+            if draw(st.booleans()):
+                column["to"] = draw(anchor)
+            columns.append(column)
+        return {"kind": "table", "columns": columns, "identity": draw(IDENTITY)}
+
+    return tables()
+
+
+def _computed(way: Plans, anchor: Plans, inner: Plans) -> Plans:
     grouped = st.fixed_dictionaries(
         {"kind": st.just("group"), "way": way},
-        optional={"first": st.integers(1, 3), "ascending": st.booleans()},
+        optional={
+            "first": FEW,
+            "ascending": st.booleans(),
+            "at_least": FEW,
+            "to": anchor,
+            "identity": IDENTITY,
+        },
     )
-    tabled = st.fixed_dictionaries(
-        {"kind": st.just("table"), "columns": st.lists(way, min_size=1, max_size=2)}
+    by_date = st.fixed_dictionaries(
+        {"kind": st.just("group"), "way": way, "by": st.sampled_from(["year", "decade", "century"])},
+        optional={"at_least": FEW, "to": anchor, "identity": IDENTITY},
     )
-    plain = st.sampled_from([{"kind": "list"}, {"kind": "count"}, {"kind": "ask"}])
-
-    def plan(
-        inner: st.SearchStrategy[dict[str, object]] | None, how: st.SearchStrategy[object]
-    ) -> st.SearchStrategy[dict[str, object]]:
-        where = st.lists(constraint(inner), max_size=2)
-        return st.fixed_dictionaries({"target": target, "where": where, "compute": how})
-
-    return plan(plan(None, st.just({"kind": "list"}) | ranked), plain | ranked | grouped | tabled)
+    rows = st.fixed_dictionaries(
+        {"kind": st.sampled_from(["group", "count"]), "way": way, "distinct": st.just(False)},
+        optional={"to": anchor},
+    )
+    compared = st.fixed_dictionaries(
+        {"kind": st.just("compare"), "others": st.lists(inner, min_size=1, max_size=2), "identity": IDENTITY}
+    )
+    plain = st.fixed_dictionaries({"kind": st.sampled_from(["list", "count", "ask"]), "identity": IDENTITY})
+    return st.one_of(
+        plain,
+        plain,
+        _ranked(way, anchor),
+        grouped,
+        by_date,
+        rows,
+        _tabled(way, anchor),
+        _paired(way),
+        compared,
+    )
 
 
 SHORT = 2500
@@ -110,8 +206,13 @@ def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return generated(request.param, tmp_path_factory.mktemp("world"), suspects=4 * (request.param % 2))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@pytest.fixture(scope="module")
+def planned(sample: Sample) -> Plans:
+    return plans(sample)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_plan_equals_sparql(sample: Sample, data: st.DataObject) -> None:
-    plan = read_plan(data.draw(plans(sample)))
+def test_plan_equals_sparql(sample: Sample, planned: Plans, data: st.DataObject) -> None:
+    plan = read_plan(data.draw(planned))
     check(sample, plan, by_rdflib=len(to_sparql(plan, sample.world)) < SHORT)

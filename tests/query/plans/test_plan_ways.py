@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.ways import leading_to, pairs
+from crmrag_query.plans.routes import routes_of
+from crmrag_query.plans.ways import leading_to, pairs, weights
+from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.engine import walk
 from tests.support.planworlds import generated
 
@@ -44,3 +48,56 @@ def test_an_entity_is_no_target_of_its_own_but_another_anchor_is_one(tmp_path: P
         assert leading_to(world, way, both)[source]
         alone = np.array([source], np.int32)
         assert not leading_to(world, way, alone)[source]
+
+
+def matrix(world: World, way: Way) -> Mask:
+    """What every node leads to, bool [n, n]."""
+    everyone = np.arange(world.size, dtype=np.int32)
+    found = pairs(world, way, everyone, literals=False)
+    leads = np.zeros((world.size, world.size), bool)
+    leads[found.index, found.cell] = True
+    return leads
+
+
+def some_ways(world: World, seed: int) -> list[Way]:
+    random = Random(seed)
+    occurring = [one.id for one in world.catalogue if routes_of(world, Way(relationships=(one.id,)))]
+    paths = [(iri,) for iri in world.property_numbers]
+    return [
+        *(Way(relationships=(random.choice(occurring),), paths=(random.choice(paths),)) for _ in range(3)),
+        *(Way(relations=(id,)) for id in ("made_by", "kind", "made_by_person", "shown")),
+        Way(paths=(("P46*",), ("P2", "P127*"))),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unions_inverses_and_compositions_are_those_of_matrices(seed: int, tmp_path: Path) -> None:
+    world = generated(200 + seed, tmp_path, suspects=5 * (seed % 3)).world
+    ways = some_ways(world, seed)
+    for one, other in pairwise(ways):
+        leads = matrix(world, one)
+        turned = one.model_copy(update={"inverse": True})
+        assert np.array_equal(matrix(world, turned), leads.T)
+        both = one.model_copy(update={"then": other})
+        composed = (leads.astype(int) @ matrix(world, other).astype(int)) > 0
+        assert np.array_equal(matrix(world, both), composed)
+        ends = np.arange(seed % 2, world.size, 2, dtype=np.int32)
+        assert np.array_equal(leading_to(world, both, ends), composed[:, ends].any(axis=1))
+        joined = Way(relations=one.relations, relationships=one.relationships, paths=(*one.paths, ("P4",)))
+        assert np.array_equal(matrix(world, joined), leads | matrix(world, Way(paths=(("P4",),))))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_a_way_are_counted_link_by_link(seed: int, tmp_path: Path) -> None:
+    world = generated(300 + seed, tmp_path).world
+    everyone = np.arange(world.size, dtype=np.int32)
+    links = [way for way in some_ways(world, seed) if not way.relations]
+    way = links[0].model_copy(update={"then": links[1].model_copy(update={"then": links[2]})})
+    product = np.ones(world.size, int)
+    for link in way.links:
+        product = product @ matrix(world, link.model_copy(update={"then": None})).astype(int)
+    cell, count = weights(world, way, everyone)
+    nodes = cell < world.size
+    told = np.zeros(world.size, int)
+    told[cell[nodes]] = count[nodes]
+    assert told.tolist() == product.tolist()

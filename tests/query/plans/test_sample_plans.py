@@ -14,7 +14,7 @@ from tests.support.planworlds import Sample, check, rows_of, sample_of
 HEAD = """PREFIX crm: <http://www.cidoc-crm.org/cidoc-crm/> PREFIX place: <https://example.org/troodos/place/>
 PREFIX person: <https://example.org/troodos/person/> """
 AT = "https://example.org/troodos/"
-LOCATED = {"path": ["http://www.cidoc-crm.org/cidoc-crm/P55_has_current_location"]}
+LOCATED = {"paths": [["http://www.cidoc-crm.org/cidoc-crm/P55_has_current_location"]]}
 BUILDINGS = {"where": [{"kind": "related", "way": LOCATED, "to": {}}]}
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "in a village": (
@@ -30,13 +30,13 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         "SELECT ?p (COUNT(DISTINCT ?x) AS ?n) { ?x crm:P55_has_current_location ?p } GROUP BY ?p",
     ),
     "painted by Minas": (
-        {"where": [{"kind": "related", "way": {"path": ["P31i", "P14"]}, "to": {"iris": [AT + "person/minas"]}}]},
+        {"where": [{"kind": "related", "way": {"paths": [["P31i", "P14"]]}, "to": {"iris": [AT + "person/minas"]}}]},
         "SELECT DISTINCT ?x { ?x (crm:P31i_was_modified_by|^crm:P31_has_modified|"
         "crm:P108i_was_produced_by|^crm:P108_has_produced)"
         "/(crm:P14_carried_out_by|^crm:P14i_performed) person:minas }",
     ),
     "works and painters": (
-        {"compute": {"kind": "table", "columns": [{"path": ["^http://www.cidoc-crm.org/cidoc-crm/P31_has_modified", "http://www.cidoc-crm.org/cidoc-crm/P14_carried_out_by"]}]}},
+        {"compute": {"kind": "table", "columns": [{"way": {"paths": [["^http://www.cidoc-crm.org/cidoc-crm/P31_has_modified", "http://www.cidoc-crm.org/cidoc-crm/P14_carried_out_by"]]}}]}},
         "SELECT DISTINCT ?x ?a { ?e crm:P31_has_modified ?x ; crm:P14_carried_out_by ?a }",
     ),
     "without a place": (
@@ -63,4 +63,4 @@ def test_a_plan_gives_what_sparql_by_hand_gives(case: str, troodos: Sample) -> N
 @pytest.mark.parametrize("number", range(0, 109, 6))
 def test_every_few_relationships_as_sparql(number: int, troodos: Sample) -> None:
     way = {"relationships": [troodos.world.catalogue[number].id]}
-    check(troodos, read_plan({"compute": {"kind": "table", "columns": [way]}}), by_rdflib=False)
+    check(troodos, read_plan({"compute": {"kind": "table", "columns": [{"way": way}]}}), by_rdflib=False)

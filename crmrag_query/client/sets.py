@@ -1,0 +1,129 @@
+"""Whole sets as the client gives them: the set of a plan, its facets, an export."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from crmrag_query.client.shown import Row, Shown
+from crmrag_query.errors import QuestionError
+from crmrag_query.sets import records
+
+
+class Planned(Protocol):
+    """Anything that comes with a plan: the set of an answer, a facet's value, an event."""
+
+    @property
+    def plan(self) -> Mapping[str, Any]: ...
+
+
+class WithSet(Protocol):
+    """An answer, whose set has a plan."""
+
+    @property
+    def set(self) -> records.AnswerSet | None: ...
+
+
+class Dumped(Protocol):
+    """A plan as a record."""
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]: ...
+
+
+PlanLike = Mapping[str, Any] | Dumped | Planned | WithSet
+"""A plan as plain values or as a ``crmrag_query.plans.records.Plan``, or what has one."""
+
+
+def plan_of(one: object) -> dict[str, Any]:
+    """The plan as plain values. Raises QuestionError for what has none."""
+    if isinstance(one, Mapping):
+        return dict(one)
+    dumped = getattr(one, "model_dump", None)
+    if callable(dumped):
+        found: dict[str, Any] = dumped(mode="json")
+        return found
+    for name in ("plan", "set"):
+        inner = getattr(one, name, None)
+        if inner is not None:
+            return plan_of(inner)
+    raise QuestionError(
+        f"{type(one).__name__} has no plan.", "Give a plan, or the set of an answer that has one."
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AnswerSet(Shown, records.AnswerSet):
+    """The exact set of a plan: see ``crmrag_query.sets.records.AnswerSet``; its table is the page's members."""
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "label": str, "value": str, "date": str, "types": str, "iri": str, "image": str,
+    }  # fmt: skip
+
+    @classmethod
+    def of(cls, made: records.AnswerSet) -> AnswerSet:
+        """A set of the engine."""
+        return cls(**{one.name: getattr(made, one.name) for one in fields(records.AnswerSet)})
+
+    def head(self) -> str:
+        return self.text
+
+    def rows(self) -> Sequence[Row]:
+        return [
+            (one.label, one.shown, one.date, ", ".join(kind.label for kind in one.types), one.iri, one.image)
+            for one in self.members
+        ]
+
+    def table(self) -> list[dict[str, str]]:
+        """The page's rows of a ranking, groups, a table, pairs or a comparison, by column; none for other sets."""
+        rows = self.value if isinstance(self.value, tuple) else ()
+        names = [
+            name if self.columns.index(name) == at else f"{name} {at + 1}"
+            for at, name in enumerate(self.columns)
+        ]
+        return [{name: cell.label for name, cell in zip(names, row, strict=True)} for row in rows]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Facets(Shown, records.Facets):
+    """Facets of a set: see ``crmrag_query.sets.records.Facets``; its table is their values."""
+
+    COLUMNS: ClassVar[dict[str, type]] = {"facet": str, "value": str, "count": int, "iri": str}
+
+    @classmethod
+    def of(cls, made: records.Facets) -> Facets:
+        """Facets of the engine."""
+        return cls(**{one.name: getattr(made, one.name) for one in fields(records.Facets)})
+
+    def head(self) -> str:
+        return f"{len(self.facets)} facets of {self.size} members"
+
+    def rows(self) -> Sequence[Row]:
+        return [
+            (facet.label, value.label, value.count, value.iri)
+            for facet in self.facets
+            for value in facet.values
+        ]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Export(Shown):
+    """A whole set as a file: its text, its media type and a name for it."""
+
+    text: str
+    media_type: str
+    name: str
+    dataset: str
+    release: str
+
+    def head(self) -> str:
+        return f"{self.name}: {len(self.text)} characters of {self.media_type.partition(';')[0]}"
+
+    def save(self, path: str | os.PathLike[str] = ".") -> Path:
+        """Write it to ``path``, or under its name into the folder ``path``; gives the file's path."""
+        given = Path(path)
+        target = given / self.name if given.is_dir() else given
+        target.write_text(self.text, encoding="utf-8", newline="")
+        return target

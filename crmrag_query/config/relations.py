@@ -1,0 +1,148 @@
+"""Relations as questions speak of them ("born in", "made of"): how data states each, and by which phrases it is asked for.
+
+A relation leads from a *domain* end to a *range* end: works *painted by* a painter. What a data set's model looks like is
+a matter of its paths, which are alternatives; what a language looks like is a matter of its phrases.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from crmrag_query.config.reading import Record
+from crmrag_query.config.types import CategoryName
+
+Value = Literal["entity", "date", "number", "text"]
+Role = Literal["forward", "backward", "ends", "starts", "loose"]
+
+ROLES: tuple[Role, ...] = ("forward", "backward", "ends", "starts", "loose")
+
+
+def _steps(value: Any) -> Any:
+    return value.split() if isinstance(value, str) else value
+
+
+Step = Annotated[str, StringConstraints(pattern=r"^\^?[^\s^*]+\*?$")]
+"""A property by its code or, outside the CRM family, its IRI; ``^`` before one followed from object to subject, ``*`` after
+one followed zero or more times: the steps of a plan's way."""
+Path = Annotated[tuple[Step, ...], BeforeValidator(_steps), Field(min_length=1)]
+"""Steps of a path; in the file between blanks: ``P108i P14``."""
+Phrase = Annotated[str, StringConstraints(pattern=r"\w")]
+Phrases = tuple[Phrase, ...]
+
+
+class RelationPhrases(Record):
+    """How one language speaks of a relation; words are compared folded.
+
+    ``paint*`` is any word that begins so, ``made/built by/in`` stands for all four phrases, ``the?`` may be left out.
+    """
+
+    forward: Phrases = ()
+    """Between domain and range: works *painted by* Vermeer; who was *born in* Delft."""
+    backward: Phrases = ()
+    """Between range and domain: who *painted* this; museums that *own* bronzes."""
+    ends: Phrases = ()
+    """Nouns for the range: the *creator* of this, its *birthplace*."""
+    starts: Phrases = ()
+    """Nouns for the domain where the range is named: the *works* of Vermeer, *natives* of Delft."""
+    loose: Phrases = ()
+    """Short words that several relations share; they count only between fitting categories."""
+
+    def of(self, role: Role) -> Phrases:
+        """The phrases of one role."""
+        phrases: Phrases = getattr(self, role)
+        return phrases
+
+
+class LiteralEnds(Record):
+    """Steps after any of the relation's paths to the literals that a person reads, alternatives, the first is preferred.
+
+    Of a date: where its span begins and ends. ``shown`` tells which of both is the date of a list, a table or an order: a
+    birth's is its begin, a death's its end. Of what has a number or a text: ``value``; of a quantity also its ``unit``.
+    """
+
+    begin: tuple[Path, ...] = ()
+    end: tuple[Path, ...] = ()
+    value: tuple[Path, ...] = ()
+    unit: tuple[Path, ...] = ()
+    shown: Literal["begin", "end", "value"] = "value"
+
+
+class Relation(Record):
+    """One relation; ``labels`` read from the domain, ``inverse`` from the range, by language.
+
+    ``paths`` of a date lead to the node that holds it (the time-span), those of a text or number to the node or literal.
+    ``relationships`` are ids of Fundamental Relationships that say just this, in any set. The range end is of one of
+    ``classes`` (codes or IRIs, with their sub-classes) or has one of ``types`` (P2: IRIs, or names as the type's label or the
+    last part of its IRI says them), and is of none of ``not_classes``, where these are given. A relation without paths
+    and relationships is known in words only.
+    """
+
+    domain: tuple[CategoryName, ...] = Field(min_length=1)
+    range: tuple[CategoryName, ...] = ()
+    value: Value = "entity"
+    paths: tuple[Path, ...] = ()
+    relationships: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    not_classes: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    literals: LiteralEnds = LiteralEnds()
+    labels: dict[str, str]
+    inverse: dict[str, str]
+    phrases: dict[str, RelationPhrases]
+
+    @property
+    def direct(self) -> tuple[Path, ...]:
+        """The paths without last steps that gather what lies around the end: the birthplace, not its country too."""
+        found = []
+        for path in self.paths:
+            kept = len(path)
+            while kept > 1 and path[kept - 1].endswith("*"):
+                kept -= 1
+            found.append(path[:kept])
+        return tuple(dict.fromkeys(found))
+
+    def literal_paths(
+        self, which: Literal["begin", "end", "value", "unit", "shown"] = "shown"
+    ) -> tuple[Path, ...]:
+        """Whole paths to the literals, the preferred way of ending first."""
+        chosen = self.literals.shown if which == "shown" else which
+        tails: tuple[Path, ...] = getattr(self.literals, chosen)
+        return tuple((*path, *tail) for tail in tails for path in self.direct)
+
+
+class RelationsPart(Record):
+    """`relations.yaml`: relations by id; an earlier one is preferred where phrases and data tell no difference.
+
+    ``prefixes`` shorten IRIs of paths in the file only: `rdf:value`.
+    """
+
+    prefixes: dict[str, str] = Field(default_factory=dict)
+    relations: dict[str, Relation]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_iris(cls, values: Any) -> Any:
+        prefixes = values.get("prefixes") if isinstance(values, dict) else None
+        relations = values.get("relations") if isinstance(values, dict) else None
+        if not isinstance(prefixes, dict) or not isinstance(relations, dict):
+            return values
+        written = re.compile(r"(?<!\S)(\^?)(" + "|".join(map(re.escape, prefixes)) + r"):(?=[^/])")
+
+        def whole(value: Any) -> Any:
+            if isinstance(value, list):
+                return [whole(one) for one in value]
+            return written.sub(lambda m: m[1] + prefixes[m[2]], value) if isinstance(value, str) else value
+
+        expanded = {}
+        for id, entry in relations.items():
+            if isinstance(entry, dict):
+                entry = {**entry, **({"paths": whole(entry["paths"])} if "paths" in entry else {})}
+                for key in ("classes", "not_classes", "types"):
+                    entry |= {key: whole(entry[key])} if key in entry else {}
+                if isinstance(literals := entry.get("literals"), dict):
+                    entry["literals"] = {k: v if k == "shown" else whole(v) for k, v in literals.items()}
+            expanded[id] = entry
+        return {**values, "relations": expanded}

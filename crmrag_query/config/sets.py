@@ -1,0 +1,148 @@
+"""Whole sets as answers: limits of what is shown of them, and the words that they are told in."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from crmrag_query.config.reading import Record
+from crmrag_query.config.types import Count, Pattern
+
+NotNegativeCount = Annotated[int, Field(ge=0)]
+WayNames = tuple[str, ...]
+"""Ids of relations or Fundamental Relationships; those that a method does not know lead nowhere."""
+
+
+class SetLimits(Record):
+    """How much of a set is shown or looked at.
+
+    `page`: members of a page where none is asked for; `named`: members, groups or rows that the prose names; `left_out`:
+    excluded members shown beside their count; `name_characters`: of a name in prose; `stated_in`: members of the largest set
+    whose named graphs are counted; `sorted`: of the largest one that is sorted by label in its language, numbers within labels by
+    their value.
+    """
+
+    page: Count
+    named: Count
+    left_out: NotNegativeCount
+    name_characters: Annotated[int, Field(ge=10)]
+    stated_in: NotNegativeCount
+    sorted: NotNegativeCount
+
+
+class FacetConfig(Record):
+    """Facets: `members` of the largest set that they are counted for; `values` shown of each; `relationships` at most, those
+    that most members have, none with a label of `hidden`; ways to places, makers and dates by the Fundamental
+    Category of the members."""
+
+    members: Count
+    values: Count
+    relationships: NotNegativeCount
+    hidden: tuple[str, ...]
+    place: dict[str, WayNames]
+    maker: dict[str, WayNames]
+    century: dict[str, WayNames]
+
+
+class Counted(Record):
+    """A sentence by the number that it tells: none, one, or more; `{n}` is the number."""
+
+    none: str = ""
+    one: str
+    many: str
+
+    def of(self, number: int) -> str:
+        """The sentence for this number."""
+        return self.none if number == 0 and self.none else self.one if number == 1 else self.many
+
+
+class SetWords(Record):
+    """Words of one language for sets.
+
+    In sentences `{what}` is the plan in words, `{n}` a number of the set, `{first}` the first few of it. The prose has
+    `size`, `shown` or `all_shown` (members), `some`, `nothing`, `tied`, `groups`, `rows`, `common`, `more`, `excluded` by
+    reason, `distinct`, `not_exhaustive`, `unknown`; all others are words of chips: `not_` negates one, `missing` is a
+    relation that is not stated at all.
+    """
+
+    size: Counted
+    shown: str
+    all_shown: str
+    some: Counted
+    nothing: str
+    tied: str
+    groups: Counted
+    rows: Counted
+    common: Counted
+    more: Counted
+    excluded: dict[str, Counted]
+    excluded_other: Counted
+    distinct: str
+    not_exhaustive: str
+    unknown: str
+    entities: str
+    categories: dict[str, str]
+    not_: str
+    or_: str
+    any_: str
+    missing: str
+    dated: str
+    possibly: str
+    contains: str
+    name: str
+    among: Counted
+    same: str
+    stated_in: str
+    number_of: str
+    earliest: str
+    latest: str
+    highest: str
+    lowest: str
+    first: Counted
+    grouped: str
+    at_least: Counted
+    table: str
+    pairs: str
+    compared: str
+    periods: dict[str, str]
+    facets: dict[str, str]
+    century: str
+    century_before: str
+    ordinals: dict[str, str] = Field(default_factory=dict)
+    """Endings of numbers in `century` by their last digit; "" for all others."""
+
+
+class Claims(Record):
+    """How a text of one language claims a size; expressions on text in small letters without accents.
+
+    `before` a number and `after` it; `nouns`: what may be counted; `sample`: before or after a number that is only a part of
+    the set (the first three, three examples); `dates`: before a number that is a year; `none`: claims that there is nothing.
+    """
+
+    before: tuple[Pattern, ...]
+    after: tuple[Pattern, ...]
+    nouns: tuple[Pattern, ...]
+    sample_before: tuple[Pattern, ...]
+    sample_after: tuple[Pattern, ...]
+    dates: tuple[Pattern, ...]
+    none: tuple[Pattern, ...]
+
+
+class SetsPart(Record):
+    """`sets.yaml`: whole sets as answers."""
+
+    limits: SetLimits
+    facets: FacetConfig
+    languages: dict[str, SetWords]
+    claims: dict[str, Claims]
+
+    @model_validator(mode="after")
+    def _english(self) -> SetsPart:
+        if "en" not in self.languages or "en" not in self.claims:
+            raise ValueError("English has no words here, which stand in for languages that have none")
+        return self
+
+    def words(self, language: str) -> SetWords:
+        """The words of a language, English where there are none."""
+        return self.languages.get(language) or self.languages["en"]

@@ -1,0 +1,251 @@
+"""From a question to a plan without a language model: read it into a tree, bind the tree to the data, say how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.errors import QuestionError
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.bind import SURE, Binder, Bound
+from crmrag_query.parsing.forms import Formed, form
+from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
+from crmrag_query.parsing.names import Namesakes, refined
+from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
+from crmrag_query.parsing.reader import Lead, read_tree
+from crmrag_query.parsing.tree import Node, Tree
+from crmrag_query.parsing.vocabulary import Vocabulary
+from crmrag_query.parsing.words import roles_of
+from crmrag_query.plans.records import Plan
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.lexicon import Language, compiled
+from crmrag_query.questions.words import Asked, asked
+
+
+PRONOUNS = frozenset({"everything", "anything", "tout", "alles", "ολα", "οτιδηποτε", "whatever"})
+ONES = frozenset({"one", "a", "an", "un", "une", "ein", "eine", "einen", "einem", "einer", "ενα", "εναν", "μια", "een"})
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a question was understood to ask.
+
+    ``plan`` None: nothing that can be executed; ``runner_up``: the next best understanding; ``score`` 0..1; ``certain``: sure
+    enough to be answered as the whole set; ``unknown``: words that nothing is known of; ``missing``: parts of the question
+    that nothing in the data meets; ``notes``: choices that a reader should know of.
+    """
+
+    plan: Plan | None
+    score: float = 0.0
+    certain: bool = False
+    unknown: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    runner_up: Plan | None = None
+    tree: Tree = field(default_factory=Tree)
+    pieces: tuple[Piece, ...] = ()
+
+
+def parse(release: Release, analysis: Analysis, earlier: Plan | None = None) -> Parsed:
+    """The plan of an analysed question; ``earlier``: what "them" and "those" stand for. Never fails on any text."""
+    method, world = release.method, release.world
+    language = compiled(method.questions).languages[analysis.reading.language]
+    heard = asked(analysis.reading.question, language.capitals_name, ())
+    know = Vocabulary(method.relations, lambda node: int(world.adjacency.categories[node]))
+    pieces = _cut(release, analysis, heard, language, know)
+    polar = analysis.reading.rule.startswith("yes/no")
+    tree = read_tree(pieces, know, _lead(release, heard, language), polar, _tree(analysis, polar))
+    if tree.root is None:
+        return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
+    binder = Binder(world, know, method.parsing, Namesakes(release), earlier)
+    try:
+        bound = binder.bind(tree.root)
+        formed = form(binder, tree, bound)
+    except QuestionError as error:
+        return Parsed(None, unknown=tuple(tree.unknown), notes=(str(error),), tree=tree, pieces=pieces)
+    if formed.plan.depth > world.config.deepest:
+        return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
+    return _told(tree, pieces, bound, formed)
+
+
+def _told(tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed) -> Parsed:
+    lost = unused(tree, pieces)
+    unknown = tuple(
+        dict.fromkeys([*tree.unknown, *bound.unknown, *lost, *([formed.lacking] if formed.lacking else [])])
+    )
+    score = bound.score * formed.score * 0.6 ** (len(tree.unknown) + len(lost))
+    plan = formed.plan
+    empty = not _restricts(plan)
+    return Parsed(
+        plan=None if empty else plan,
+        score=score,
+        certain=score >= SURE and not unknown and not empty and (tree.form == "ask" or not bound.missing),
+        unknown=unknown,
+        missing=tuple(dict.fromkeys(bound.missing)),
+        notes=tuple(dict.fromkeys(bound.notes)),
+        runner_up=_runner_up(plan, bound),
+        tree=tree,
+        pieces=pieces,
+    )
+
+
+def _restricts(plan: Plan) -> bool:
+    """Whether it asks for less than everything: a target of a kind, or what something is tied to."""
+    target = plan.target
+    if target.types or target.classes or any(not one.negated for one in plan.where):
+        return True
+    return len(target.categories) == 1
+
+
+def unused(tree: Tree, pieces: tuple[Piece, ...]) -> list[str]:
+    """Words that say something and that the tree holds nowhere: what was heard, but not understood."""
+    held = set(_words(tree.root)) | set(_words(tree.group.node if tree.group else None))
+    held |= set(_words(tree.rank.of if tree.rank else None))
+    lost: list[str] = []
+    for piece in pieces:
+        says = piece.mention or piece.kinds or piece.period or piece.relations("forward", "backward", "ends")
+        if says and not piece.roles and not piece.stop and not held.intersection(piece.words):
+            if tree.group is not None and tree.group.unit or tree.rank is not None:
+                continue
+            lost.append(piece.text)
+    return lost
+
+
+def _words(node: Node | None, seen: frozenset[int] = frozenset()) -> Iterator[str]:
+    if node is None or id(node) in seen:
+        return
+    yield from node.text.split()
+    for link in node.links:
+        yield from link.words
+        if isinstance(link.anchor, Node):
+            yield from _words(link.anchor, seen | {id(node)})
+
+
+def _runner_up(plan: Plan, bound: Bound) -> Plan | None:
+    """The plan with the best other choice at the place where the choice was least sure."""
+    rivals = sorted(bound.rivals, key=lambda rival: (-(rival[1].kept > 0), -rival[1].score))
+    if not rivals or rivals[0][0] >= len(plan.where):
+        return None
+    place, choice = rivals[0]
+    where = (*plan.where[:place], choice.constraint, *plan.where[place + 1 :])
+    return plan.model_copy(update={"where": where})
+
+
+def _tree(analysis: Analysis, polar: bool) -> Tree:
+    tree = Tree()
+    tree.form = "ask" if polar else "count" if analysis.reading.counts else "list"
+    return tree
+
+
+def _cut(
+    release: Release, analysis: Analysis, heard: Asked, language: Language, know: Vocabulary
+) -> tuple[Piece, ...]:
+    method = release.method
+    words = heard.words
+    kinds = release.kinds.at(words, language.code)
+    spans = _plain(compiled_relations(method.relations, language.code).spans(words), words, language, know)
+    capitals = {i for chunk in heard.chunks if chunk.capital for i in range(chunk.first, chunk.last)}
+    quoted = {i for chunk in heard.chunks if chunk.quoted for i in range(chunk.first, chunk.last)}
+    return pieces_of(
+        Readings(
+            words=words,
+            mentions=refined(release, analysis.mentions, heard, kinds, spans, language),
+            kinds=kinds,
+            phrases=[span for span in spans if not _hides_noun(span, kinds)],
+            periods=_periods(analysis, words),
+            stop=language.stop,
+            capitals=capitals if language.capitals_name else frozenset(),
+            quoted=quoted,
+            starts=heard.starts,
+            roles=roles_of(method.parsing, language.code),
+            numbers=frozenset(method.answers.numbers),
+            chunks=heard.chunks,
+        )
+    )
+
+
+def _plain(
+    spans: tuple[PhraseSpan, ...], words: tuple[str, ...], language: Language, know: Vocabulary
+) -> list[PhraseSpan]:
+    """The phrases; a single small word ("by", "are") is a loose one, whatever else, of all its relations in their order."""
+    loose: dict[int, set[str]] = {}
+    found: list[PhraseSpan] = []
+    for span in spans:
+        if len(span) == 1 and words[span.first] in language.stop and span.role != "ends":
+            loose.setdefault(span.first, set()).update(span.relations)
+        else:
+            found.append(span)
+    for first, ids in loose.items():
+        found.append(PhraseSpan(first, first + 1, "loose", know.ordered(ids)))
+    inner = [
+        PhraseSpan(a.first, a.last, b.role, b.relations)
+        for a in found
+        for b in found
+        if a.last == b.last and a.first < b.first and all(word in language.stop for word in words[a.first : b.first])
+    ]  # "was painted" says all that "painted" does
+    return [*found, *inner]
+
+
+def _hides_noun(span: PhraseSpan, kinds: tuple[object, ...]) -> bool:
+    """ "works by": the noun is what is asked for, the phrase is what follows it."""
+    return span.role in ("forward", "backward") and any(
+        kind.first == span.first and kind.last < span.last  # type: ignore[attr-defined]
+        for kind in kinds
+    )
+
+
+def _periods(analysis: Analysis, words: tuple[str, ...]) -> list[Stretch]:
+    """The longest run of the words that express the period."""
+    if analysis.period is None:
+        return []
+    best, start = (0, 0), None
+    for at in range(len(words) + 1):
+        inside = at < len(words) and words[at] in analysis.period_words
+        if inside and start is None:
+            start = at
+        if not inside and start is not None:
+            best = max(best, (at - start, -start))
+            start = None
+    length, first = best[0], -best[1]
+    return [Stretch(first, first + length, analysis.period)] if length else []
+
+
+def _lead(release: Release, heard: Asked, language: Language) -> Lead:
+    """Where the question words stand, and what they ask for."""
+    words, forms = heard.visible, language.forms
+    found: dict[int, tuple[str, int]] = {}
+    for at in range(len(words)):
+        if not words[at]:
+            continue
+        expected = [mask for mask, phrases in language.expects if phrases.at(words, at)]
+        mask = expected[0] if expected else 0
+        if mask & int(Category.Time):
+            found[at] = ("when", mask)
+        elif mask & int(Category.Place):
+            found[at] = ("where", mask)
+        elif forms.who.at(words, at) or mask & int(Category.Actor):
+            found[at] = ("who", int(Category.Actor))
+        elif forms.what.at(words, at):
+            found[at] = ("what", 0)
+        elif forms.everything.at(words, at) == 1 and words[at] in PRONOUNS:
+            found[at] = ("what", 0)
+        elif any(p.at(words, at) for p in (forms.which, forms.which_one, forms.which_many)):
+            found[at] = ("which", 0)
+    numbers = dict(release.method.answers.numbers)
+    copulas = forms.being.single | forms.one_verbs.single | forms.many_verbs.single
+    being = bool(words) and bool(forms.being.at(words, 0))
+    return Lead(found, _with_digits(numbers), _units(language), ONES, being, copulas, language.stop)
+
+
+def _with_digits(numbers: dict[str, int]) -> dict[str, int]:
+    return {**numbers, **{str(n): n for n in range(1, 101)}}
+
+
+def _units(language: Language) -> dict[str, str]:
+    from crmrag_query.parsing.units import UNITS
+
+    return UNITS.get(language.code, UNITS["en"])
+
+
+__all__ = ["Parsed", "parse", "replace"]

@@ -1,0 +1,109 @@
+"""A question as a tree: what is asked for, and what each thing is said to be tied to. Nothing of the data is looked up here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from crmrag_query.dates import Interval
+from crmrag_query.linking.records import Mention
+from crmrag_query.parsing.kinds import KindMatch
+
+RankKind = Literal["earliest", "latest", "most", "fewest", "highest", "lowest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words that name nothing known; ``named``: written as a name is."""
+
+    words: tuple[str, ...]
+    named: bool = False
+    raw: str = ""
+
+    @property
+    def text(self) -> str:
+        """The words as they were written."""
+        return self.raw or " ".join(self.words)
+
+
+@dataclass(eq=False)
+class Node:
+    """A thing of the question: of a kind, or named, or what went before in the conversation.
+
+    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``ends``: ids
+    of the relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``capital``: written as a name is; ``far``: relations whose far end its noun may be ("materials"); ``raw``: as it was written.
+    """
+
+    kinds: tuple[KindMatch, ...] = ()
+    mentions: list[Mention] = field(default_factory=list)
+    categories: int = 0
+    links: list[Link] = field(default_factory=list)
+    generic: bool = False
+    earlier: bool = False
+    ends: tuple[str, ...] = ()
+    also: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
+    edge: str = ""
+    text: str = ""
+    capital: bool = False
+    far: tuple[str, ...] = ()
+    raw: str = ""
+
+    @property
+    def named(self) -> bool:
+        return bool(self.mentions)
+
+
+Anchor = Node | Interval | Text | None
+
+
+@dataclass(eq=False)
+class Link:
+    """What a node is tied to: by a phrase of any of the relations ``explicit``, with a small word of ``loose`` ones, or just
+    by standing near (both empty). ``anchor`` None: anything at all. ``inverse``: the node is the far end, None: unknown.
+
+    ``before``: the anchor stands before the phrase; ``words``: what said it, for messages; ``titled``: a title or name holds the
+    words of the anchor.
+    """
+
+    explicit: tuple[str, ...]
+    loose: tuple[str, ...]
+    anchor: Anchor
+    negated: bool = False
+    inverse: bool | None = None
+    before: bool = False
+    edge: str = ""
+    words: tuple[str, ...] = ()
+    titled: bool = False
+
+
+@dataclass
+class Rank:
+    """A superlative: ``first`` how many are asked for, None when nothing says so; ``of``: what is counted."""
+
+    kind: RankKind
+    first: int | None = None
+    of: Node | None = None
+    by: tuple[str, ...] = ()
+
+
+@dataclass
+class Group:
+    """What a count or list is split by: a thing, an end of relations, or a unit of time."""
+
+    node: Node | None = None
+    unit: Literal["", "year", "decade", "century"] = ""
+    at_least: int | None = None
+
+
+@dataclass
+class Tree:
+    """A question as read; ``expects``: ``time`` when a date is asked for; ``unknown``: words that nothing is known of."""
+
+    root: Node | None = None
+    form: Literal["list", "count", "ask", "fact"] = "list"
+    rank: Rank | None = None
+    group: Group | None = None
+    compared: list[Node] = field(default_factory=list)
+    pairs: bool = False
+    when: bool = False
+    unknown: list[str] = field(default_factory=list)

@@ -1,0 +1,46 @@
+"""The phrases by which a question is made a plan, ready for reading: everything folded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from crmrag_query.config.parsing import ParsingPart, PlanWords
+from crmrag_query.questions.phrases import Phrases
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The phrases of one language by their role in a question (see ``crmrag_query.config.parsing.PlanWords``)."""
+
+    by_role: dict[str, Phrases]
+
+    def at(self, words: Sequence[str], position: int) -> list[tuple[int, str]]:
+        """(length, role) of the longest phrase of each role that begins at the position."""
+        found = ((phrases.at(words, position), role) for role, phrases in self.by_role.items())
+        return [(length, role) for length, role in found if length]
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    part: ParsingPart
+    language: str
+
+    def __hash__(self) -> int:
+        return hash((id(self.part), self.language))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.part is self.part and other.language == self.language
+
+
+def roles_of(part: ParsingPart, language: str) -> Roles:
+    """The phrases of a language; those of the first language for one that has none."""
+    return _compiled(_Same(part, language))
+
+
+@lru_cache(maxsize=32)
+def _compiled(key: _Same) -> Roles:
+    languages = key.part.languages
+    words = languages.get(key.language) or next(iter(languages.values()))
+    return Roles({role: Phrases(getattr(words, role)) for role in PlanWords.model_fields if getattr(words, role)})

@@ -1,0 +1,215 @@
+"""Facets of a set: how many members are of each type and class, lead to each place, maker, other entity, century.
+
+Counts are exact: each value's plan gives just as many members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.dates.calendar import civil, year_interval
+from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.classes import class_numbers
+from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Member, Plan, Related, Target, Way
+from crmrag_query.plans.ways import OF_TYPE, pairs
+from crmrag_query.plans.world import ranges
+from crmrag_query.sets.cells import Reader
+from crmrag_query.sets.describe import plan_json
+from crmrag_query.sets.records import Facet, Facets, FacetValue
+from crmrag_query.sets.tables import century_label
+from crmrag_query.sets.wording import Wording
+
+FIXED = ("type", "class", "place", "maker", "century")
+
+
+@dataclass(frozen=True)
+class _Set:
+    """What facets are counted of."""
+
+    release: Release
+    plan: Plan
+    members: Ints
+    wording: Wording
+    reader: Reader
+
+    def narrowed(self, constraint: Constraint) -> Plan:
+        return self.plan.model_copy(update={"where": (*self.plan.where, constraint)})
+
+    def label(self, key: str) -> str:
+        return self.wording.words.facets.get(key, key)
+
+    @property
+    def shown(self) -> int:
+        return self.release.method.sets.facets.values
+
+
+def facets(
+    release: Release, plan: Plan, language: str = "en", keys: Sequence[str] = (), name: str = ""
+) -> Facets:
+    """Facets of the plan's members, whatever it computes of them.
+
+    ``keys``: some of `FIXED` or ids of relationships; empty for `FIXED` and the relationships that most members have. Facets
+    that no member has a value of are left out. ``name``: of the data set. Raises QuestionError as `execute`.
+    """
+    listed = plan.model_copy(update={"compute": Compute()})
+    members = members_of(release.world, listed)
+    limit = release.method.sets.facets.members
+    asked = _Set(release, listed, members, Wording(release, language), Reader(release, language))
+    found = tuple(_facets(asked, keys)) if 0 < len(members) <= limit else ()
+    return Facets(plan_json(listed), len(members), found, len(members) <= limit, release.id, name)
+
+
+def _facets(asked: _Set, keys: Sequence[str]) -> Iterator[Facet]:
+    config = asked.release.method.sets.facets
+    ways = {"place": config.place, "maker": config.maker}
+    for key in FIXED:
+        if keys and key not in keys:
+            continue
+        facet = None
+        if key == "type":
+            facet = _by_way(asked, key, asked.label(key), OF_TYPE)
+        elif key == "class":
+            facet = _by_class(asked)
+        else:
+            way = _way(asked, config.century if key == "century" else ways[key])
+            if way is not None:
+                facet = (_by_century if key == "century" else _by_entity)(asked, key, way)
+        if facet is not None:
+            yield facet
+    taken = {id for by in (config.place, config.maker, config.century) for ids in by.values() for id in ids}
+    taken |= {one.id for one in asked.release.catalogue if one.label in config.hidden}
+    yield from _relationships(asked, keys, () if keys else taken)
+
+
+def _way(asked: _Set, names: dict[str, tuple[str, ...]]) -> Way | None:
+    """The configured ways of the members' categories, together."""
+    release = asked.release
+    present = {Category(bit).name for bit in _categories(asked) if bit}
+    chosen = [id for name, ids in names.items() if name in present for id in ids]
+    known = {one.id for one in release.catalogue}
+    relations = tuple(dict.fromkeys(id for id in chosen if id in release.method.relations))
+    relationships = tuple(dict.fromkeys(id for id in chosen if id in known))
+    return Way(relations=relations, relationships=relationships) if relations or relationships else None
+
+
+def _categories(asked: _Set) -> list[int]:
+    found: list[int] = np.unique(asked.release.graph.category_of_node[asked.members]).tolist()
+    return found
+
+
+def _pairs(asked: _Set, way: Way) -> tuple[Longs, Longs]:
+    """(place of the member, node that it leads to), sorted and distinct."""
+    found = pairs(asked.release.world, way, asked.members, literals=False)
+    return found.index, found.cell
+
+
+def _by_entity(asked: _Set, key: str, way: Way) -> Facet | None:
+    return _by_way(asked, key, asked.label(key), way)
+
+
+def _by_way(
+    asked: _Set, key: str, label: str, way: Way, known: tuple[Longs, Longs] | None = None
+) -> Facet | None:
+    index, node = _pairs(asked, way) if known is None else known
+    targets, count = np.unique(node, return_counts=True)
+    order = np.lexsort((targets, -count))[: asked.shown]
+    graph = asked.release.graph
+    values = []
+    for target, number in zip(targets[order].tolist(), count[order].tolist(), strict=True):
+        iri = graph.iri(target)
+        plan = asked.narrowed(Related(way=way, to=Anchor(iris=(iri,))))
+        values.append(FacetValue(asked.reader.named(target).label, iri, number, plan_json(plan)))
+    return _facet(key, label, values, len(targets), len(np.unique(index)))
+
+
+def _facet(key: str, label: str, values: Iterable[FacetValue], total: int, members: int) -> Facet | None:
+    return Facet(key, label, tuple(values), total, members) if total else None
+
+
+def _by_class(asked: _Set) -> Facet | None:
+    """Classes that members state, each with those of its sub-classes."""
+    world, graph = asked.release.world, asked.release.graph
+    stated = {number for node in (asked.members,) for number in _classes(asked, node)}
+    counted = []
+    for number in sorted(stated):
+        iri = graph.class_iri(number)
+        has = world.of_classes(sorted(class_numbers(world, iri) or {number}))
+        counted.append((-int(has[asked.members].sum()), number, iri))
+    values = []
+    for negative, number, iri in sorted(counted)[: asked.shown]:
+        if asked.plan.target.classes:
+            plan = asked.narrowed(Member(plan=Plan(target=Target(classes=(iri,)))))
+        else:
+            target = asked.plan.target.model_copy(update={"classes": (iri,)})
+            plan = asked.plan.model_copy(update={"target": target})
+        label = graph.class_label(number, asked.wording.language)
+        values.append(FacetValue(label, iri, -negative, plan_json(plan)))
+    return _facet("class", asked.label("class"), values, len(counted), len(asked.members))
+
+
+def _classes(asked: _Set, nodes: Ints) -> list[int]:
+    ptr, value = asked.release.graph.type_rows
+    at = nodes.astype(np.int64)
+    found: list[int] = np.unique(value[ranges(ptr[at], ptr[at + 1] - ptr[at])]).tolist()
+    return found
+
+
+def _by_century(asked: _Set, key: str, way: Way) -> Facet | None:
+    """Centuries that hold the whole of a member's date, as `Dated` counts it."""
+    begin, end = asked.release.world.extents
+    index, node = _pairs(asked, way)
+    first, last = begin[node], end[node]
+    known = (first != OPEN_BEGIN) & (last != OPEN_END)
+    index, first, last = index[known], first[known], last[known]
+    days, back = np.unique(np.stack([first, last], axis=1), axis=0, return_inverse=True)
+    centuries = np.array([_century(*day) for day in days.tolist()], np.int64).reshape(-1)
+    holding = centuries[back.reshape(-1)] if len(days) else np.empty(0, np.int64)
+    whole = holding != _NO_CENTURY
+    within = np.unique(np.stack([index[whole], holding[whole]], axis=1), axis=0)
+    found, count = np.unique(within[:, 1], return_counts=True)
+    values = []
+    for year, number in sorted(
+        zip(found.tolist(), count.tolist(), strict=True), key=lambda one: (-one[1], one[0])
+    ):
+        period = year_interval(year, year + 99)
+        plan = asked.narrowed(Dated(way=way, begin=period.begin, end=period.end))
+        century = year // 100 + 1 if year > 0 else (year - 1) // 100  # 1801 begins the 19th, -99 the first BC
+        values.append(FacetValue(century_label(century, asked.wording.words), "", number, plan_json(plan)))
+    members = len(np.unique(within[:, 0]))
+    return _facet(key, asked.label(key), values[: asked.shown], len(values), members)
+
+
+_NO_CENTURY = np.iinfo(np.int64).min
+
+
+def _century(first: int, last: int) -> int:
+    """The first year (astronomical) of the century that holds both days; the 1st century BC has the years -99 to 0."""
+    begin, end = ((civil(day)[0] - 1) // 100 * 100 + 1 for day in (first, last))
+    return begin if begin == end else int(_NO_CENTURY)
+
+
+def _relationships(asked: _Set, keys: Sequence[str], taken: Iterable[str]) -> Iterator[Facet]:
+    """Relationships by how many members have them, most first; Time is told by centuries."""
+    bits, left_out = set(_categories(asked)), set(taken)
+    found = []
+    for at, relationship in enumerate(asked.release.catalogue):
+        chosen = relationship.id in keys if keys else relationship.id not in left_out
+        if not chosen or int(relationship.domain) not in bits or relationship.range == Category.Time:
+            continue
+        way = Way(relationships=(relationship.id,))
+        led = _pairs(asked, way)
+        if len(led[0]):
+            found.append((-len(np.unique(led[0])), at, relationship.id, way, led))
+    found.sort(key=lambda one: one[:2])
+    limit = len(found) if keys else asked.release.method.sets.facets.relationships
+    for _, _, id, way, led in found[:limit]:
+        facet = _by_way(asked, id, asked.wording.way(way), way, led)
+        if facet is not None:
+            yield facet

@@ -1,0 +1,189 @@
+"""The set of an answer as a record: the same in Python, as JSON and on screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from crmrag_query.answers.named import Named, SourceTriple
+
+Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
+Sort = Literal["", "label", "date", "value"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which part of a set: ``limit`` members, or rows, from ``offset`` on; None for all, -1 for as many as configured.
+
+    ``sort``: "" for the order of the plan (a ranking's own, else that of the data). What has no date or value comes last,
+    ``descending`` or not.
+    """
+
+    offset: int = 0
+    limit: int | None = -1
+    sort: Sort = ""
+    descending: bool = False
+
+
+FIRST_PAGE = Page()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table: an entity (``iri``), or a literal or number (``iri`` "") with what it says in ``label``."""
+
+    label: str
+    iri: str = ""
+    datatype: str = ""
+    lang: str = ""
+    number: float | None = None
+
+
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a member is in: how it meets one ``constraint`` of the plan (its path, such as ``where.0``; see ``describe``).
+
+    ``nodes``: from the member to what it leads to, ``triples`` between them one by one; ``text``: the literal that the last
+    node has, where the way ends in one.
+    """
+
+    constraint: str
+    nodes: tuple[Named, ...]
+    triples: tuple[SourceTriple, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of the set.
+
+    ``value``: what it is ranked by, None otherwise; ``shown``: that in words (a day as a date); ``date``: when it was or came
+    to be, in words; ``image``: the first address, ""; ``types``, ``classes``: what it is; ``path``: why it is in;
+    ``graphs``: named graphs that the triples of its path stand in.
+    """
+
+    iri: str
+    label: str
+    value: float | None = None
+    shown: str = ""
+    date: str = ""
+    image: str = ""
+    types: tuple[Named, ...] = ()
+    classes: tuple[str, ...] = ()
+    path: tuple[Reason, ...] = ()
+    graphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """What only a lack of data keeps out: the reason, how many, the sentence that says so, and the first of them."""
+
+    reason: str
+    count: int
+    text: str
+    members: tuple[Named, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What counts as one: ``rule`` ``iri`` or ``same_as``; ``entities`` by IRI, ``distinct`` by what the data says to be the
+    same (None: not known)."""
+
+    rule: Literal["iri", "same_as"]
+    entities: int
+    distinct: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A named graph and how many members have a triple in it; ``graph`` "" is the default graph."""
+
+    graph: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A part of a plan in words; ``path``: where it stands (``where.0``, ``target.types``); ``removable`` on its own."""
+
+    label: str
+    path: str
+    kind: str
+    negated: bool = False
+    removable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """One value of a facet: what it is, how many members have it, and the plan that it narrows the set to."""
+
+    label: str
+    iri: str
+    count: int
+    plan: dict[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """The values that most members have; ``total``: how many values there are; ``members`` that have any."""
+
+    key: str
+    label: str
+    values: tuple[FacetValue, ...]
+    total: int
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Facets of a set of ``size`` members; ``complete``: False for a set too large, whose facets are not counted."""
+
+    plan: dict[str, Any] = field(hash=False)
+    size: int
+    facets: tuple[Facet, ...]
+    complete: bool
+    release: str = ""
+    dataset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSet:
+    """The exact result of a plan.
+
+    ``size``: members in all; ``value``: the number of a count, whether there is any, or the page's rows of a group, table,
+    pairs or comparison, cells by ``columns``; ``total``: how many members or rows ``offset`` and ``next`` count (``next``:
+    the offset of the next page, None after the last); ``title``: the plan in words, ``chips``: its parts; ``text``: the set
+    in sentences; ``numbers``: every number that may be said of it; ``exhaustive``: the plan says all that was asked;
+    otherwise ``unknown`` are the words that it leaves out, and ``suggestion`` the nearest plan.
+    """
+
+    plan: dict[str, Any] = field(hash=False)
+    kind: Kind
+    sparql: str
+    size: int
+    value: int | bool | tuple[Row, ...] | None
+    columns: tuple[str, ...]
+    members: tuple[Member, ...]
+    total: int
+    offset: int
+    next: int | None
+    excluded: tuple[Excluded, ...]
+    identity: Identity
+    stated_in: tuple[Stated, ...]
+    title: str
+    chips: tuple[Chip, ...]
+    text: str
+    numbers: tuple[float, ...]
+    language: str
+    release: str
+    common: int | None = None
+    exhaustive: bool = True
+    suggestion: dict[str, Any] | None = field(default=None, hash=False)
+    unknown: tuple[str, ...] = ()
+    licence: str = ""
+    attribution: str = ""
+    dataset: str = ""

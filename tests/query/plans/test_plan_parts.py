@@ -1,0 +1,122 @@
+"""Buckets of dates, identity, literals and folded texts, each against an independent oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from crmrag_query.config import load_method
+from crmrag_query.config.plans import PlansConfig
+from crmrag_query.dates.calendar import civil, day_number
+from crmrag_query.graph.arrays import FLAG_SUSPECT
+from crmrag_query.plans.buckets import bucket_of
+from crmrag_query.plans.identity import how_many, once
+from crmrag_query.plans.literals import literal, numbers, same_terms
+from crmrag_query.plans.texts import _matches, folded
+from crmrag_query.retrieval.tokenizer import fold
+from tests.support.planworlds import SAME_AS, WIKIDATA, generated, sample_of
+
+
+@given(st.lists(st.integers(-2_000_000, 2_000_000), max_size=20))
+def test_years_are_those_of_the_calendar(days: list[int]) -> None:
+    years = [civil(day)[0] for day in days]
+    told = bucket_of(np.array(days, np.int64), "year").tolist()
+    assert told == [year if year > 0 else year - 1 for year in years]
+    assert bucket_of(np.array(days, np.int64), "decade").tolist() == [year // 10 * 10 for year in years]
+
+
+@pytest.mark.parametrize(
+    ("year", "century"),
+    [(1, 1), (100, 1), (101, 2), (1800, 18), (1801, 19), (0, -1), (-99, -1), (-100, -2), (-499, -5)],
+)
+def test_centuries_end_with_their_hundredth_year(year: int, century: int) -> None:
+    """Years are astronomical: 0 is 1 BC, -99 is 100 BC."""
+    assert bucket_of(np.array([day_number(year)]), "century").tolist() == [century]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_identity_is_what_is_connected(seed: int, tmp_path: Path) -> None:
+    sample = generated(400 + seed, tmp_path, suspects=4 * (seed % 2))
+    graph = sample.world.graph
+    suspects = {graph.iri(int(n)) for n in np.flatnonzero(graph.flags & FLAG_SUSPECT)}
+    known = nx.Graph()
+    known.add_nodes_from(graph.iri(node) for node in range(graph.nodes))
+    for s, p, o, *_ in sample.rows:
+        if p == SAME_AS and not {s, o} & suspects:
+            known.add_edge(s, o)
+    parts = [sorted(part) for part in nx.connected_components(known)]
+    stands = sample.world.identity
+    for part in parts:
+        nodes = [node for iri in part if (node := graph.node(iri)) is not None]
+        entities = [node for node in nodes if sample.world.entities[node]]
+        assert {int(stands[node]) for node in nodes} == {min(entities or nodes)}
+    everyone = np.arange(graph.nodes, dtype=np.int32)
+    kept, place = once(sample.world, everyone)
+    assert len(kept) == how_many(sample.world, everyone) == len(parts)
+    assert (np.diff(kept) > 0).all() and np.array_equal(stands[kept][place], stands)
+    assert (kept[place] <= everyone).all()
+
+
+def test_links_to_one_entry_of_an_authority_are_one_however_spelt(tmp_path: Path) -> None:
+    sample = sample_of(
+        f""":a a crm:E21_Person ; owl:sameAs <{WIKIDATA}> .
+        :b a crm:E21_Person ; skos:closeMatch <https://www.wikidata.org/wiki/Q42> .
+        :c a crm:E21_Person ; owl:sameAs <http://www.wikidata.org/entity/Q421> .
+        :d a crm:E21_Person ; owl:sameAs <http://viaf.org/viaf/42> .""",
+        tmp_path,
+    )
+    people = sample.world.of_classes(range(len(sample.world.class_numbers)))
+    assert how_many(sample.world, np.flatnonzero(people).astype(np.int32)) == 3
+
+
+def test_equal_terms_have_one_number_and_numbers_are_read(tmp_path: Path) -> None:
+    world = generated(7, tmp_path).world
+    rows = np.arange(len(world.literal_property), dtype=np.int64)[::-1].copy()
+    first: dict[object, int] = {}
+    for row in sorted(rows.tolist()):
+        first.setdefault(literal(world, row), row)
+    assert same_terms(world, rows).tolist() == [first[literal(world, row)] for row in rows.tolist()]
+    stated, value = numbers(world, rows)
+    texts = [literal(world, row).text for row in rows[stated].tolist()]
+    assert set(texts) == {"7", "-2.5", "12"} and value.tolist() == [float(text) for text in texts]
+
+
+LETTERS = st.text(st.sampled_from("aAbB_- .άΑß1é"), max_size=8)
+
+
+@given(st.lists(LETTERS, max_size=8), LETTERS, st.integers(0, 3), st.booleans())
+def test_texts_hold_what_their_folded_form_holds(
+    texts: list[str], needle: str, first: int, whole: bool
+) -> None:
+    needle = fold(needle)
+    if not needle:
+        return
+    column = folded(pa.array(["ab", *texts], pa.large_utf8())).slice(first)
+    expected = [fold(text) for text in ["ab", *texts]][first:]
+    assert column.to_pylist() == expected
+    found = _matches(column, (needle,), whole).tolist()
+    assert found == [_holds(text, needle, whole) for text in expected]
+
+
+def _holds(text: str, needle: str, whole: bool) -> bool:
+    places = [at for at in range(len(text)) if text.startswith(needle, at)]
+    if not whole:
+        return bool(places)
+    ends = [(text[at - 1 : at] if at else "", text[at + len(needle) : at + len(needle) + 1]) for at in places]
+    return any(not before.isalnum() and not after.isalnum() for before, after in ends)
+
+
+def test_the_file_holds_what_the_model_defaults_to() -> None:
+    assert load_method().plans == PlansConfig()
+
+
+def test_an_authority_without_an_id_is_a_mistake() -> None:
+    with pytest.raises(ValidationError, match="id"):
+        PlansConfig(same_iris=(r"https?://example\.org/\d+",))

@@ -1,0 +1,88 @@
+"""Facets: exact counts, each with the plan that gives just as many."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.records import Compute, Measure, Plan, Target, read_plan
+from crmrag_query.sets.facets import facets
+from crmrag_query.sets.records import Facet, Facets
+from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MAKERS, PAINTINGS, PLACES
+
+
+def of(found: Facets, key: str) -> Facet:
+    return next(facet for facet in found.facets if facet.key == key)
+
+
+def counts(facet: Facet) -> dict[str, int]:
+    return {value.label: value.count for value in facet.values}
+
+
+def test_facets_count_what_the_data_says(museum: Release) -> None:
+    found = facets(museum, ALL)
+    assert found.size == 7 and found.complete
+    assert counts(of(found, "type")) == {"painting": 7}
+    makers = Counter(MAKERS[maker] for _, maker, *_ in PAINTINGS.values())
+    assert counts(of(found, "maker")) == dict(makers)
+    places = Counter(PLACES[place][0] for *_, place, _ in PAINTINGS.values() if place)
+    assert counts(of(found, "place")) == dict(places)
+    assert of(found, "place").members == 5 and of(found, "place").total == 2
+    assert counts(of(found, "century")) == {"19th century": 3, "20th century": 2}
+    materials = next(facet for facet in found.facets if facet.label == "is made of")
+    assert counts(materials) == {"oil": 5, "ivory": 2}
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        ALL,
+        BY_ADA,
+        BEFORE_1855,
+        Plan(),
+        Plan(target=Target(categories=("Actor",))),
+        Plan(target=Target(classes=("E22",))),
+    ],
+)
+def test_each_value_narrows_to_as_many_as_it_says(museum: Release, plan: Plan) -> None:
+    found = facets(museum, plan)
+    assert found.size == len(execute(plan, museum.world).members) and found.facets
+    for facet in found.facets:
+        assert [value.count for value in facet.values] == sorted(
+            (v.count for v in facet.values), reverse=True
+        )
+        for value in facet.values:
+            narrowed = read_plan(value.plan)
+            members = execute(narrowed, museum.world).members
+            assert len(members) == value.count, (facet.key, value.label)
+            assert set(members.tolist()) <= set(execute(plan, museum.world).members.tolist())
+
+
+def test_facets_are_of_the_members_whatever_is_computed(museum: Release) -> None:
+    ranked = Compute(kind="rank", measure=Measure(kind="count", way=MADE), first=1)
+    assert facets(museum, ALL.model_copy(update={"compute": ranked})) == facets(museum, ALL)
+
+
+def test_facets_come_in_the_language(museum: Release) -> None:
+    found = facets(museum, ALL, "fr")
+    assert of(found, "type").values[0].label == "tableau" and of(found, "century").label == "siècle"
+    assert counts(of(found, "century")) == {"19e siècle": 3, "20e siècle": 2}
+
+
+def test_single_facets_are_asked_for_by_key(museum: Release) -> None:
+    found = facets(museum, ALL, keys=("maker", "thing_concept_a_made_of"))
+    assert [facet.key for facet in found.facets] == ["maker", "thing_concept_a_made_of"]
+
+
+def test_an_empty_set_has_no_facets_and_one_too_large_says_so(museum: Release) -> None:
+    none = facets(museum, Plan(target=Target(types=("http://example.org/nothing",))))
+    assert none.size == 0 and none.facets == () and none.complete
+    method = museum.method
+    config = method.sets.model_copy(update={"facets": method.sets.facets.model_copy(update={"members": 3})})
+    small = Release(museum.folder, museum.manifest)
+    small.__dict__["method"] = method.model_copy(update={"sets": config})
+    large = facets(small, ALL)
+    assert large.size == 7 and not large.complete and large.facets == ()

@@ -1,0 +1,139 @@
+"""Plans in plain words: each part a chip, which can be taken away."""
+
+from __future__ import annotations
+
+import pytest
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.errors import QuestionError
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Compute,
+    Dated,
+    Either,
+    Measure,
+    Member,
+    Plan,
+    Related,
+    StatedIn,
+    Target,
+    Texted,
+    Way,
+    read_plan,
+)
+from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
+from tests.support.set_world import ALL, BASE, BY_ADA, MADE, MATERIAL, NORTH, PAINTING, SPAN, iri
+
+IVORY = Related(way=MATERIAL, to=Anchor(iris=(iri("ivory"),)), negated=True)
+WHERE = (
+    Related(way=MADE, to=Anchor(iris=(iri("ada"), iri("bo")))),
+    Dated(way=SPAN, begin=654_060, end=690_583, certain=False),
+    IVORY,
+    Texted(texts=("Harbour",)),
+    Related(way=Way(paths=(("P55",),)), negated=True),
+    Member(plan=BY_ADA),
+    Either(of=(IVORY.model_copy(update={"negated": False}), Dated(way=SPAN, begin=690_584))),
+    StatedIn(graphs=(NORTH,)),
+    Among(iris=(iri("p1"), iri("p2"))),
+)
+
+
+def labels(release: Release, plan: Plan, language: str = "en") -> list[str]:
+    return [chip.label for chip in describe_plan(release, plan, language)]
+
+
+def test_each_part_is_a_chip_in_plain_words(museum: Release) -> None:
+    assert labels(museum, Plan(target=PAINTING, where=WHERE)) == [
+        "painting",
+        "was produced by › carried out by: Ada Berg or Bo Lind",
+        "possibly was produced by › has time-span: 3 October 1791 – 2 October 1891",
+        "not: consists of: ivory",
+        "name contains “Harbour”",
+        "has current location: nothing recorded",
+        "is also one of: painting · was produced by › carried out by: Ada Berg",
+        "consists of: ivory or was produced by › has time-span: since 3 October 1891",
+        "stated in north",
+        "among the 2 named before",
+    ]
+
+
+def test_what_is_computed_is_a_chip_too(museum: Release) -> None:
+    count = Measure(kind="count", way=MADE)
+    rank = ALL.model_copy(update={"compute": Compute(kind="rank", measure=count, first=3, at_least=2)})
+    assert labels(museum, rank)[1] == (
+        "highest: number of: was produced by › carried out by, at least 2 each, the first 3"
+    )
+    grouped = ALL.model_copy(update={"compute": Compute(kind="group", way=SPAN, by="century")})
+    assert labels(museum, grouped)[1] == "by was produced by › has time-span (century)"
+    assert labels(museum, Plan())[0] == "entities"
+    assert labels(museum, Plan(target=Target(categories=("Actor",))))[0] == "persons and groups"
+
+
+def test_relations_and_relationships_have_their_labels_in_the_language(museum: Release) -> None:
+    relation = museum.method.relations["created_by"]
+    plan = Plan(where=(Related(way=Way(relations=("created_by",)), to=Anchor(iris=(iri("ada"),))),))
+    turned = Plan(where=(Related(way=Way(relations=("created_by",), inverse=True)),))
+    fundamental = Plan(where=(Related(way=Way(relationships=("thing_actor_d_created_by",))),))
+    assert labels(museum, plan)[1] == f"{relation.labels['en']}: Ada Berg"
+    assert labels(museum, turned)[1].startswith(relation.inverse["en"])
+    assert labels(museum, fundamental, "fr")[1].startswith("créé par")
+
+
+def test_the_title_joins_the_parts(museum: Release) -> None:
+    assert title_of(museum, BY_ADA, "fr") == "tableau · a été produit par › a été effectué par: Ada Berg"
+
+
+@pytest.mark.parametrize("at", range(len(WHERE)))
+def test_a_chip_is_taken_away_by_its_path(museum: Release, at: int) -> None:
+    plan = Plan(target=PAINTING, where=WHERE)
+    chip = describe_plan(museum, plan)[at + 1]
+    left = without(plan, chip.path)
+    assert left.where == WHERE[:at] + WHERE[at + 1 :] and left.target == plan.target
+
+
+def test_target_and_compute_are_taken_away_too(museum: Release) -> None:
+    plan = ALL.model_copy(update={"compute": Compute(kind="group", way=MADE)})
+    assert without(plan, "compute") == ALL
+    assert without(plan, "target.types").target == Target()
+    assert len(execute(without(ALL, "target.types"), museum.world).members) > 7
+    assert not describe_plan(museum, Plan())[0].removable
+
+
+def test_one_of_several_anchors_is_taken_away(museum: Release) -> None:
+    plan = Plan(target=PAINTING, where=WHERE)
+    left = without(plan, "where.0.to.iris.1")
+    assert left.where[0] == Related(way=MADE, to=Anchor(iris=(iri("ada"),)))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "where",
+        "where.9",
+        "where.-1",
+        "where.0.to.iris.7",
+        "where.2.to.iris.0",
+        "target",
+        "x.y",
+        "where.0.x.1",
+    ],
+)
+def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
+    with pytest.raises(QuestionError):
+        without(Plan(target=PAINTING, where=WHERE), path)
+
+
+def test_short_json_is_the_plan() -> None:
+    plan = Plan(
+        target=PAINTING, where=WHERE, compute=Compute(kind="rank", measure=Measure(kind="count", way=MADE))
+    )
+    assert read_plan(plan_json(plan)) == plan
+    assert plan_json(Plan()) == {} and "negated" not in str(plan_json(BY_ADA))
+
+
+def test_what_the_data_does_not_have_still_has_a_name(museum: Release) -> None:
+    lost = Related(way=Way(paths=(("P46i", f"{BASE}made-by"),)), to=Anchor(iris=(f"{BASE}things#lost",)))
+    assert labels(museum, Plan(where=(lost,)))[1] == "forms part of › made-by: lost"

@@ -1,0 +1,176 @@
+"""A set in sentences: its own numbers and no other, in every language, whatever the data's names hold."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.config import load_method
+from crmrag_query.plans.records import Among, Anchor, Column, Compute, Measure, Plan, Related, Way
+from crmrag_query.sets.build import Told, answer_set
+from crmrag_query.sets.guard import corrected, misstated
+from crmrag_query.sets.prose import prose
+from crmrag_query.sets.records import AnswerSet, Cell, Chip, Identity, Member
+from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MATERIAL, SPAN, iri
+
+METHOD = load_method()
+LANGUAGES = ("en", "fr", "de", "el", "nl")
+ASK, COUNT = Compute(kind="ask"), Compute(kind="count")
+RANK = Compute(kind="rank", measure=Measure(kind="earliest", way=SPAN), ascending=True)
+PLANS = [
+    ALL,
+    BEFORE_1855,
+    BY_ADA.model_copy(update={"compute": ASK}),
+    BY_ADA.model_copy(update={"compute": COUNT}),
+    ALL.model_copy(update={"compute": RANK}),
+    ALL.model_copy(update={"compute": Compute(kind="group", way=MATERIAL)}),
+    ALL.model_copy(update={"compute": Compute(kind="group", way=SPAN, by="century")}),
+    ALL.model_copy(update={"compute": Compute(kind="table", columns=(Column(way=MADE),))}),
+    ALL.model_copy(update={"compute": Compute(kind="pairs", ways=(Way(paths=(("P55",),)),))}),
+    ALL.model_copy(update={"compute": Compute(kind="compare", others=(BY_ADA,))}),
+    Plan(where=(Among(iris=(iri("nobody"),)),)),
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_words_for_every_kind_of_set(museum: Release, language: str) -> None:
+    for plan in PLANS:
+        found = answer_set(museum, plan, language=language, told=Told(False, ("sublime",)))
+        assert found.text and not re.search(r"\{\w+\}", found.text)
+        assert "sublime" in found.text and "\n" not in found.text
+
+
+def test_a_list_says_its_size_and_the_first_few_with_citations(museum: Release) -> None:
+    found = answer_set(museum, ALL)
+    assert found.text.startswith("Painting – 7 known to this data set. Among them: Harbour 2; Harbour 10; ")
+    cited = prose(found, METHOD.sets, lambda iri: f" [{iri[-1]}]")
+    assert "Harbour 2 [1]; Harbour 10 [2]; =SUM(A1:A9) [3]" in cited
+    assert answer_set(museum, BY_ADA).text.endswith(" Harbour 2; Harbour 10; =SUM(A1:A9).")
+
+
+def test_nothing_found_is_said_of_the_data_and_not_of_the_world(museum: Release) -> None:
+    nobody = ALL.model_copy(update={"where": (Related(way=MADE, to=Anchor(iris=(iri("nobody"),))),)})
+    assert "none known to this data set" in answer_set(museum, nobody).text
+    asked = answer_set(museum, nobody.model_copy(update={"compute": ASK}))
+    assert asked.text.startswith("None is known to this data set: ")
+
+
+def test_a_ranking_tells_ties(museum: Release) -> None:
+    makers = Plan(
+        where=(Among(iris=tuple(iri(name) for name in ("ada", "bo", "cy", "cy2"))),),
+        compute=Compute(kind="rank", measure=Measure(kind="count", way=Way(paths=(("P14i", "P108"),)))),
+    )
+    text = answer_set(museum, makers).text
+    assert "Ada Berg (3); Bo Lind (2); Cy Holm (1, tied); Cy Holm (painter) (1, tied)." in text
+
+
+names = st.text(st.characters(codec="utf-8"), max_size=120)
+
+
+def made_of(labels: list[str], size: int, title: str = "paintings", language: str = "en") -> AnswerSet:
+    """A list of entities with these labels."""
+    members = tuple(Member(iri(str(at)), label) for at, label in enumerate(labels))
+    chips = (Chip(title, "target.types", "target"),)
+    return AnswerSet(
+        {}, "list", "", size, None, (), members, size, 0, None, (), Identity("iri", size), (), title, chips, "",
+        (size,), language, "r",
+    )  # fmt: skip
+
+
+@given(st.lists(names, max_size=8), st.integers(0, 10**6), names)
+def test_names_cannot_change_what_the_prose_says(labels: list[str], more: int, title: str) -> None:
+    size = len(labels) + more
+    text = prose(made_of(labels, size, title), METHOD.sets)
+    assert "\n" not in text and (f"{size} known" in text or size == 0)
+
+
+# what a language model wrote
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("There are 462 paintings.", "en"),
+        ("The data set has 462 works by Ada [1][2].", "en"),
+        ("Here are three examples: A, B and C.", "en"),
+        ("The first 5 of the 462 paintings are A to E.", "en"),
+        ("In 1850 Ada painted A; another is dated 1861.", "en"),
+        ("“There are 12 paintings” is the title of one.", "en"),
+        ("Portrait of 12 men is one of 462.", "en"),
+        ("A (1840–1860) is kept in Lund [12].", "en"),
+        ("The data set knows 462 paintings, 31 of which have no date.", "en"),
+        ("Il y a 462 tableaux.", "fr"),
+        ("Es gibt 462 Gemälde, zum Beispiel drei Häfen.", "de"),
+        ("Υπάρχουν 462 πίνακες.", "el"),
+        ("Er zijn 462 schilderijen.", "nl"),
+    ],
+)
+def test_a_text_with_the_sets_own_numbers_may_stand(text: str, language: str) -> None:
+    made = made_of(["Portrait of 12 men"], 462, language=language)
+    from dataclasses import replace
+
+    assert misstated(text, replace(made, numbers=(31, 462)), METHOD) == ()
+    assert corrected(text, replace(made, numbers=(31, 462)), METHOD) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "number"),
+    [
+        ("There are 20 paintings.", "en", 20),
+        ("I found twelve works by Ada.", "en", 12),
+        ("In total, 1,462 are known.", "en", 1462),
+        ("The data set contains exactly 460 paintings [1].", "en", 460),
+        ("All 20 paintings depict Geneva.", "en", 20),
+        ("Ada made 20 oil paintings.", "en", 20),
+        ("There are no paintings of Geneva.", "en", 0),
+        ("Il y a 20 tableaux.", "fr", 20),
+        ("Au total, douze œuvres sont connues.", "fr", 12),
+        ("Es gibt zwölf Gemälde.", "de", 12),
+        ("Insgesamt sind 20 Gemälde bekannt.", "de", 20),
+        ("Υπάρχουν 20 έργα.", "el", 20),
+        ("Υπάρχουν δώδεκα πίνακες.", "el", 12),
+        ("Er zijn 20 schilderijen.", "nl", 20),
+    ],
+)
+def test_another_size_is_found_where_it_stands(text: str, language: str, number: int) -> None:
+    (wrong, *more) = misstated(text, made_of([], 462, language=language), METHOD)
+    assert wrong.number == number and more == []
+    if number:
+        fixed = corrected(text, made_of([], 462, language=language), METHOD)
+        assert fixed is not None and "462" in fixed
+        assert misstated(fixed, made_of([], 462, language=language), METHOD) == ()
+    else:
+        assert corrected(text, made_of([], 462, language=language), METHOD) is None
+
+
+def test_two_other_sizes_are_not_corrected_but_refused() -> None:
+    text = "There are 20 paintings. In total, 30 paintings are known."
+    made = made_of([], 462)
+    assert [one.number for one in misstated(text, made, METHOD)] == [20, 30]
+    assert corrected(text, made, METHOD) is None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_our_own_prose_never_misstates(museum: Release, language: str) -> None:
+    for plan in PLANS:
+        found = answer_set(museum, plan, language=language)
+        assert misstated(found.text, found, METHOD) == (), found.text
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text: str) -> None:
+    for one in misstated(text, made_of(["A"], 3), METHOD):
+        assert 0 <= one.start < one.end <= len(text) and one.number != 3
+
+
+def test_cells_of_a_table_are_numbers_of_the_set(museum: Release) -> None:
+    groups = answer_set(museum, ALL.model_copy(update={"compute": Compute(kind="group", way=MATERIAL)}))
+    assert misstated("There are 5 paintings in oil and 2 paintings in ivory.", groups, METHOD) == ()
+    assert misstated("There are 6 paintings in oil.", groups, METHOD)[0].number == 6
+    assert isinstance(groups.value, tuple) and groups.value[0][1] == Cell(
+        "5", datatype="http://www.w3.org/2001/XMLSchema#integer", number=5
+    )
