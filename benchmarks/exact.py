@@ -147,12 +147,13 @@ def sections(given: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
 def command_of(given: argparse.Namespace) -> str:
     """The command without this machine's folders."""
     sets = [f"{one.name}={Path(one.release).name}:{one.questions.name}" for one in given.sets]
-    named = {"--saam": given.saam and Path(given.saam).name}
+    named = {"--saam": Path(given.saam).name if given.rdf or given.saam10k else None}
     named |= {
         f"--{name}": getattr(given, name.replace("-", "_"))
         for name in ("rdf", "cidoc-qa", "ideal", "saam10k")
     }
     options = [word for name, value in named.items() if value for word in (name, Path(value).name)]
+    options += ["--ideal-only"] * given.ideal_only
     return shlex.join(
         ["python", "benchmarks/exact.py", *sets, *options, "--out", f"benchmarks/results/{given.out.name}"]
     )

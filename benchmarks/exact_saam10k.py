@@ -79,9 +79,10 @@ def judged(
 
 
 def named_by(release: Release, found: AnswerSet) -> list[set[str]]:
-    """The folded names of each thing that a set answers with: the last cells of its rows, else its members."""
+    """The folded names of each thing that a set answers with: of a table the last cells of its rows, of other rows the first,
+    else its members."""
     if isinstance(found.value, tuple):
-        cells = [row[0] if found.kind == "compare" else row[-1] for row in found.value if row]
+        cells = [row[-1] if found.kind == "table" else row[0] for row in found.value if row]
         return [names_of(release, cell) for cell in cells]
     return [names_of(release, Cell(member.label, member.iri)) for member in found.members]
 

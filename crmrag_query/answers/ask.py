@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from crmrag_query.answers.exact import Exact, add_members, find_exact, stored, told_set, with_notes
 from crmrag_query.answers.extractive import extract
 from crmrag_query.answers.focus import focus_of, spoken_of
 from crmrag_query.answers.generated import Token, Written, stream_answer
 from crmrag_query.answers.prepare import Prepared, prepare
 from crmrag_query.answers.records import Answer, Source
+from crmrag_query.answers.refusal import refusal
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import check_support
 from crmrag_query.answers.understand import FIRST
@@ -18,15 +21,34 @@ from crmrag_query.config.query import Stages
 from crmrag_query.context.wikidata import WikidataTexts
 from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import Model
+from crmrag_query.parsing.parse import Parsed
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.state import turns_of
 from crmrag_query.retrieval.pipeline import k_of
+from crmrag_query.sets.guard import misstated
+from crmrag_query.sets.records import AnswerSet, Chip
 from crmrag_query.timing import Clock
 
-__all__ = ["Ask", "Done", "Event", "Found", "Restart", "Token", "ask", "stream"]
+__all__ = ["Ask", "Done", "Event", "Found", "Planned", "Restart", "SetFound", "Token", "ask", "stream"]
 
 MODE = "crm"
 EXTRACTIVE = "extractive"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The question as a plan: ``title`` in words, ``chips`` part by part."""
+
+    plan: dict[str, Any] = field(hash=False)
+    title: str
+    chips: tuple[Chip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetFound:
+    """The exact set of the plan, its first page."""
+
+    set: AnswerSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +73,7 @@ class Done:
     state: ConversationState
 
 
-Event = Found | Token | Restart | Done
+Event = Planned | SetFound | Found | Token | Restart | Done
 
 
 @dataclass(frozen=True)
@@ -88,19 +110,25 @@ def stream(
     how: Ask = Ask(),
     state: ConversationState = FIRST,
 ) -> Iterator[Event]:
-    """The answer as it comes: the sources found, pieces of text, the whole answer. Raises QuestionError before the first."""
+    """The answer as it comes: the plan and its set where the question has one, the sources found, pieces of text, the whole
+    answer. Raises QuestionError before the first."""
     clock = Clock()
     prepared = prepare(release, question, state, how.model, how.stages, how.wikidata)
+    with clock("exact"):
+        exact = find_exact(release, prepared.understood, state, how.model)
+    if isinstance(exact, Exact):
+        yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
+        yield SetFound(exact.set)
     listed = SourceList(release, prepared.analysis.reading.language)
     _add_context(listed, prepared)
     yield Found(tuple(replace(source, cited=False) for source in _with_images(release, prepared, listed)))
-    notes = list(prepared.understood.notes)
+    notes = with_notes(prepared.understood.notes, exact)
     cited = SourceList(release, prepared.analysis.reading.language)
     written: Written | None = None
     with clock("answer"):
         if how.model is not None:
             try:
-                for event in _by_model(release, prepared, how.model, state, cited):
+                for event in _by_model(release, prepared, exact, how.model, state, cited):
                     if isinstance(event, Written):
                         written = event
                     else:
@@ -110,38 +138,67 @@ def stream(
                 yield Restart(str(error))
         if written is None:
             cited = SourceList(release, prepared.analysis.reading.language)
-            written = _from_lines(release, prepared, cited)
+            written = _without_model(release, prepared, exact, cited)
             yield Token(written.text)
             written_by = EXTRACTIVE
         else:
             written_by = how.model.name if how.model else EXTRACTIVE
-    answer = _answer(release, prepared, written, cited, written_by, notes)
+    answer = _answer(release, prepared, exact, written, cited, written_by, notes)
     answer = replace(answer, timings={**prepared.timings, **clock.spent})
-    yield Done(answer, _after(release, prepared, answer, state))
+    yield Done(answer, _after(release, prepared, exact, answer, state))
 
 
 def _by_model(
-    release: Release, prepared: Prepared, model: Model, state: ConversationState, cited: SourceList
+    release: Release,
+    prepared: Prepared,
+    exact: Exact | Parsed,
+    model: Model,
+    state: ConversationState,
+    cited: SourceList,
 ) -> Iterator[Token | Written]:
+    """The model's answer. Raises ModelError also where it states another size than the set's."""
     own = prepared.understood.own.reading
     told = replace(
         prepared.analysis.reading, question=prepared.understood.question, words=own.words, content=own.content
     )
     longest = release.method.retrieval.question_characters
     earlier = [turn.question[:longest] for turn in state.turns]
-    return stream_answer(model, release, told, prepared.context, earlier, cited)
+    known = exact.set if isinstance(exact, Exact) and exact.certain else None
+    for event in stream_answer(model, release, told, prepared.context, earlier, cited, known):
+        if isinstance(event, Written) and known is not None and misstated(event.text, known, release.method):
+            raise ModelError(
+                f"The model {model.name} stated another number than the set's.", "Read the set's own sentence."
+            )
+        yield event
+
+
+def _without_model(
+    release: Release, prepared: Prepared, exact: Exact | Parsed, cited: SourceList
+) -> Written:
+    """What can be said without a language model: the exact set, else that the data does not tell, else what was found."""
+    if isinstance(exact, Exact) and exact.certain:
+        return _checked(release, prepared, told_set(release, exact.set, cited), cited, refused=False)
+    parsed = exact.parsed if isinstance(exact, Exact) else exact
+    told = refusal(release, parsed, prepared.analysis, prepared.ranked)
+    if told:
+        return _checked(release, prepared, told, cited, refused=True)
+    return _from_lines(release, prepared, cited)
+
+
+def _checked(
+    release: Release, prepared: Prepared, text: str, cited: SourceList, refused: bool, notes: tuple[str, ...] = ()
+) -> Written:
+    """A text made of the data itself, so that none of it is unsupported."""
+    lines = {source.n: _said_of(source) for source in cited.sources()}
+    support = check_support(text, lines, prepared.analysis.reading, release.method.answers)
+    return Written(text, replace(support, refused=refused, unsupported=()), notes)
 
 
 def _from_lines(release: Release, prepared: Prepared, cited: SourceList) -> Written:
     """An extractive answer: its sentences are lines of the data or composed of them, so none is unsupported."""
-    reading = prepared.analysis.reading
     ranked = () if prepared.exhausted else prepared.ranked
     extracted = extract(release, prepared.analysis, prepared.retrieved.chosen, prepared.found, ranked, cited)
-    lines = {source.n: _said_of(source) for source in cited.sources()}
-    support = check_support(extracted.text, lines, reading, release.method.answers)
-    return Written(
-        extracted.text, replace(support, refused=extracted.refused, unsupported=()), extracted.notes
-    )
+    return _checked(release, prepared, extracted.text, cited, extracted.refused, extracted.notes)
 
 
 def _said_of(source: Source) -> list[str]:
@@ -169,6 +226,7 @@ def _with_images(release: Release, prepared: Prepared, listed: SourceList) -> It
 def _answer(
     release: Release,
     prepared: Prepared,
+    exact: Exact | Parsed,
     written: Written,
     cited: SourceList,
     written_by: str,
@@ -177,7 +235,11 @@ def _answer(
     """The cited sources first; the context's others follow, as far as the form of question has places."""
     numbers = len(cited)
     suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
-    _add_context(cited, prepared, k_of(prepared.analysis.form, release.method.retrieval.k))
+    most = k_of(prepared.analysis.form, release.method.retrieval.k)
+    known = exact if isinstance(exact, Exact) else None
+    if known is not None and known.certain:
+        add_members(release, known.set, cited, most)
+    _add_context(cited, prepared, most)
     sources = [
         source if source.n <= numbers else replace(source, cited=False)
         for source in _with_images(release, prepared, cited)
@@ -189,7 +251,7 @@ def _answer(
         tuple(sources),
         MODE,
         release.id,
-        False,
+        known is not None and known.certain,
         written_by,
         (*notes, *written.notes, *suspects),
         citations=support.citations,
@@ -198,11 +260,16 @@ def _answer(
         quality=support.quality,
         language=reading.language,
         form=reading.form.value,
+        set=known.set if known is not None else None,
     )
 
 
 def _after(
-    release: Release, prepared: Prepared, answer: Answer, state: ConversationState
+    release: Release,
+    prepared: Prepared,
+    exact: Exact | Parsed,
+    answer: Answer,
+    state: ConversationState,
 ) -> ConversationState:
     """The conversation with this turn; what a question is about is not shown by its answer."""
     understood = prepared.understood
@@ -211,4 +278,5 @@ def _after(
     shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
     focus = focus_of(release, about, answer)
     turn = understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
-    return state.after(turn, release.method.conversation)
+    plan = stored(exact.plan) if isinstance(exact, Exact) else ""
+    return state.after(replace(turn, plan=plan), release.method.conversation)

@@ -12,10 +12,12 @@ from crmrag_query.answers.support import Ground, Support, check_support, told_wo
 from crmrag_query.answers.trace import trace
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
+from crmrag_query.context.text import as_data
 from crmrag_query.errors import ModelError
 from crmrag_query.llm.faults import within
 from crmrag_query.llm.model import CUT, Message, Model
 from crmrag_query.questions.form import Reading
+from crmrag_query.sets.records import AnswerSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +40,23 @@ class Written:
 
 
 def messages_for(
-    release: Release, reading: Reading, context: Context, history: Sequence[str]
+    release: Release,
+    reading: Reading,
+    context: Context,
+    history: Sequence[str],
+    known: AnswerSet | None = None,
 ) -> list[Message]:
-    """The prompt: instructions apart from the data, then the data, then the question after the earlier ones."""
+    """The prompt: instructions apart from the data, then the data, then the question after the earlier ones.
+
+    ``known``: the exact set that answers the question, told before the sources.
+    """
     turns, prompts = release.method.context.history_turns, release.method.prompts
     earlier = [f"Earlier question: {turn}" for turn in (history[-turns:] if turns else ())]
+    exactly = f"<set>\n{as_data(known.text)}\n</set>\n" if known is not None else ""
     asked = "\n".join([*earlier, f"Question: {reading.question}"])
     return [
         {"role": "system", "content": f"{prompts.answer}{getattr(prompts, reading.form.value)}"},
-        {"role": "user", "content": f"{context.render()}\n\n{asked}"},
+        {"role": "user", "content": f"{exactly}{context.render()}\n\n{asked}"},
     ]
 
 
@@ -57,6 +67,7 @@ def stream_answer(
     context: Context,
     history: Sequence[str],
     cited: SourceList,
+    known: AnswerSet | None = None,
 ) -> Iterator[Token | Written]:
     """The model's answer as it comes, then its end, which tells what is not supported.
 
@@ -76,7 +87,7 @@ def stream_answer(
         return n
 
     renumberer, said = Renumberer(number), ""
-    pieces = model.complete(messages_for(release, reading, context, history))
+    pieces = model.complete(messages_for(release, reading, context, history, known))
     for piece in within(pieces, model.name, config.first_seconds, config.whole_seconds):
         for text in renumberer.feed(_writable(piece)):
             said += text

@@ -21,7 +21,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import bounds, wire
 from crmrag_query.client.entities import describe_entity, list_neighbours, plan_of, search_entities
-from crmrag_query.client.events import Done, Event, Evidence, Restart, Token
+from crmrag_query.client.events import Done, Event, Evidence, Planned, Restart, SetFound, Token
 from crmrag_query.client.records import (
     Answer,
     Dataset,
@@ -93,6 +93,10 @@ class Engine:
         name, release = self.releases.release(request.dataset)
         for event in engine.stream(release, request.question, self.how, state_of(request)):
             match event:
+                case engine.Planned(plan, title, chips):
+                    yield Planned(plan, title, chips)
+                case engine.SetFound(found):
+                    yield SetFound(replace(found, dataset=name))
                 case engine.Found(sources):
                     yield Evidence(sources)
                 case engine.Token(text):

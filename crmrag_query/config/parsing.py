@@ -42,6 +42,8 @@ class PlanWords(Record):
     generic: Words = ()
     information: Words = ()
     whose: Words = ()
+    rest: Words = ()
+    sorting: Words = ()
     begins: Words = ()
     ends: Words = ()
     entirely: Words = ()

@@ -19,8 +19,8 @@ class SetLimits(Record):
 
     `page`: members of a page where none is asked for; `named`: members, groups or rows that the prose names; `left_out`:
     excluded members shown beside their count; `name_characters`: of a name in prose; `stated_in`: members of the largest set
-    whose named graphs are counted; `sorted`: of the largest one that is sorted by label in its language, numbers within labels by
-    their value.
+    whose named graphs are counted; `sorted`: of the largest one that is sorted by label in its language, numbers within
+    labels by their value.
     """
 
     page: Count
@@ -81,6 +81,8 @@ class SetWords(Record):
     distinct: str
     not_exhaustive: str
     unknown: str
+    absent: str
+    not_told: str
     entities: str
     categories: dict[str, str]
     not_: str

@@ -22,11 +22,12 @@ _YEARS = re.compile(r"(-?\d+)s?")  # "1870" and "1870s": a year, or the decade t
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row of a ranking or table: the entity's IRI ("" for a literal), its names, and its value."""
+    """A row of a ranking or table: the entity's IRI ("" for a literal), its names folded, its value, its name as shown."""
 
     iri: str
     names: frozenset[str]
     value: float | str
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ def said_in_short(said: Said) -> str:
     if said.refused:
         return "refused"
     if said.items:
-        return _few([f"{min(item.names, default=item.iri)}: {item.value}" for item in said.items])
+        return _few([f"{item.label or item.iri}: {item.value}" for item in said.items])
     if isinstance(said.value, bool):
         return str(said.value)
     if said.by_set:

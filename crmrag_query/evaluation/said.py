@@ -74,7 +74,7 @@ def _item(release: Release, cell: Cell, value: float | str) -> Item:
         names.update(folded_name(label.text) for label in release.graph.labels(node))
     elif cell.number is not None:
         names.add(f"{cell.number:g}")
-    return Item(cell.iri, frozenset(names - {""}), value)
+    return Item(cell.iri, frozenset(names - {""}), value, cell.label)
 
 
 def _value(cell: Cell, dated: bool) -> float | str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from crmrag_query.config.types import CategoryName
 from crmrag_query.dates import Interval
 from crmrag_query.linking.records import LinkedEntity, Mention
 from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.antecedent import Antecedent, as_list, rest_of
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.parsing.tree import Link, Node, Text
@@ -59,7 +61,11 @@ class Choice:
 
 @dataclass
 class Bound:
-    """A thing as a target and constraints; ``score``: of its weakest part times …; ``rivals``: other choices by constraint."""
+    """A thing as a target and constraints.
+
+    ``score``: of all its parts together; ``rivals``: other choices by constraint; ``unknown``, ``missing``: words that nothing
+    was made of, or that nothing meets; ``absent``: relations that were asked for of something known, and that nothing states.
+    """
 
     target: Target
     where: list[Constraint] = field(default_factory=list)
@@ -67,6 +73,7 @@ class Bound:
     rivals: list[tuple[int, Choice]] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     mask: Mask | None = None
 
@@ -83,7 +90,7 @@ class Binder:
     know: Vocabulary
     config: ParsingPart
     namesakes: Callable[[str], Sequence[int]]
-    earlier: Plan | None = None
+    earlier: Antecedent | None = None
 
     # things
 
@@ -97,7 +104,10 @@ class Binder:
             made = Anchor(plan=Plan(target=Target(types=tuple(map(self.world.graph.iri, kind.makes)))))
             bound.where.append(Related(way=Way(relations=("created_by",), inverse=True), to=made))
         if node.earlier and self.earlier is not None:
-            bound.where.append(Member(plan=self.earlier))
+            before = self._before(node)
+            if before is not None:
+                bound.where.append(Member(plan=before))
+            bound.score *= 1.0 if before is not None and self.earlier.sure else UNSURE
         if node.named and not node.kinds:
             bound.where.append(self._among(node))
             bound.score *= self._sureness(node)
@@ -106,6 +116,12 @@ class Binder:
             mask = self._tie(bound, node, link, mask)
         bound.mask = mask
         return bound
+
+    def _before(self, node: Node) -> Plan | None:
+        assert self.earlier is not None
+        if node.earlier == "rest":
+            return rest_of(self.earlier) or self.earlier.plan
+        return as_list(self.earlier.plan) if self.earlier.plan is not None else None
 
     def _target(self, node: Node) -> Target:
         kind = best_kind(node.kinds)
@@ -176,12 +192,21 @@ class Binder:
             if inner is not None:
                 bound.unknown += inner.unknown
                 bound.missing += inner.missing
+                bound.absent += inner.absent
                 bound.notes += inner.notes
                 bound.score *= inner.score
         if not best.kept and not link.negated:
             bound.missing.append(" ".join(link.words))
+            bound.absent += self._absent(best, link)
         found = satisfying(self.world, best.constraint, mask, members_of)
         return np.asarray(mask & (~found if link.negated else found))
+
+    def _absent(self, choice: Choice, link: Link) -> list[str]:
+        """The relation of a choice that keeps nothing, where it was said and what it is of is known."""
+        way = getattr(choice.constraint, "way", None)
+        ids = way.relations if isinstance(way, Way) else ()
+        known = link.anchor is None or (isinstance(link.anchor, Node) and link.anchor.named and not loosely(link.anchor))
+        return [id for id in ids if id in link.explicit and known]
 
     def _guess(self, node: Node, link: Link) -> None:
         """What "what" may be: the end of the phrase's relation that its other thing is not."""
@@ -251,7 +276,7 @@ class Binder:
             for id in dict.fromkeys(ids):
                 if id not in know.relations or not know.fits(id, node.categories, int(Category.Time))[0]:
                     continue
-                edge = link.edge or "span"
+                edge: Literal["span", "begin", "end"] = link.edge or "span"
                 yield self._choice(
                     Dated(
                         way=Way(relations=(id,)), begin=period.begin, end=period.end, edge=edge,

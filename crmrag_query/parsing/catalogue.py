@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -12,6 +13,7 @@ from crmrag_query.answers.naming import type_nodes
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import PlannerConfig
 from crmrag_query.context.text import plain, shorten, tokens
+from crmrag_query.errors import QuestionError
 from crmrag_query.linking.question import stop_words
 from crmrag_query.linking.records import Mention
 from crmrag_query.ontology.categories import Category
@@ -27,8 +29,8 @@ from crmrag_query.parsing.catalogue_rows import (
     type_rows,
 )
 from crmrag_query.parsing.structured_form import for_model
-from crmrag_query.plans.records import Among, Plan
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.plans.records import Among, Plan, read_plan
+from crmrag_query.questions.state import ConversationState, Turn
 from crmrag_query.retrieval.tokenizer import tokenize
 
 Told = Mapping[str, Any]
@@ -45,11 +47,16 @@ class Earlier:
 
 
 def earlier_of(state: ConversationState) -> tuple[Earlier, ...]:
-    """The turns of a conversation's topic, oldest first; what an answer showed stands for its set."""
-    return tuple(
-        Earlier(turn.resolved, Plan(where=(Among(iris=turn.shown),)) if turn.shown else None)
-        for turn in state.topic
-    )
+    """The turns of a conversation's topic, oldest first; where there is no plan, what an answer showed stands for its set."""
+    return tuple(Earlier(turn.resolved, plan_of(turn)) for turn in state.topic)
+
+
+def plan_of(turn: Turn) -> Plan | None:
+    """The plan of a turn's set; of what it showed where it had none."""
+    if turn.plan:
+        with suppress(QuestionError):
+            return read_plan(turn.plan)
+    return Plan(where=(Among(iris=turn.shown),)) if turn.shown else None
 
 
 def catalogue(

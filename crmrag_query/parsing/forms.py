@@ -13,6 +13,7 @@ from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import satisfying
 from crmrag_query.plans.records import Among, Anchor, Column, Compute, Measure, Plan, Related, Target, Way
 from crmrag_query.plans.world import Mask
+from crmrag_query.questions.lexicon import Number
 
 MANY = 10  # of a ranking that names no number but speaks of many; ours
 
@@ -42,8 +43,7 @@ def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
         return _dated(binder, tree.root, bound)
     if tree.form != "ask" and (chain := table_chain(tree.root)):
         return _tabled(binder, chain, bound)
-    kind = "ask" if tree.form == "ask" else "count" if tree.form == "count" else "list"
-    return Formed(Plan(target=bound.target, where=tuple(bound.where), compute=Compute(kind=kind)))
+    return Formed(_plan(bound, Compute(kind=tree.form)))
 
 
 def _plan(bound: Bound, compute: Compute) -> Plan:
@@ -146,7 +146,7 @@ def _date_ids(binder: Binder, root: Node) -> tuple[str, ...]:
 
 
 def _is_many(root: Node) -> bool:
-    return any(kind.number == "many" for kind in root.kinds)
+    return any(kind.number is Number.MANY for kind in root.kinds)
 
 
 def _counted(binder: Binder, root: Node, rank: Rank, bound: Bound, first: int) -> Formed:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import SURE, Binder, Bound
+from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.forms import Formed, form
 from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
 from crmrag_query.parsing.names import Namesakes, refined
@@ -16,8 +18,8 @@ from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.reader import Lead, read_tree
 from crmrag_query.parsing.tree import Node, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
-from crmrag_query.parsing.words import roles_of
-from crmrag_query.plans.records import Plan
+from crmrag_query.parsing.words import Roles, roles_of, with_references
+from crmrag_query.plans.records import Compute, Member, Plan
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.words import Asked, asked
@@ -33,7 +35,7 @@ class Parsed:
 
     ``plan`` None: nothing that can be executed; ``runner_up``: the next best understanding; ``score`` 0..1; ``certain``: sure
     enough to be answered as the whole set; ``unknown``: words that nothing is known of; ``missing``: parts of the question
-    that nothing in the data meets; ``notes``: choices that a reader should know of.
+    that nothing in the data meets; ``absent``: relations (ids) asked for of something known that nothing states; ``notes``: choices that a reader should know of; ``sort``: the order that was asked for.
     """
 
     plan: Plan | None
@@ -41,32 +43,46 @@ class Parsed:
     certain: bool = False
     unknown: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     runner_up: Plan | None = None
+    sort: Literal["", "label", "date"] = ""
     tree: Tree = field(default_factory=Tree)
     pieces: tuple[Piece, ...] = ()
 
 
-def parse(release: Release, analysis: Analysis, earlier: Plan | None = None) -> Parsed:
-    """The plan of an analysed question; ``earlier``: what "them" and "those" stand for. Never fails on any text."""
+def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = None) -> Parsed:
+    """The plan of an analysed question; ``earlier``: what "them" and "it" stand for. Never fails on any text."""
     method, world = release.method, release.world
     language = compiled(method.questions).languages[analysis.reading.language]
     heard = asked(analysis.reading.question, language.capitals_name, ())
     know = Vocabulary(method.relations, lambda node: int(world.adjacency.categories[node]))
-    pieces = _cut(release, analysis, heard, language, know)
+    pieces = _cut(release, analysis, heard, language, know, earlier is not None)
     polar = analysis.reading.rule.startswith("yes/no")
-    tree = read_tree(pieces, know, _lead(release, heard, language), polar, _tree(analysis, polar))
+    tree = read_tree(pieces, know, _lead(release, heard, language, earlier), polar, _tree(analysis, polar))
     if tree.root is None:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     binder = Binder(world, know, method.parsing, Namesakes(release), earlier)
     try:
         bound = binder.bind(tree.root)
         formed = form(binder, tree, bound)
+        if tree.fragment and earlier is not None and earlier.plan is not None:
+            formed = _gone_on(earlier.plan, tree, bound, formed)
     except QuestionError as error:
         return Parsed(None, unknown=tuple(tree.unknown), notes=(str(error),), tree=tree, pieces=pieces)
     if formed.plan.depth > world.config.deepest:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     return _told(tree, pieces, bound, formed)
+
+
+def _gone_on(before: Plan, tree: Tree, bound: Bound, formed: Formed) -> Formed:
+    """A question that names nothing asked for: the one before with what it says anew ("and in 1890?", "how many?")."""
+    own = [one for one in bound.where if not isinstance(one, Member)]
+    plan = changed(as_list(before), own) if own else as_list(before)
+    kind = formed.plan.compute.kind
+    if kind in ("count", "ask"):
+        plan = plan.model_copy(update={"compute": Compute(kind=kind)})
+    return Formed(plan, formed.score if own or kind != "list" or tree.sort else 0.0)
 
 
 def _told(tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed) -> Parsed:
@@ -83,8 +99,10 @@ def _told(tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed) -
         certain=score >= SURE and not unknown and not empty and (tree.form == "ask" or not bound.missing),
         unknown=unknown,
         missing=tuple(dict.fromkeys(bound.missing)),
+        absent=tuple(dict.fromkeys(bound.absent)),
         notes=tuple(dict.fromkeys(bound.notes)),
         runner_up=_runner_up(plan, bound),
+        sort=tree.sort,
         tree=tree,
         pieces=pieces,
     )
@@ -139,7 +157,7 @@ def _tree(analysis: Analysis, polar: bool) -> Tree:
 
 
 def _cut(
-    release: Release, analysis: Analysis, heard: Asked, language: Language, know: Vocabulary
+    release: Release, analysis: Analysis, heard: Asked, language: Language, know: Vocabulary, goes_on: bool
 ) -> tuple[Piece, ...]:
     method = release.method
     words = heard.words
@@ -158,11 +176,18 @@ def _cut(
             capitals=capitals if language.capitals_name else frozenset(),
             quoted=quoted,
             starts=heard.starts,
-            roles=roles_of(method.parsing, language.code),
+            roles=_roles(release, language, goes_on),
             numbers=frozenset(method.answers.numbers),
             chunks=heard.chunks,
         )
     )
+
+
+def _roles(release: Release, language: Language, goes_on: bool) -> Roles:
+    """Roles of grammar; in a conversation also of the words that stand for what went before."""
+    roles = roles_of(release.method.parsing, language.code)
+    references = release.method.conversation.references.get(language.code)
+    return with_references(roles, references) if goes_on and references is not None else roles
 
 
 def _plain(
@@ -211,7 +236,7 @@ def _periods(analysis: Analysis, words: tuple[str, ...]) -> list[Stretch]:
     return [Stretch(first, first + length, analysis.period)] if length else []
 
 
-def _lead(release: Release, heard: Asked, language: Language) -> Lead:
+def _lead(release: Release, heard: Asked, language: Language, earlier: Antecedent | None) -> Lead:
     """Where the question words stand, and what they ask for."""
     words, forms = heard.visible, language.forms
     found: dict[int, tuple[str, int]] = {}
@@ -235,7 +260,9 @@ def _lead(release: Release, heard: Asked, language: Language) -> Lead:
     numbers = dict(release.method.answers.numbers)
     copulas = forms.being.single | forms.one_verbs.single | forms.many_verbs.single
     being = bool(words) and bool(forms.being.at(words, 0))
-    return Lead(found, _with_digits(numbers), _units(language), ONES, being, copulas, language.stop)
+    before = earlier.categories if earlier is not None else 0
+    focus = earlier.mention if earlier is not None else None
+    return Lead(found, _with_digits(numbers), _units(language), ONES, before, focus, being, copulas, language.stop)
 
 
 def _with_digits(numbers: dict[str, int]) -> dict[str, int]:

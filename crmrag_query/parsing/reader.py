@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from crmrag_query.linking.records import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import WHOLE, Piece
-from crmrag_query.parsing.tree import Anchor, Group, Link, Node, Rank, RankKind, Text, Tree
+from crmrag_query.parsing.tree import Anchor, Edge, Group, Link, Node, Rank, RankKind, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 from crmrag_query.questions.lexicon import Number
 
@@ -22,12 +23,15 @@ UNITS = {"decade", "century", "year"}
 
 @dataclass(frozen=True)
 class Lead:
-    """What opens the question, by its place: ``who``, ``what``, ``where``, ``when``, ``which`` …, and the number words."""
+    """What opens the question, by its place: ``who``, ``what``, ``where``, ``when``, ``which`` …; number words; what went before
+    in the conversation: the categories of the last set (0: none) and the thing in focus."""
 
     at: Mapping[int, tuple[str, int]]
     numbers: Mapping[str, int]
     units: Mapping[str, str]
     ones: frozenset[str] = frozenset()
+    earlier: int = 0
+    focus: Mention | None = None
     being: bool = False
     copulas: frozenset[str] = frozenset()
     small: frozenset[str] = frozenset()
@@ -54,11 +58,12 @@ class _Reader:
     excluding: bool = False
     joined: bool = False
     generic: bool = False
-    edge: str = ""
+    edge: Edge = ""
     grouping: bool = False
     breaking: bool = False
     titled: bool = False
     titling: bool = False
+    pending: Node | None = None
     number: int | None = None
     at_least: bool = False
     last: Link | None = None
@@ -121,6 +126,9 @@ class _Reader:
         roles = piece.roles
         if "titles" in roles:
             self._take_titles(at)
+            return True
+        if "sorting" in roles and self.lead.earlier:
+            self.tree.sort = self.tree.sort or "label"
             return True
         if "pairs" in roles:
             self.tree.pairs = True
@@ -194,8 +202,35 @@ class _Reader:
         one = self.pieces[after]
         return bool(one.kinds or one.relations("ends")) or one.words[0] in self.lead.units
 
+    def _take_reference(self, at: int) -> bool:
+        """A word that stands for what went before: the last set, the rest of the one before, or one thing."""
+        piece = self.pieces[at]
+        roles = piece.roles
+        if roles & {"earlier", "theirs", "rest"} and self.lead.earlier:
+            node = Node(categories=self.lead.earlier, earlier="rest" if "rest" in roles else "set", text=piece.text)
+        elif roles & {"single", "its"} and self.lead.focus is not None:
+            node = Node(mentions=[self.lead.focus], categories=self.know.categories(self.lead.focus), text=piece.text)
+        else:
+            return False
+        after = self.pieces[at + 1] if at + 1 < len(self.pieces) else None
+        noun = after is not None and (after.kinds or after.relations("ends")) and not self._is_verb(at + 1)
+        if noun and roles & {"theirs", "its"}:
+            self.modifiers.append(Link((), (), node, self.negated, before=True, words=piece.words))
+        elif noun and node.earlier and self.tree.root is None:
+            self.pending = node  # "those paintings"
+        elif self.tree.root is None and not (self.rel or self.loose or self.excluding):
+            self._start(node)
+        elif self.tree.root is None and not self.excluding:
+            self.rel, self.loose = (), ()
+            self._start(node)
+        else:
+            self._attach(node, piece)
+        return True
+
     def _take_content(self, at: int) -> int:
         piece = self.pieces[at]
+        if (not piece.mention or not piece.capital) and self._take_reference(at):
+            return at + 1
         if self.titled and "containing" in piece.roles:
             return at + 1
         if "filler" in piece.roles and len(piece.words) > 1:
@@ -208,6 +243,10 @@ class _Reader:
             self.tree.group.unit = self.lead.units[piece.words[0]]  # type: ignore[assignment]
             return at + 1
         named = piece.mention is not None and piece.capital and not piece.opens
+        if self.tree.sort and (piece.kinds or piece.relations("ends")):
+            dated = any(self.know.value(id) == "date" for id in piece.relations("ends"))
+            self.tree.sort = "date" if dated or piece.words[0] in self.lead.units else self.tree.sort
+            return at + 1
         if piece.relations("ends") and not named and self._is_end(at):
             return self._take_end(at)
         if piece.kinds and not (named and piece.mention and piece.mention.entities[0].how in WHOLE and self.tree.root):
@@ -328,8 +367,9 @@ class _Reader:
             self.rel, self.rel_words = ids, piece.words
             self._maybe_absent(at)
             return at + 1
-        node = self.tree.root if self._polar_name() and not self.rel and not self.loose else None
-        if node is None:
+        root = self.tree.root if self._polar_name() and not self.rel and not self.loose else None
+        node = root or Node()
+        if root is None:
             node = Node(kinds=piece.kinds, ends=ids, text=piece.text, edge=self.edge, generic=self.generic)
             node.categories = self._union(ids)
             self._place(node, piece)
@@ -439,11 +479,16 @@ class _Reader:
             self._start(node)
         elif self.tree.root is None:
             self._attach(node, piece)
-        elif not self.tree.root.kinds and not self.tree.root.named and not self.rel and not self.loose and not self.negated:
+        elif self._is_bare_root() and not self.rel and not self.loose and not self.negated:
             self._merge_root(node)
         else:
             self._attach(node, piece)
             self.open.append(node)
+
+    def _is_bare_root(self) -> bool:
+        """Whether no noun has said yet what is asked for."""
+        root = self.tree.root
+        return root is not None and not root.kinds and not root.named and not root.earlier
 
     def _merge_root(self, node: Node) -> None:
         """"who are the painters": the noun says what is asked for."""
@@ -456,6 +501,8 @@ class _Reader:
             self.force = root
 
     def _start(self, node: Node) -> None:
+        if self.pending is not None:
+            node.earlier, self.pending = self.pending.earlier, None
         self.tree.root = node
         self.open = [node]
         node.links += self.fronted
@@ -669,8 +716,12 @@ class _Reader:
     def _finish(self) -> None:
         """What still waits is tied to the thing asked for."""
         tree = self.tree
-        if tree.root is None and self.fronted and isinstance(self.fronted[0].anchor, Node):
+        named = self.fronted and isinstance(self.fronted[0].anchor, Node) and not self.lead.earlier
+        if tree.root is None and named and isinstance(self.fronted[0].anchor, Node):
             tree.root, self.fronted = self.fronted[0].anchor, self.fronted[1:]
+        elif tree.root is None and self.lead.earlier:
+            tree.root = Node(categories=self.lead.earlier, earlier="set")
+            tree.fragment = True
         elif tree.root is None and (self.fronted or self.rel):
             tree.root = Node(text="")
         if tree.root is None:

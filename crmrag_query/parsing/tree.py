@@ -9,6 +9,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.linking.records import Mention
 from crmrag_query.parsing.kinds import KindMatch
 
+Edge = Literal["", "begin", "end"]
 RankKind = Literal["earliest", "latest", "most", "fewest", "highest", "lowest"]
 
 
@@ -30,7 +31,8 @@ class Text:
 class Node:
     """A thing of the question: of a kind, or named, or what went before in the conversation.
 
-    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``ends``: ids
+    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``earlier``: what went before: the last set, or
+    the rest of the one before; ``ends``: ids
     of the relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``capital``: written as a name is; ``far``: relations whose far end its noun may be ("materials"); ``raw``: as it was written.
     """
 
@@ -39,10 +41,10 @@ class Node:
     categories: int = 0
     links: list[Link] = field(default_factory=list)
     generic: bool = False
-    earlier: bool = False
+    earlier: Literal["", "set", "rest"] = ""
     ends: tuple[str, ...] = ()
-    also: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
-    edge: str = ""
+    also: list[tuple[tuple[str, ...], Edge]] = field(default_factory=list)
+    edge: Edge = ""
     text: str = ""
     capital: bool = False
     far: tuple[str, ...] = ()
@@ -71,7 +73,7 @@ class Link:
     negated: bool = False
     inverse: bool | None = None
     before: bool = False
-    edge: str = ""
+    edge: Edge = ""
     words: tuple[str, ...] = ()
     titled: bool = False
 
@@ -97,13 +99,16 @@ class Group:
 
 @dataclass
 class Tree:
-    """A question as read; ``expects``: ``time`` when a date is asked for; ``unknown``: words that nothing is known of."""
+    """A question as read; ``when``: a date is asked for; ``sort``: the last set is wanted in another order; ``fragment``: it names
+    nothing that is asked for, and goes on from the question before; ``unknown``: words that nothing is known of."""
 
     root: Node | None = None
-    form: Literal["list", "count", "ask", "fact"] = "list"
+    form: Literal["list", "count", "ask"] = "list"
     rank: Rank | None = None
     group: Group | None = None
     compared: list[Node] = field(default_factory=list)
     pairs: bool = False
     when: bool = False
+    sort: Literal["", "label", "date"] = ""
+    fragment: bool = False
     unknown: list[str] = field(default_factory=list)

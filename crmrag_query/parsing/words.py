@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from crmrag_query.config.parsing import ParsingPart, PlanWords
+from crmrag_query.config.query import References
 from crmrag_query.questions.phrases import Phrases
 
 
@@ -32,6 +33,16 @@ class _Same:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Same) and other.part is self.part and other.language == self.language
+
+
+def with_references(roles: Roles, references: References) -> Roles:
+    """The roles with the words that stand for what went before: ``earlier`` for several things, ``single`` for one."""
+    many = tuple(word for word in references.many if word not in references.own)
+    own = tuple(word for word in references.many if word in references.own)
+    single = tuple(w for w in (*references.person, *references.thing) if w not in references.own)
+    one = tuple(w for w in (*references.person, *references.thing) if w in references.own)
+    added = {"earlier": many, "theirs": own, "single": single, "its": one, "opening": references.opening}
+    return Roles({**roles.by_role, **{role: Phrases(words) for role, words in added.items() if words}})
 
 
 def roles_of(part: ParsingPart, language: str) -> Roles:

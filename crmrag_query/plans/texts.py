@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.plans.records import Texted
 from crmrag_query.plans.ways import way_literals
 from crmrag_query.plans.world import Mask, World, ranges
@@ -34,8 +35,8 @@ def _by_names(world: World, constraint: Texted, nodes: Ints, needles: tuple[str,
     owner, rows = np.repeat(nodes, count), ranges(ptr[nodes], count)
     texts = world.folded_names
     if len(rows) * _SHARE > len(texts):
-        return owner[_matches(texts, needles, constraint.whole)[rows]]
-    return owner[_matches(texts.take(pa.array(rows)), needles, constraint.whole)]
+        return owner[matches(texts, needles, constraint.whole)[rows]]
+    return owner[matches(Folded.of(texts.column.take(pa.array(rows))), needles, constraint.whole)]
 
 
 def _by_way(world: World, constraint: Texted, nodes: Ints, needles: tuple[str, ...]) -> Ints:
@@ -43,7 +44,7 @@ def _by_way(world: World, constraint: Texted, nodes: Ints, needles: tuple[str, .
     index, row = way_literals(world, constraint.way, nodes)
     distinct, back = np.unique(row, return_inverse=True)
     texts = folded(world.graph.literal_table.column("value").take(pa.array(distinct)))
-    return nodes[index[_matches(texts, needles, constraint.whole)[back]]]
+    return nodes[index[matches(Folded.of(texts), needles, constraint.whole)[back]]]
 
 
 def folded(texts: pa.LargeStringArray) -> pa.LargeStringArray:
@@ -56,41 +57,62 @@ def folded(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     return pc.replace_with_mask(plain, odd, by_hand) if len(by_hand) else plain
 
 
-def _matches(texts: pa.LargeStringArray, needles: tuple[str, ...], whole: bool) -> Mask:
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Folded texts as one piece of UTF-8, in which `bytes.find` is several times faster than Arrow's kernels.
+
+    ``ends`` int64 [texts + 1]: where each begins and the one before ends; ``column``: the same texts, not copied.
+    """
+
+    utf8: bytes
+    ends: Longs
+    column: pa.LargeStringArray
+
+    @classmethod
+    def of(cls, texts: pa.LargeStringArray) -> Folded:
+        _, offsets, data = texts.buffers()
+        if data is None or not len(texts):
+            return cls(b"", np.zeros(len(texts) + 1, np.int64), pa.array([""] * len(texts), pa.large_utf8()))
+        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        utf8 = data.slice(int(ends[0]), int(ends[-1] - ends[0])).to_pybytes()
+        ends = ends - ends[0]
+        column = pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(utf8))
+        return cls(utf8, ends, column)
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+
+def matches(texts: Folded, needles: tuple[str, ...], whole: bool) -> Mask:
     """Which folded texts hold a folded needle."""
     import pyarrow.compute as pc
 
     found = np.zeros(len(texts), bool)
     for needle in needles:
-        held = _with_bytes(texts, needle.encode())
+        held = _holding(texts, needle)
         if whole and held.any():
             pattern = rf"(^|[^\pL\pN])(?:{_escaped(needle)})([^\pL\pN]|$)"
-            words = pc.match_substring_regex(texts.filter(pa.array(held)), pattern)
+            words = pc.match_substring_regex(texts.column.filter(pa.array(held)), pattern)
             held[held] = words.to_numpy(zero_copy_only=False)
         found |= held
     return found
 
 
-def _with_bytes(texts: pa.LargeStringArray, needle: bytes) -> Mask:
-    """Which texts hold the bytes: all texts are one buffer, in which `bytes.find` is several times faster than Arrow."""
+def _holding(texts: Folded, needle: str) -> Mask:
     import pyarrow.compute as pc
 
-    _, offsets, data = texts.buffers()
-    if data is None or len(texts) == 0:
-        return np.zeros(len(texts), bool)
-    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    whole, last = data.to_pybytes(), int(ends[-1])
+    sought = needle.encode()
     hits: list[int] = []
-    at = whole.find(needle, int(ends[0]), last)
+    at = texts.utf8.find(sought)
     while at >= 0 and len(hits) < _HITS:
         hits.append(at)
-        at = whole.find(needle, at + 1, last)
+        at = texts.utf8.find(sought, at + 1)
     if at >= 0:
-        return np.array(pc.match_substring(texts, needle.decode()).to_numpy(zero_copy_only=False), bool)
+        return np.array(pc.match_substring(texts.column, needle).to_numpy(zero_copy_only=False), bool)
     found = np.zeros(len(texts), bool)
     hit = np.array(hits, np.int64)
-    row = np.searchsorted(ends, hit, side="right") - 1
-    found[row[hit + len(needle) <= ends[row + 1]]] = True
+    row = np.searchsorted(texts.ends, hit, side="right") - 1
+    found[row[hit + len(sought) <= texts.ends[row + 1]]] = True
     return found
 
 

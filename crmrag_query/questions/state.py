@@ -16,6 +16,7 @@ from crmrag_query.questions.grammar import Form
 
 # Ceilings of what is read back, whatever the configuration keeps; ours.
 LONGEST_STATE = 4_000_000  # characters of JSON
+LONGEST_PLAN = 200_000  # characters of a turn's plan
 LONGEST_IRI, LONGEST_TEXT, LONGEST_NAME, MOST_WORDS = 4000, 20_000, 2000, 100
 Iri = Annotated[str, StringConstraints(max_length=LONGEST_IRI)]
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
@@ -48,7 +49,8 @@ class Focus:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One question: as asked; with the names that it stands for; its form and kind; the entities in focus (best first), those
-    shown as sources, and those that pivots excluded so far in its topic. ``opens``: it is the first of its topic."""
+    shown as sources, and those that pivots excluded so far in its topic. ``opens``: it is the first of its topic; ``plan``: of
+    the set that answered it, as JSON, "" for none."""
 
     __pydantic_config__: ClassVar[Any] = ConfigDict(extra="forbid")
 
@@ -60,6 +62,7 @@ class Turn:
     shown: Iris = ()
     excluded: Iris = ()
     opens: bool = False
+    plan: Annotated[str, StringConstraints(max_length=LONGEST_PLAN)] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class ConversationState:
             focus=tuple(map(_focus, turn.focus[: config.focus])),
             shown=_iris(turn.shown, config.shown),
             excluded=_iris(turn.excluded, config.excluded),
+            plan=turn.plan if len(turn.plan) <= LONGEST_PLAN else "",
         )
         return ConversationState((*self.turns, kept)[-config.turns :])
 

@@ -19,7 +19,7 @@ from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.plans.buckets import bucket_of
 from crmrag_query.plans.identity import how_many, once
 from crmrag_query.plans.literals import literal, numbers, same_terms
-from crmrag_query.plans.texts import _matches, folded
+from crmrag_query.plans.texts import Folded, folded, matches
 from crmrag_query.retrieval.tokenizer import fold
 from tests.support.planworlds import SAME_AS, WIKIDATA, generated, sample_of
 
@@ -101,7 +101,7 @@ def test_texts_hold_what_their_folded_form_holds(
     column = folded(pa.array(["ab", *texts], pa.large_utf8())).slice(first)
     expected = [fold(text) for text in ["ab", *texts]][first:]
     assert column.to_pylist() == expected
-    found = _matches(column, (needle,), whole).tolist()
+    found = matches(Folded.of(column), (needle,), whole).tolist()
     assert found == [_holds(text, needle, whole) for text in expected]
 
 
