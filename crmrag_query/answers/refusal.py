@@ -11,6 +11,7 @@ from crmrag_query.parsing.parse import Parsed
 from crmrag_query.parsing.tree import Link, Node
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form
+from crmrag_query.questions.lexicon import compiled
 from crmrag_query.retrieval.tokenizer import same_stem, tokenize
 
 LOOKED_AT = 10  # lines of evidence in which a word that was not understood may stand; ours
@@ -22,6 +23,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     A relation that was asked for of something known, and that nothing states, is told by its name; so are words that say what
     is asked for, are not understood, and stand in none of the lines that were found.
     """
+    if parsed.tree.several or parsed.plan is None:
+        return ""
     words = release.method.sets.words(analysis.reading.language)
     if parsed.tree.form != "ask" and (told := _absent(release, parsed, analysis)):
         return words.absent.replace("{what}", told)
@@ -35,26 +38,33 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
 def _absent(release: Release, parsed: Parsed, analysis: Analysis) -> str:
     """The labels of relations that nothing states: of one thing, or, for any question, in all of the data."""
     language = analysis.reading.language
-    one = analysis.form is Form.SPECIFIC or parsed.tree.when
+    one = analysis.form is Form.SPECIFIC and not parsed.unknown and len(parsed.plan.where if parsed.plan else ()) < 2
     ids = [id for id in parsed.absent if one or not occurrences(release.world, id)]
-    ids += [id for id in _asked(parsed) if id not in ids and not occurrences(release.world, id)]
+    for piece in parsed.pieces:
+        said = piece.relations("forward", "backward", "ends")
+        if said and not piece.roles and not piece.kinds and not any(occurrences(release.world, id) for id in said):
+            ids += [id for id in said[:1] if id not in ids]
     relations = release.method.relations
     return ", ".join(f"“{relations[id].labels.get(language, relations[id].labels['en'])}”" for id in ids)
-
-
-def _asked(parsed: Parsed) -> list[str]:
-    """Relations that were said, where every relation that the phrase may mean is stated nowhere."""
-    rank = parsed.tree.rank
-    return list(rank.by) if rank is not None else []
 
 
 def unheard(
     release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]
 ) -> tuple[str, ...]:
-    """Words that were not understood and stand in none of the best lines."""
-    stop = analysis.reading.stop
+    """Words that no lexicon knows, that name nothing, and that stand in none of the best lines; none where the data is in
+    other languages than the question, or where the question asks to be told about something."""
+    reading = analysis.reading
+    if reading.language not in release.manifest.languages or reading.rule.startswith("tell"):
+        return ()
+    telling = compiled(release.method.questions).languages[reading.language].forms.telling
     said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
-    lost = [word for text in parsed.unknown for word in tokenize(text) if word not in stop and len(word) > 2]
+    lost = [
+        word
+        for piece in parsed.pieces
+        if piece.unknown and not piece.capital and not piece.quoted
+        for word in piece.words
+        if len(word) > 2 and not telling.at((word,), 0)
+    ]
     return tuple(
         word for word in dict.fromkeys(lost) if not any(word == one or same_stem(one, word) for one in said)
     )

@@ -43,6 +43,9 @@ from crmrag_query.retrieval.tokenizer import fold
 
 EXPLICIT, LOOSE, NEAR, UNSURE, GENERAL, WORDS = 1.0, 0.95, 0.85, 0.6, 0.6, 0.5
 OF_KIND = Way(paths=(("P2", "P127*"),))
+NESTED = 0.8  # a named thing of another ("the north wall of the nave"); ours
+SIDE = 0.75  # one thing in another where no word says so; ours
+MEANINGS = 4  # of a name that are tried; ours
 VERB = 4  # letters of a verb's stem; ours
 LONG = 10  # words of a name that is matched in part; longer ones are texts; ours
 SURE = 0.8  # of a plan that is answered as exhaustive; ours
@@ -95,7 +98,21 @@ class Binder:
     # things
 
     def bind(self, node: Node) -> Bound:
-        """The thing with all its ties."""
+        """The thing with all its ties; of several meanings of its name the first that all of them hold of."""
+        meant = self.meanings(node.mentions[0])[:MEANINGS] if len(node.mentions) == 1 and not node.kinds else []
+        if len(meant) < 2 or not node.links:
+            return self._bind(node, meant[0] if meant else None)
+        first: Bound | None = None
+        for nodes in meant:
+            self._inner.clear()
+            bound = self._bind(node, nodes)
+            if bound.mask is not None and bound.mask.any():
+                return bound
+            first = first or bound
+        assert first is not None
+        return first
+
+    def _bind(self, node: Node, meant: Sequence[int] | None) -> Bound:
         bound = Bound(self._target(node))
         if not node.kinds and not node.mentions and not node.earlier and node.categories:
             bound.target = Target(categories=_names(node.categories))
@@ -109,7 +126,8 @@ class Binder:
                 bound.where.append(Member(plan=before))
             bound.score *= 1.0 if before is not None and self.earlier.sure else UNSURE
         if node.named and not node.kinds:
-            bound.where.append(self._among(node))
+            iris = dict.fromkeys(map(self.world.graph.iri, meant)) if meant else ()
+            bound.where.append(Among(iris=tuple(iris)) if meant else self._among(node))
             bound.score *= self._sureness(node)
         mask = self._mask(bound)
         for link in node.links:
@@ -151,9 +169,9 @@ class Binder:
             key = (_name(one), one.how in WHOLE)
             groups.setdefault(key, []).append(one.entity)
             names.setdefault(key, one.name)
-        return [
-            list(dict.fromkeys([*group, *self.namesakes(names[key])])) for key, group in groups.items()
-        ]
+        said = " ".join(sorted(mention.text.split()))
+        order = sorted(groups, key=lambda key: key[0] != said)
+        return [list(dict.fromkeys([*groups[key], *self.namesakes(names[key])])) for key in order]
 
     def _sureness(self, node: Node) -> float:
         return min((sureness(mention) for mention in node.mentions), default=1.0)
@@ -176,7 +194,7 @@ class Binder:
             bound.unknown += link.words
             bound.score *= UNSURE / 2
             return mask
-        best = self._best(choices, link)
+        best = self._best(choices, link, mask)
         fixed = any(isinstance(one, Among | Member) for one in bound.where)
         if bound.target == Target() and not fixed and (near := self._near(best.constraint)):
             bound.target = Target(categories=_names(near))
@@ -228,13 +246,25 @@ class Binder:
 
     _inner: dict[int, Bound] = field(default_factory=dict)
 
-    def _best(self, choices: Sequence[Choice], link: Link) -> Choice:
+    def _best(self, choices: Sequence[Choice], link: Link, mask: Mask) -> Choice:
         """The surest of those that join anything, else the surest; the first of equals."""
-        alive = [one for one in choices if one.kept] or list(choices)
+        alive = [one for one in choices if one.kept]
+        if not alive and link.explicit:
+            alive = self._told_at_all(choices, mask)
+        alive = alive or list(choices)
         if link.negated and link.explicit:  # what is not so is told by the relation that mostly is
             return max(alive, key=lambda one: (one.score, one.kept))
         top = max(one.score for one in alive)
         return next(one for one in alive if one.score == top)
+
+    def _told_at_all(self, choices: Sequence[Choice], mask: Mask) -> list[Choice]:
+        """Of choices that keep nothing, those whose relation the things have at all; where none has, all are unsure."""
+        told = []
+        for one in choices:
+            way = getattr(one.constraint, "way", None)
+            if isinstance(way, Way) and self._choice(Related(way=way), 1.0, mask).kept:
+                told.append(one)
+        return told or [replace(one, score=one.score * SIDE) for one in choices]
 
     def _choices(self, node: Node, link: Link, mask: Mask) -> Iterator[Choice]:
         anchor = link.anchor
@@ -262,6 +292,8 @@ class Binder:
             if link.inverse is True:
                 ahead, back = False, True
             order = [(back, True), (ahead, False)] if link.before else [(ahead, False), (back, True)]
+            if link.explicit and ahead and back:
+                order = order[:1]  # a phrase between two things of one kind says which comes first
             for fits, inverse in order:
                 if fits:
                     yield Way(relations=(id,), inverse=inverse)
@@ -369,7 +401,7 @@ class Binder:
             if joined:
                 break
             if not link.explicit and (inside := self._inside(node, link, anchor)) is not None:
-                for choice in self._by_way(inside, link, anchor, LOOSE, mask):
+                for choice in self._by_way(inside, link, anchor, LOOSE if link.loose else SIDE, mask):
                     joined = joined or choice.kept > 0
                     yield choice
                 if joined:
@@ -473,7 +505,8 @@ class Binder:
             if id(anchor) not in self._inner:
                 self._inner[id(anchor)] = self.bind(replace_kinds(anchor))
             inner = self._inner[id(anchor)]
-            yield self._choice(Related(way=way, to=Anchor(plan=inner.plan), negated=link.negated), score, mask)
+            related = Related(way=way, to=Anchor(plan=inner.plan), negated=link.negated)
+            yield self._choice(related, score * NESTED, mask)
             return
         if anchor.named:
             yield from self._to_named(way, link, anchor, range_, score, mask)
@@ -514,7 +547,7 @@ class Binder:
             chosen = alive[0] if alive else groups[0]
             nodes += chosen
             sure = min(sure, UNSURE if weak else 1.0, sureness(mention, chosen, len(alive)))
-            if np.isin(chosen, self.world.suspects).any():
+            if np.isin(chosen, self.world.suspects).any() or any(map(self._is_mixed, chosen[:3])):
                 sure = min(sure, 0.75)
                 note = f"{self.world.graph.label(chosen[0], ())} may be several things merged under one IRI."
             elif len(alive) > 1 and sure < 1:
@@ -530,6 +563,12 @@ class Binder:
     def _is_text(self, node: int) -> bool:
         """Whether it is a statement, whose "name" is what it says."""
         return any(self.world.graph.class_code(int(n)) == "E33" for n in self.world.graph.types(node))
+
+    def _is_mixed(self, node: int) -> bool:
+        """Whether its names have so little in common that it may be several things: four museums with one IRI."""
+        names = [{word for word in fold(label.text).split() if len(word) > 3} for label in self.world.graph.labels(node)]
+        names = [name for name in names if name]
+        return len(names) > 2 and not set.intersection(*names)
 
     def _is_thing(self, node: int) -> bool:
         return self.know.categories_of(node) == int(Category.Thing)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.bind import UNSURE, Binder, Bound, best_kind
+from crmrag_query.parsing.bind import SIDE, UNSURE, Binder, Bound, best_kind
 from crmrag_query.parsing.tree import Group, Node, Rank, Tree
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import satisfying
@@ -93,22 +94,27 @@ def way_between(
     kind = best_kind(far.kinds)
     open_end = not to.where and (kind is None or kind.generic)
     anchor = Anchor() if open_end else Anchor(plan=to.plan)
-    named = [*ids, *far.ends, *far.far]
     thing = int(Category.Thing)
-    if not named and node.categories & thing and far.categories & thing:
-        inside = binder.inside(node, far)
-        if inside is not None and _holds(binder, inside, anchor, mask):
-            return inside, anchor, 0.9
-    near = [*node.far, *node.ends]
-    rest = [id for id in binder.know.relations if id not in {*named, *near, *binder.config.said_only}]
-    for score, found in ((1.0, named), (1.0, near), (0.9, rest)):
-        for id in found:
-            ahead, back = binder.know.fits(id, node.categories, far.categories)
-            for fits, inverse in ((ahead, False), (back, True)):
-                way = Way(relations=(id,), inverse=inverse)
-                if fits and _holds(binder, way, anchor, mask):
+    inside = binder.inside(node, far) if node.categories & thing and far.categories & thing else None
+    known = {*ids, *far.ends, *far.far, *node.far, *node.ends, *binder.config.said_only}
+    rest = [id for id in binder.know.relations if id not in known]
+    for score, found in ((1.0, [*ids, *far.ends]), (SIDE, [inside]), (1.0, [*far.far, *node.far, *node.ends]), (0.9, rest)):
+        for one in found:
+            for way in _both_ways(binder, node, far, one):
+                if _holds(binder, way, anchor, mask):
                     return way, anchor, score
     return None
+
+
+def _both_ways(binder: Binder, node: Node, far: Node, one: str | Way | None) -> Iterator[Way]:
+    if isinstance(one, Way):
+        yield one
+    elif one is not None:
+        ahead, back = binder.know.fits(one, node.categories, far.categories)
+        if ahead:
+            yield Way(relations=(one,))
+        if back:
+            yield Way(relations=(one,), inverse=True)
 
 
 # rankings

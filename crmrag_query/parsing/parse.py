@@ -96,7 +96,7 @@ def _told(tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed) -
     return Parsed(
         plan=None if empty else plan,
         score=score,
-        certain=score >= SURE and not unknown and not empty and (tree.form == "ask" or not bound.missing),
+        certain=score >= SURE and not unknown and not empty and not tree.several and (tree.form == "ask" or not bound.missing),
         unknown=unknown,
         missing=tuple(dict.fromkeys(bound.missing)),
         absent=tuple(dict.fromkeys(bound.absent)),
@@ -122,7 +122,7 @@ def unused(tree: Tree, pieces: tuple[Piece, ...]) -> list[str]:
     held |= set(_words(tree.rank.of if tree.rank else None))
     lost: list[str] = []
     for piece in pieces:
-        says = piece.mention or piece.kinds or piece.period or piece.relations("forward", "backward", "ends")
+        says = piece.mention or piece.kinds or piece.period or piece.relations("forward", "backward", "ends", "starts")
         if says and not piece.roles and not piece.stop and not held.intersection(piece.words):
             if tree.group is not None and tree.group.unit or tree.rank is not None:
                 continue

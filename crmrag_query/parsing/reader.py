@@ -94,6 +94,9 @@ class _Reader:
     def _take_lead(self, at: int) -> bool:
         kind, mask = self.lead.at[self.pieces[at].first]
         if self.tree.root is not None or self.open:
+            before = self.pieces[at - 1]
+            again = "both" in before.roles or self.pieces[at].opens or at == len(self.pieces) - 1
+            self.tree.several |= again and kind != "what" and not self.grouping
             return kind != "what" or not self.pieces[at].mention
         self.negated = self.excluding = self.joined = False
         self.rel, self.loose, self.last = (), (), None
@@ -263,6 +266,8 @@ class _Reader:
             else:
                 self.loose = loose
         self._take_small(piece)
+        if piece.phrases and not (loose or piece.roles or piece.stop):
+            return self._take_unknown(at)  # "version": a noun for the near end of a relation, and no kind of the data
         if loose and self.held and "filler" in piece.roles:
             self._take_weak(loose, piece)
         if piece.unknown or (not piece.roles and not piece.stop and not piece.phrases):

@@ -100,7 +100,7 @@ class Group:
 @dataclass
 class Tree:
     """A question as read; ``when``: a date is asked for; ``sort``: the last set is wanted in another order; ``fragment``: it names
-    nothing that is asked for, and goes on from the question before; ``unknown``: words that nothing is known of."""
+    nothing that is asked for, and goes on from the question before; ``several``: more than one question is asked; ``unknown``: words that nothing is known of."""
 
     root: Node | None = None
     form: Literal["list", "count", "ask"] = "list"
@@ -111,4 +111,5 @@ class Tree:
     when: bool = False
     sort: Literal["", "label", "date"] = ""
     fragment: bool = False
+    several: bool = False
     unknown: list[str] = field(default_factory=list)

@@ -202,20 +202,18 @@ def _may_be_literal(world: World, column: Column) -> bool:
 
 
 def _pairs(terms: Terms, plan: Plan, _: Outcome) -> Form:
-    body, each = _body(terms, plan)
-    other_body, other = _body(terms, plan, "?partner")
+    """Two subqueries of members and their cells, which an engine joins by the cells."""
     columns = [Column(way=way) for way in plan.compute.ways]
-    for number, (column, cells) in enumerate(zip(columns, _cells(terms.world, plan, columns), strict=True)):
-        cell = again = f"?c{number + 1}"
-        if plan.compute.identity == "same_as":
-            again = terms.fresh("shared")
-        body += _led(terms, plan, column, each, cell, cells)[0]
-        other_body += _led(terms, plan, column, other, again, cells)[0]
-        if again != cell:
-            other_body.append(f"FILTER({again} = {cell})")
-    shown = [f"?c{number + 1}" for number in range(len(columns))]
-    select = " ".join([MEMBER, *(["?partner"] if plan.compute.partner else []), *shown])
-    return Form(f"DISTINCT {select}", [*body, *other_body, f"FILTER({MEMBER} != ?partner)"])
+    names = [f"?c{number + 1}" for number in range(len(columns))]
+    cells = _cells(terms.world, plan, columns)
+    body: list[str] = []
+    for shown in (MEMBER, "?partner"):
+        lines, each = _body(terms, plan, shown)
+        for column, name, reached in zip(columns, names, cells, strict=True):
+            lines += _led(terms, plan, column, each, name, reached)[0]
+        body += Form(f"DISTINCT {' '.join([shown, *names])}", lines).nested()
+    select = " ".join([MEMBER, *(["?partner"] if plan.compute.partner else []), *names])
+    return Form(f"DISTINCT {select}", [*body, f"FILTER({MEMBER} != ?partner)"])
 
 
 def _compare(terms: Terms, plan: Plan, _: Outcome) -> Form:
