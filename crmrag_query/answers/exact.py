@@ -15,6 +15,7 @@ from crmrag_query.parsing.catalogue import earlier_of
 from crmrag_query.parsing.heard import analysed
 from crmrag_query.parsing.parse import Parsed, parse
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
+from crmrag_query.parsing.words import narrows
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan
@@ -52,7 +53,7 @@ def find_exact(
     """
     question, language = understood.question, understood.analysis.reading.language
     analysis = analysed(release, question)
-    goes_on = understood.follow_up.kind is not Kind.STANDALONE
+    goes_on = understood.follow_up.kind is not Kind.STANDALONE or narrows(question, release.method.parsing, language)
     before = antecedent_of(release, state, understood.follow_up.focus) if goes_on else None
     parsed = parse(release, analysis, before)
     made = ModelPlan()

@@ -29,6 +29,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if parsed.tree.form != "ask" and (told := _absent(release, parsed, analysis)):
         return words.absent.replace("{what}", told)
     lost = unheard(release, parsed, analysis, ranked)
+    if analysis.form is Form.SPECIFIC and (unnamed := _unnamed(parsed, ranked)):
+        return words.not_told.replace("{words}", ", ".join(f"“{name}”" for name in unnamed))
     if lost and _asks_of_something(parsed):
         quoted = ", ".join(f"“{word}”" for word in lost)
         return words.not_told.replace("{words}", quoted)
@@ -68,6 +70,16 @@ def unheard(
     return tuple(
         word for word in dict.fromkeys(lost) if not any(word == one or same_stem(one, word) for one in said)
     )
+
+
+def _unnamed(parsed: Parsed, ranked: Sequence[Evidence]) -> list[str]:
+    """Words written as names that name nothing here and stand in none of the best lines."""
+    said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
+    return [
+        piece.raw
+        for piece in parsed.pieces
+        if piece.unknown and (piece.capital or piece.quoted) and not piece.opens and not said & set(piece.words)
+    ]
 
 
 def _asks_of_something(parsed: Parsed) -> bool:

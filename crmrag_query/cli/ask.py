@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render import after_text, answer_text, printable
+from crmrag_query.cli.render import after_text, answer_text, plan_text, printable
+from crmrag_query.cli.set_text import set_lines
 
 if TYPE_CHECKING:  # imported when a question is asked, so that --help stays quick
     from crmrag_query.answers.ask import Done, Event
+    from crmrag_query.artifacts.release import Release
+    from crmrag_query.sets.records import AnswerSet
 
 MODEL_HELP = "A litellm model such as openai/gpt-4o or ollama/llama3 (CRMRAG_MODEL); without one, answers are extractive."
 
@@ -44,7 +47,9 @@ def asking(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @asking
 @click.argument("question")
-@click.option("--json", "as_json", is_flag=True, help="The whole answer as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="The whole answer as JSON, with its set.")
+@click.option("--plan", is_flag=True, help="The plan of the question alone, as JSON for `crmrag set`.")
+@click.option("--sparql", is_flag=True, help="The plan alone, as a SPARQL query.")
 def ask(
     dataset: str,
     question: str,
@@ -53,15 +58,24 @@ def ask(
     api_base: str | None,
     wikidata: bool | None,
     as_json: bool,
+    plan: bool,
+    sparql: bool,
 ) -> None:
     """Answer QUESTION from DATASET (its name, or the folder of a release)."""
     from crmrag_query.answers.ask import Ask
     from crmrag_query.answers.conversation import Conversation
     from crmrag_query.artifacts.release import open_release
 
-    how = Ask(open_model(model, api_base), wikidata)
-    events = Conversation().stream(open_release(dataset, data), question, how)
-    if as_json:
+    if [as_json, plan, sparql].count(True) > 1:
+        raise click.UsageError("--json, --plan and --sparql print different things: give one of them.")
+    how, release = Ask(open_model(model, api_base), wikidata), open_release(dataset, data)
+    events = Conversation().stream(release, question, how)
+    if plan or sparql:
+        found = set_of(events)
+        if not found.exhaustive:
+            click.echo(printable("\n".join(set_lines(found, ""))), err=True)
+        click.echo(sparql_of(release, found) if sparql else plan_of(found), nl=not sparql)
+    elif as_json:
         click.echo(json.dumps(tell(events, None).answer.as_dict(), ensure_ascii=False, indent=2))
     else:
         tell(events, how.model is not None and sys.stdout.isatty())
@@ -69,7 +83,17 @@ def ask(
 
 @click.command()
 @asking
-def chat(dataset: str, data: Path, model: str | None, api_base: str | None, wikidata: bool | None) -> None:
+@click.option("--plan", is_flag=True, help="With the plan of each answer's set as JSON.")
+@click.option("--sparql", is_flag=True, help="With the SPARQL query of each answer's set.")
+def chat(
+    dataset: str,
+    data: Path,
+    model: str | None,
+    api_base: str | None,
+    wikidata: bool | None,
+    plan: bool,
+    sparql: bool,
+) -> None:
     """Ask DATASET one question after another; an empty line, or the end of the input, ends."""
     from crmrag_query.answers.ask import Ask
     from crmrag_query.answers.conversation import Conversation
@@ -86,16 +110,22 @@ def chat(dataset: str, data: Path, model: str | None, api_base: str | None, wiki
     while question := _typed():
         try:
             events = conversation.stream(release, question, how)
-            conversation = Conversation(tell(events, how.model is not None and sys.stdout.isatty()).state)
+            done = tell(events, how.model is not None and sys.stdout.isatty())
+            conversation = Conversation(done.state)
+            if (found := done.answer.set) is not None:
+                for text in [plan_of(found)] * plan + [sparql_of(release, found)] * sparql:
+                    click.echo(f"\n{printable(text)}")
         except QuestionError as error:
             click.echo(f"Error: {error}")
 
 
 def tell(events: Iterator[Event], live: bool | None) -> Done:
     """Show an answer: piece by piece as it comes (``live``), at its end (False), or not at all (None)."""
-    from crmrag_query.answers.ask import Done, Restart, Token
+    from crmrag_query.answers.ask import Done, Restart, SetFound, Token
 
     for event in events:
+        if live and isinstance(event, SetFound):
+            click.echo(plan_text(event.set), nl=False)
         if isinstance(event, Done):
             if live is not None:
                 click.echo(f"\n{after_text(event.answer)}" if live else answer_text(event.answer))
@@ -105,6 +135,32 @@ def tell(events: Iterator[Event], live: bool | None) -> Done:
         elif live and isinstance(event, Restart):
             click.echo("\n(This is no answer; another one follows.)")
     raise AssertionError("a stream ends with Done")
+
+
+def set_of(events: Iterator[Event]) -> AnswerSet:
+    """The set of the question's plan, before anything is written. Raises QuestionError where it has none."""
+    from crmrag_query.answers.ask import SetFound
+    from crmrag_query.errors import QuestionError
+
+    for event in events:
+        if isinstance(event, SetFound):
+            return event.set
+    raise QuestionError(
+        "The question became no plan.", "Ask without --plan and --sparql, or write a plan: docs/plans.md."
+    )
+
+
+def plan_of(found: AnswerSet) -> str:
+    """The plan as JSON that `crmrag set` reads."""
+    return json.dumps(found.plan, ensure_ascii=False, indent=2)
+
+
+def sparql_of(release: Release, found: AnswerSet) -> str:
+    """The query of a set; written now where the answer came without."""
+    from crmrag_query.plans.records import read_plan
+    from crmrag_query.plans.sparql import to_sparql
+
+    return found.sparql or to_sparql(read_plan(found.plan, release.method.plans), release.world)
 
 
 def _typed() -> str:

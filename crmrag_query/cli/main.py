@@ -15,6 +15,7 @@ BUILD_COMMANDS = ("build", "demo", "estimate", "releases", "ui")
 OWN_COMMANDS = {
     "ask": ("crmrag_query.cli.ask", "ask"),
     "chat": ("crmrag_query.cli.ask", "chat"),
+    "set": ("crmrag_query.cli.sets", "set_"),
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
     "datasets": ("crmrag_query.cli.datasets", "datasets"),
     "ontology": ("crmrag_query.cli.ontology", "ontology"),

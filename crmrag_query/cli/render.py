@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 
 from crmrag_query.answers.records import Answer, Unsupported
+from crmrag_query.cli.set_text import set_lines
+from crmrag_query.sets.records import AnswerSet
 
 SHOWN_TRIPLES = 3
 SHOWN_SOURCES = 25
@@ -13,22 +15,30 @@ SHOWN_OTHERS = 5  # retrieved besides, by label only
 
 
 def answer_text(answer: Answer, triples: int = SHOWN_TRIPLES, sources: int = SHOWN_SOURCES) -> str:
-    """The answer, its notes and its first ``sources`` cited sources with up to ``triples`` triples each."""
+    """The answer, its set, its notes and its first ``sources`` cited sources with up to ``triples`` triples each."""
     return "\n".join(_lines(answer, triples, sources))
 
 
 def after_text(answer: Answer, triples: int = SHOWN_TRIPLES, sources: int = SHOWN_SOURCES) -> str:
-    """What follows an answer whose text was shown as it came: what is not supported in it, its notes and sources."""
+    """What follows an answer whose plan and text were shown as they came: what is not supported, its set, notes, sources."""
     doubtful = [f"{answer.text[one.start : one.end].strip()} {_mark(one)}" for one in answer.unsupported]
-    return "\n".join([*map(printable, doubtful), *_besides(answer, triples, sources)])
+    told = answer.set.title if answer.set is not None else ""
+    return "\n".join([*map(printable, doubtful), *_besides(answer, told, triples, sources)])
+
+
+def plan_text(made: AnswerSet) -> str:
+    """The plan in words, to be shown while its answer is written; "" for one that is not all that was asked."""
+    return printable(f"Plan: {made.title}\n") if made.exhaustive else ""
 
 
 def _lines(answer: Answer, triples: int, sources: int) -> Iterator[str]:
     yield printable(marked_text(answer))
-    yield from _besides(answer, triples, sources)
+    yield from _besides(answer, answer.text, triples, sources)
 
 
-def _besides(answer: Answer, triples: int, sources: int) -> Iterator[str]:
+def _besides(answer: Answer, said: str, triples: int, sources: int) -> Iterator[str]:
+    if answer.set is not None:
+        yield from map(printable, set_lines(answer.set, said))
     for note in answer.notes:
         yield f"Note: {printable(note)}"
     cited = [source for source in answer.sources if source.cited]

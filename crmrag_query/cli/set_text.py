@@ -1,10 +1,9 @@
-"""Whole sets as text for a terminal."""
+"""Whole sets as text for a terminal; names of the data as they are: see `render.printable`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crmrag_query.cli.render_text import printable
 from crmrag_query.sets.records import AnswerSet, Cell, Facets, Member
 
 WIDEST = 48  # characters of a column beyond which rows are not aligned any more
@@ -13,20 +12,20 @@ WIDEST = 48  # characters of a column beyond which rows are not aligned any more
 def set_text(made: AnswerSet, why: bool = False) -> str:
     """A page of a set: the plan in words, the size, members or rows, what is left out; ``why``: each member's triples."""
     parts = [_head(made), list(_members(made, why) if _of_members(made) else _rows(made)), list(_after(made))]
-    return printable("\n\n".join("\n".join(part) for part in parts if part))
+    return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def set_lines(made: AnswerSet, said: str) -> Iterator[str]:
     """An answer's set in a line or two: the plan in words where the text ``said`` has not told it, size, what is left out."""
     if not made.exhaustive:
-        yield printable(f"Nearest plan, not all that was asked: {made.title} ({size_of(made)})")
+        yield f"Nearest plan, not all that was asked: {made.title} ({size_of(made)})"
         if made.unknown:
-            yield printable(f"  not understood: {', '.join(f'“{word}”' for word in made.unknown)}")
+            yield f"  not understood: {', '.join(f'“{word}”' for word in made.unknown)}"
         return
     if made.title.casefold() not in said.casefold():
-        yield printable(f"Plan: {made.title}")
+        yield f"Plan: {made.title}"
     left = ", ".join(f"{one.count} {one.reason}" for one in made.excluded)
-    yield printable(f"Exact set: {size_of(made)}{f'; left out: {left}' if left else ''}")
+    yield f"Exact set: {size_of(made)}{f'; left out: {left}' if left else ''}"
 
 
 def size_of(made: AnswerSet) -> str:
@@ -59,10 +58,11 @@ def facets_text(found: Facets) -> str:
         head = f"{facet.label} [{facet.key}]: {_counted(facet.total, 'value')}{shown}"
         width = max(len(str(one.count)) for one in facet.values)
         lines = [
-            f"  {one.count:>{width}}  {one.label}{f'  <{one.iri}>' if one.iri else ''}" for one in facet.values
+            f"  {one.count:>{width}}  {one.label}{f'  <{one.iri}>' if one.iri else ''}"
+            for one in facet.values
         ]
         blocks.append([head, *lines])
-    return printable("\n\n".join("\n".join(block) for block in blocks))
+    return "\n\n".join("\n".join(block) for block in blocks)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render_text import printable
+from crmrag_query.cli.render import printable
 
 if TYPE_CHECKING:  # imported when a set is asked for, so that --help stays quick
     from crmrag_query.artifacts.release import Release
@@ -29,9 +29,7 @@ PAGED = {"limit": "--limit", "offset": "--offset", "why": "--why"}
 @data_option
 @click.option("--limit", type=click.IntRange(min=0), help="Members or rows shown; default: 20.")
 @click.option("--offset", type=click.IntRange(min=0), default=0, help="How many to pass over.")
-@click.option(
-    "--sort", type=click.Choice(["label", "date", "value"]), help="Order; default: the plan's own."
-)
+@click.option("--sort", type=click.Choice(["label", "date", "value"]), help="Order; default: the plan's own.")
 @click.option("--descending", is_flag=True, help="The other way round.")
 @click.option("--language", default="en", show_default=True, help="Language of labels and sentences.")
 @click.option("--why", is_flag=True, help="With the triples that put each member into the set.")
@@ -60,7 +58,7 @@ def set_(
     _check(given, bool(reason), facets_only, sparql, format_)
     release = open_release(dataset, data)
     plan = read_plan(plan_file.read(), release.method.plans)
-    order: Sort = sort or ""  # type: ignore[assignment]  # click has checked it
+    order = cast("Sort", sort or "")
     if facets_only:
         pieces = _facets(release, plan, language, format_)
     elif sparql:
@@ -104,7 +102,7 @@ def _page(
         made = excluded_set(release, plan, reason, page, language, name=name)
     else:
         made = answer_set(release, plan, page, language, sparql=False, name=name)
-    yield f"{set_text(made, why)}\n"
+    yield f"{printable(set_text(made, why))}\n"
 
 
 def _facets(release: Release, plan: Plan, language: str, format_: str) -> Iterator[str]:
@@ -113,7 +111,7 @@ def _facets(release: Release, plan: Plan, language: str, format_: str) -> Iterat
 
     found = facets(release, plan, language, name=release.manifest.dataset)
     if format_ == TABLE:
-        yield f"{facets_text(found)}\n"
+        yield f"{printable(facets_text(found))}\n"
     else:
         yield f"{json.dumps(asdict(found), ensure_ascii=False, indent=2)}\n"
 
@@ -130,10 +128,8 @@ def _write(pieces: Iterator[str], out: Path | None) -> None:
 
     if out is None:
         screen = sys.stdout.isatty()
-        stream = click.get_binary_stream("stdout")
         for piece in pieces:
-            stream.write((printable(piece) if screen else piece).encode())
-        stream.flush()
+            click.echo((printable(piece) if screen else piece).encode(), nl=False)
         return
     first = next(pieces, "")  # mistakes in the plan come before a file does
     with replacing(out) as path, path.open("w", encoding="utf-8", newline="") as file:

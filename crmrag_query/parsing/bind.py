@@ -28,9 +28,11 @@ from crmrag_query.plans.members import satisfying, targeted
 from crmrag_query.plans.records import (
     Among,
     Anchor,
+    Compute,
     Constraint,
     Dated,
     Either,
+    Measure,
     Member,
     Plan,
     Related,
@@ -195,6 +197,8 @@ class Binder:
             bound.score *= UNSURE / 2
             return mask
         best = self._best(choices, link, mask)
+        if link.at_least is not None and link.at_least > 1:
+            best = self._at_least(bound, best, link.at_least, mask)
         fixed = any(isinstance(one, Among | Member) for one in bound.where)
         if bound.target == Target() and not fixed and (near := self._near(best.constraint)):
             bound.target = Target(categories=_names(near))
@@ -236,6 +240,15 @@ class Binder:
                 return
         for id in link.explicit:
             node.categories |= self.know.domains[id]
+
+    def _at_least(self, bound: Bound, choice: Choice, least: int, mask: Mask) -> Choice:
+        """So many of what a tie leads to, not just any: a ranking of the things that have as many."""
+        tie = choice.constraint
+        if not isinstance(tie, Related) or tie.negated:
+            return replace(choice, score=choice.score * UNSURE)
+        measure = Measure(kind="count", way=tie.way, to=tie.to)
+        many = Plan(target=bound.target, compute=Compute(kind="rank", measure=measure, at_least=least))
+        return self._choice(Member(plan=many), choice.score, mask)
 
     def _near(self, constraint: Constraint) -> int:
         """Categories of the things that a relation of the constraint is of; 0 where it says nothing."""
@@ -465,7 +478,8 @@ class Binder:
                 yield LOOSE, nouns
             yield LOOSE, link.loose
         rest = tuple(id for id in self.know.relations if id not in self.config.said_only)
-        yield (UNSURE if link.explicit or link.loose else NEAR), rest
+        sure = not link.negated and anchor.named
+        yield (UNSURE if link.explicit or link.loose else NEAR if sure else SIDE), rest
 
     def _of_kind(self, link: Link, anchor: Node, mask: Mask) -> Iterator[Choice]:
         """ "marble busts", "not paintings": the thing itself is of the kind, or made of it."""
@@ -520,8 +534,9 @@ class Binder:
                 self._inner[id(anchor)] = self.bind(anchor)
             inner = self._inner[id(anchor)]
             to = Anchor(plan=inner.plan)
-            if kind is not None and kind.generic and not anchor.links and not anchor.named:
-                to = Anchor() if link.negated or _is_whole(kind) else to
+            own = set(way.relations) & set(anchor.far) and not (kind is not None and kind.types)
+            if kind is not None and (kind.generic or own) and not anchor.links and not anchor.named:
+                to = Anchor() if link.negated or own or _is_whole(kind) else to
             yield self._choice(Related(way=way, to=to, negated=link.negated), score, mask)
 
     def _end(self, way: Way) -> int:

@@ -98,7 +98,7 @@ def way_between(
     inside = binder.inside(node, far) if node.categories & thing and far.categories & thing else None
     known = {*ids, *far.ends, *far.far, *node.far, *node.ends, *binder.config.said_only}
     rest = [id for id in binder.know.relations if id not in known]
-    for score, found in ((1.0, [*ids, *far.ends]), (SIDE, [inside]), (1.0, [*far.far, *node.far, *node.ends]), (0.9, rest)):
+    for score, found in ((1.0, [*ids, *binder.know.kin(ids), *far.ends]), (SIDE, [inside]), (1.0, [*far.far, *node.far, *node.ends]), (0.9, rest)):
         for one in found:
             for way in _both_ways(binder, node, far, one):
                 if _holds(binder, way, anchor, mask):

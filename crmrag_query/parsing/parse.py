@@ -161,9 +161,14 @@ def _cut(
 ) -> tuple[Piece, ...]:
     method = release.method
     words = heard.words
-    kinds = release.kinds.at(words, language.code)
-    spans = _plain(compiled_relations(method.relations, language.code).spans(words), words, language, know)
     capitals = {i for chunk in heard.chunks if chunk.capital for i in range(chunk.first, chunk.last)}
+    noun_capitals = language.code in method.answers.noun_capitals and bool(capitals)
+    kinds = tuple(
+        kind
+        for kind in release.kinds.at(words, language.code)
+        if not noun_capitals or kind.last - 1 in capitals  # German nouns have capitals, verbs and adjectives none
+    )
+    spans = _plain(compiled_relations(method.relations, language.code).spans(words), words, language, know)
     quoted = {i for chunk in heard.chunks if chunk.quoted for i in range(chunk.first, chunk.last)}
     return pieces_of(
         Readings(

@@ -63,9 +63,12 @@ class _Reader:
     breaking: bool = False
     titled: bool = False
     titling: bool = False
+    narrowing: bool = False
     pending: Node | None = None
     number: int | None = None
     at_least: bool = False
+    over: bool = False
+    least: int | None = None
     last: Link | None = None
 
     # reading
@@ -136,6 +139,10 @@ class _Reader:
         if "pairs" in roles:
             self.tree.pairs = True
             return True
+        if "count" in roles and not piece.kinds:
+            if self.tree.root is None:
+                self.rel, self.loose = (), ()
+            return True
         if "exclusion" in roles:
             self.negated = self.excluding = True
             return True
@@ -145,8 +152,17 @@ class _Reader:
         if "breakdown" in roles:
             self.breaking, self.tree.group = True, self.tree.group or Group()
             return True
-        if "least" in roles:
-            self.at_least = True
+        if "only" in roles and at == 0:
+            self.narrowing = True
+            return True
+        if "least" in roles or "over" in roles:
+            self.at_least, self.over = True, "over" in roles
+            return True
+        if "or_more" in roles and self.number is not None:
+            if self.last is not None:
+                self.last.at_least, self.number = self.number, None
+            else:
+                self.least, self.number = self.number, None
             return True
         if len(piece.words) == 1 and not piece.kinds and (number := self._number(piece.words[0])):
             self._take_number(number)
@@ -183,8 +199,11 @@ class _Reader:
 
     def _take_number(self, number: int) -> None:
         if self.at_least:
+            least = number + 1 if self.over else number
             if self.grouping and self.tree.group is not None:
-                self.tree.group.at_least = number + 1
+                self.tree.group.at_least = least
+            else:
+                self.least = least
             self.at_least = False
         elif self.tree.rank is not None and self.tree.rank.first is None:
             self.tree.rank.first = number
@@ -292,8 +311,8 @@ class _Reader:
             return False
         if not piece.kinds and not piece.relations("ends"):
             return True
-        if piece.relations("ends") and self._is_end(at):
-            return False
+        if piece.relations("ends"):
+            return not self._is_end(at)
         waiting = bool(self.rel or self.loose or self.negated or self.generic or self.number)
         return self.tree.root is not None and not waiting
 
@@ -306,6 +325,8 @@ class _Reader:
             return True
         if after is not None and ("of" in after.roles or "possessive" in after.roles):
             return self._next_content(at) is not None
+        if not self.grouping and not piece.kinds and piece.relations("forward", "backward") and not self.negated:
+            return False  # "what did it *cost*"
         if self.grouping:
             return self.tree.group is not None and (self.tree.group.node is None or bool(self.tree.group.node.ends))
         return (self.negated and self.tree.root is not None and not self.rel and not self.loose) or not piece.kinds
@@ -377,7 +398,7 @@ class _Reader:
         if root is None:
             node = Node(kinds=piece.kinds, ends=ids, text=piece.text, edge=self.edge, generic=self.generic)
             node.categories = self._union(ids)
-            self._place(node, piece)
+            node = self._place(node, piece)
         if owners:
             self.modifiers = [link for link in self.modifiers if not link.before]
             for link in owners:
@@ -468,8 +489,10 @@ class _Reader:
         mask = 0
         for kind in piece.kinds:
             mask |= kind.categories
+        plain = any(kind.generic for kind in piece.kinds) and not (piece.capital or piece.quoted)
+        named = [piece.mention] if piece.mention and not plain else []  # "a date" is no thing called so
         return Node(
-            kinds=piece.kinds, mentions=[piece.mention] if piece.mention else [], categories=mask, text=piece.text,
+            kinds=piece.kinds, mentions=named, categories=mask, text=piece.text,
             capital=piece.capital or piece.quoted, far=piece.relations("ends"), raw=piece.raw,
         )  # fmt: skip
 
@@ -478,17 +501,20 @@ class _Reader:
         node.links += self.modifiers
         self.modifiers = []
 
-    def _place(self, node: Node, piece: Piece) -> None:
-        """A noun where it stands: what is asked for, or what the thing before is tied to."""
+    def _place(self, node: Node, piece: Piece) -> Node:
+        """A noun where it stands: what is asked for, or what the thing before is tied to; the node that it became."""
         if self.tree.root is None and not (self.rel or self.loose or self.excluding):
             self._start(node)
         elif self.tree.root is None:
             self._attach(node, piece)
         elif self._is_bare_root() and not self.rel and not self.loose and not self.negated:
             self._merge_root(node)
+            assert self.tree.root is not None
+            return self.tree.root
         else:
             self._attach(node, piece)
             self.open.append(node)
+        return node
 
     def _is_bare_root(self) -> bool:
         """Whether no noun has said yet what is asked for."""
@@ -508,6 +534,11 @@ class _Reader:
     def _start(self, node: Node) -> None:
         if self.pending is not None:
             node.earlier, self.pending = self.pending.earlier, None
+        if self.least is not None:  # "more than two works by …": how many, of what is asked for
+            self.tree.unknown.append(str(self.least))
+            self.least = None
+        if self.narrowing and self.lead.earlier and not node.earlier:
+            node.earlier = "set"
         self.tree.root = node
         self.open = [node]
         node.links += self.fronted
@@ -535,6 +566,11 @@ class _Reader:
             self.negated = self.negated and self.excluding
             return noun
         noun_next = after is not None and after.kinds and not after.opens and not self._is_verb(at + 1)
+        if noun_next and self._is_apposition(node, after):  # type: ignore[arg-type]
+            self._attach(node, piece)
+            if self.last is not None:
+                self.last.words += after.words  # type: ignore[union-attr]
+            return at + 2
         if noun_next and not after.roles & {"of"} and not self.joined and not self._name_ends(piece, at):  # type: ignore[union-attr]
             self.modifiers.append(Link((), (), node, self.negated, words=piece.words))
             self.negated = self.negated and self.excluding
@@ -544,6 +580,12 @@ class _Reader:
             return at + 1
         self._attach(node, piece)
         return at + 1
+
+    def _is_apposition(self, node: Node, noun: Piece) -> bool:
+        """Whether the noun after a name only says what it is: "the Marathasa *valley*", not "Navajo *artists*"."""
+        one = any(kind.number is not Number.MANY for kind in noun.kinds)
+        shared = node.categories & self._node(noun).categories & ~int(Category.Actor)
+        return one and bool(shared) and (self.tree.root is not None or self.polar)
 
     def _noun_after_names(self, at: int) -> int | None:
         """Where the noun stands that several names joined by "or" say more of: "*Navajo or Hopi* potters"."""
@@ -614,6 +656,7 @@ class _Reader:
             dated = not isinstance(anchor, Node | Text) and anchor is not None
             link.explicit = shared or (self.context if dated or not loose else ())
             link.loose = loose or self.context
+        link.at_least, self.least = self.least, None
         if self.titling and isinstance(anchor, Node | Text):
             link.titled, link.explicit, link.loose, self.titling = True, (), (), False
             (self.tree.root or Node()).links.append(link)

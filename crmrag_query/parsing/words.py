@@ -9,6 +9,7 @@ from functools import lru_cache
 from crmrag_query.config.parsing import ParsingPart, PlanWords
 from crmrag_query.config.query import References
 from crmrag_query.questions.phrases import Phrases
+from crmrag_query.retrieval.tokenizer import tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +56,9 @@ def _compiled(key: _Same) -> Roles:
     languages = key.part.languages
     words = languages.get(key.language) or next(iter(languages.values()))
     return Roles({role: Phrases(getattr(words, role)) for role in PlanWords.model_fields if getattr(words, role)})
+
+
+def narrows(question: str, part: ParsingPart, language: str) -> bool:
+    """Whether a question only narrows what went before: "only the prints"."""
+    only = roles_of(part, language).by_role.get("only")
+    return only is not None and only.at(tokenize(question), 0) > 0
