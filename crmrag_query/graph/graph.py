@@ -237,7 +237,7 @@ class Graph:
 
     def _rows_of(self, name: str, node: int) -> list[dict[str, Any]]:
         nodes, table = self._by_node[name]
-        low, high = np.searchsorted(nodes, [node, node + 1])
+        low, high = np.searchsorted(nodes, np.array([node, node + 1], nodes.dtype))  # else the column is cast
         return cast(list[dict[str, Any]], table.slice(int(low), int(high - low)).to_pylist())
 
     @property

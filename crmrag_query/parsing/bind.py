@@ -166,7 +166,7 @@ class Binder:
         groups: dict[tuple[str, bool], list[int]] = {}
         names: dict[tuple[str, bool], str] = {}
         for one in mention.entities:
-            if one.how not in WHOLE and (len(one.name.split()) > LONG or self._is_text(one.entity)):
+            if (one.how not in WHOLE and len(one.name.split()) > LONG) or self._is_text(one.entity):
                 continue  # a text, not a name
             key = (_name(one), one.how in WHOLE)
             groups.setdefault(key, []).append(one.entity)
@@ -473,10 +473,11 @@ class Binder:
             yield LOOSE, tuple(id for id in self.know.kin(link.explicit))
             yield NEAR, link.loose
         else:
-            yield LOOSE, tuple(id for id in link.loose if id in nouns)
+            loose = sorted(link.loose, key=lambda id: id not in self.config.inside)  # "in": where it is, then where it was made
+            yield LOOSE, tuple(id for id in loose if id in nouns)
             if not link.loose or anchor.kinds:
                 yield LOOSE, nouns
-            yield LOOSE, link.loose
+            yield LOOSE, loose
         rest = tuple(id for id in self.know.relations if id not in self.config.said_only)
         sure = not link.negated and anchor.named
         yield (UNSURE if link.explicit or link.loose else NEAR if sure else SIDE), rest
@@ -581,9 +582,12 @@ class Binder:
 
     def _is_mixed(self, node: int) -> bool:
         """Whether its names have so little in common that it may be several things: four museums with one IRI."""
-        names = [{word for word in fold(label.text).split() if len(word) > 3} for label in self.world.graph.labels(node)]
-        names = [name for name in names if name]
-        return len(names) > 2 and not set.intersection(*names)
+        by_language: dict[str, list[set[str]]] = {}
+        for label in self.world.graph.labels(node):
+            words = {word for word in fold(label.text).split() if len(word) > 3}
+            if words:
+                by_language.setdefault(label.lang, []).append(words)
+        return any(len(names) > 2 and not set.intersection(*names) for names in by_language.values())
 
     def _is_thing(self, node: int) -> bool:
         return self.know.categories_of(node) == int(Category.Thing)

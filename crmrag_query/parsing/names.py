@@ -60,7 +60,32 @@ def refined(
         else:
             breaks = _breaks(mention, heard, kinds, spans, language)
             found += _relinked(release, heard, mention, breaks) if breaks else [mention]
-    return [_widened(mention, heard) for mention in found]
+    kept = ((mention, _without_statements(release, mention, heard)) for mention in found)
+    return [_widened(now, heard) for was, now in kept if now.entities or _is_phrase(was)]
+
+
+def _is_phrase(mention: Mention) -> bool:
+    """Whether a statement was quoted whole: "oil on canvas" is one thing to look for."""
+    return mention.last - mention.first > 1 and mention.entities[0].how in WHOLE
+
+
+STATEMENTS = frozenset({"E33"})
+"""Classes of texts that say something of a thing (a medium, a credit line): what they say is no name of theirs."""
+
+
+def _without_statements(release: Release, mention: Mention, heard: Asked) -> Mention:
+    quoted = {i for chunk in heard.chunks if chunk.quoted for i in range(chunk.first, chunk.last)}
+    if all(i in quoted for i in range(mention.first, mention.last)):
+        return mention
+    graph = release.graph
+    return replace(
+        mention,
+        entities=tuple(
+            one
+            for one in mention.entities
+            if not any(graph.class_code(int(number)) in STATEMENTS for number in graph.types(one.entity))
+        ),
+    )
 
 
 def _breaks(

@@ -212,6 +212,8 @@ def _raw(read: Readings, first: int, last: int) -> str:
     texts = []
     for chunk in read.chunks:
         if chunk.first < last and first < chunk.last:
-            text = chunk.text.strip(_MARKS)
+            text = chunk.text.strip(_MARKS) if chunk.last > last else chunk.text
             texts.append(_POSSESSIVE.sub("", text) if chunk.last > last else text)
-    return " ".join(texts) or " ".join(read.words[first:last])
+    if texts:
+        return " ".join(texts).strip(_MARKS)
+    return " ".join(read.words[first:last])

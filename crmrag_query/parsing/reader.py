@@ -309,10 +309,10 @@ class _Reader:
             return False
         if self.titled and "containing" in piece.roles:
             return False
-        if not piece.kinds and not piece.relations("ends"):
+        if piece.relations("ends") and self._is_end(at):
+            return False
+        if not piece.kinds:
             return True
-        if piece.relations("ends"):
-            return not self._is_end(at)
         waiting = bool(self.rel or self.loose or self.negated or self.generic or self.number)
         return self.tree.root is not None and not waiting
 
@@ -626,7 +626,7 @@ class _Reader:
             self.modifiers.append(Link((), (), text, self.negated, words=tuple(words)))
             self.negated = self.negated and self.excluding
             return last
-        if named or self.rel or self.loose or self.titled or self.joined or self._titles_follow(last):
+        if named or self.rel or self.loose or self.copula or self.titled or self.joined or self._titles_follow(last):
             self._attach(text, piece)
         else:
             self.tree.unknown += words
@@ -644,7 +644,9 @@ class _Reader:
             self.joined = False
             self.negated = self.negated and self.excluding
             return
-        explicit, loose = self.rel, self.loose or self.copula
+        explicit, loose = self.rel, self.loose
+        if not loose and self.copula and not (explicit or self._verb_follows(piece)):
+            loose = self.copula
         if explicit and loose:
             explicit = tuple(id for id in explicit if id in loose and self._may_end(id, anchor)) or explicit
         link = Link(
@@ -678,7 +680,8 @@ class _Reader:
             self.tree.group.node.links.append(link)
             return
         bare = not (link.explicit or link.loose or link.negated)
-        if bare and isinstance(link.anchor, Node) and link.anchor.named and self._verb_follows(piece):
+        named = link.anchor.named if isinstance(link.anchor, Node | Text) else False
+        if bare and named and self._verb_follows(piece):
             self.held.append(link)
             return
         owner = self._owner(piece)

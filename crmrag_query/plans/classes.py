@@ -10,7 +10,7 @@ import numpy as np
 from crmrag_query.errors import QuestionError
 from crmrag_query.ontology.codes import normalise_class
 from crmrag_query.plans.records import Target
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, distinct
 from crmrag_query.retrieval.tokenizer import fold
 
 
@@ -51,7 +51,7 @@ def type_names(world: World) -> dict[str, list[int]]:
     numbers = [n for code, found in world.adjacency.by_code.items() if code == "P2" for n in found]
     parts = [rows.val[rows.ptr[rows.prop[n]] : rows.ptr[rows.prop[n + 1]]] for n in numbers]
     names: dict[str, list[int]] = {}
-    for node in np.unique(np.concatenate([np.empty(0, np.int32), *parts])).tolist():
+    for node in distinct(np.concatenate([np.empty(0, np.int32), *parts])).tolist():
         iri = world.graph.iri(node)
         last = re.split("[/#]", iri)[-1]
         texts = [label.text for label in world.graph.labels(node)]

@@ -71,7 +71,10 @@ def _compared(world: World, how: Compute, members: Ints, inner: Inner) -> Outcom
     if how.identity == "iri":
         common = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), sets)
     else:
-        alike = reduce(np.intersect1d, (world.identity[one] for one in sets))
+        alike = reduce(
+            lambda a, b: np.intersect1d(a, b, assume_unique=True),
+            (distinct(world.identity[one]) for one in sets),
+        )
         common = once(world, members[np.isin(world.identity[members], alike)])[0]
         sets = [once(world, one)[0] for one in sets]
     return Outcome(sets[0], "compare", sizes=tuple(map(len, sets)), common=common.astype(np.int32))

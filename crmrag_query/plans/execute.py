@@ -13,7 +13,7 @@ from crmrag_query.plans.identity import how_many
 from crmrag_query.plans.members import anchored, find_members
 from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, distinct
 
 
 def execute(plan: Plan, world: World) -> Outcome:
@@ -54,5 +54,5 @@ def members_of(world: World, plan: Plan) -> Ints:
     if plan.compute.kind == "pairs":
         paired = _execute(world, plan).pairing
         assert paired is not None
-        return np.unique(paired.member)
+        return distinct(paired.member)
     return np.flatnonzero(find_members(world, plan, members_of).members).astype(np.int32)

@@ -99,6 +99,6 @@ def _components(size: int, a: Ints, b: Ints) -> Ints:
 
 def sameness(world: World, cells: Iterable[int]) -> list[tuple[int, int]]:
     """Nodes among the cells that another stands for, and which."""
-    nodes = np.unique(np.array([cell for cell in cells if cell < world.size], np.int64))
+    nodes = distinct(np.array([cell for cell in cells if cell < world.size], np.int64))
     kept = world.identity[nodes]
     return [(a, b) for a, b in zip(nodes.tolist(), kept.tolist(), strict=True) if a != b]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Rows
-from crmrag_query.plans.world import ranges
+from crmrag_query.plans.world import Mask, distinct
 from crmrag_query.relationships.frontier import TABLE_SHARE, Move
 from crmrag_query.relationships.plan import Leg
 
@@ -27,7 +27,9 @@ class NodeSet:
 
     @property
     def all(self) -> Ints:
-        return np.union1d(self.still, self.moved) if len(self.still) else self.moved
+        if not (len(self.still) and len(self.moved)):
+            return self.still if len(self.still) else self.moved
+        return distinct(np.concatenate([self.still, self.moved]))
 
 
 def follow(adjacency: Adjacency, leg: Leg, nodes: NodeSet) -> NodeSet:
@@ -67,30 +69,31 @@ def _leaving(adjacency: Adjacency, nodes: NodeSet) -> Ints:
 
 
 def _hop(adjacency: Adjacency, moves: Sequence[Move], nodes: Ints) -> Ints:
+    """What the nodes reach by any of the moves, ascending."""
+    found = np.zeros(adjacency.nodes, bool)
+    if len(nodes) * TABLE_SHARE >= adjacency.nodes:
+        leaving = None if len(nodes) == adjacency.nodes else found.copy()
+        if leaving is not None:
+            leaving[nodes] = True
+        for prop, forward in moves:
+            found[_arriving(adjacency.backward if forward else adjacency.forward, prop, leaving)] = True
+        return np.flatnonzero(found).astype(np.int32)
     parts = [
-        _neighbours(adjacency.forward if forward else adjacency.backward, prop, nodes, adjacency.nodes)
+        (adjacency.forward if forward else adjacency.backward).expand(prop, nodes)[1]
         for prop, forward in moves
     ]
-    total = sum(map(len, parts))
-    if total * TABLE_SHARE < adjacency.nodes:
-        return np.unique(np.concatenate([NONE, *parts]))
-    found = np.zeros(adjacency.nodes, bool)
+    if sum(map(len, parts)) * TABLE_SHARE < adjacency.nodes:
+        return distinct(np.concatenate([NONE, *parts]))
     for part in parts:
         found[part] = True
     return np.flatnonzero(found).astype(np.int32)
 
 
-def _neighbours(rows: Rows, prop: int, nodes: Ints, size: int) -> Ints:
-    """Values of the rows of ``nodes``, with repetitions."""
-    low, high = int(rows.prop[prop]), int(rows.prop[prop + 1])
-    if low == high or len(nodes) == 0:
-        return NONE
-    if len(nodes) * TABLE_SHARE < high - low or len(nodes) * TABLE_SHARE < size:
-        return rows.expand(prop, nodes)[1]
-    table = np.zeros(size, bool)
-    table[nodes] = True
-    chosen = low + np.flatnonzero(table[rows.row[low:high]])
-    if len(chosen) == high - low:
-        return np.asarray(rows.val[rows.ptr[low] : rows.ptr[high]])
-    start = rows.ptr[chosen]
-    return np.asarray(rows.val[ranges(start, rows.ptr[chosen + 1] - start)])
+def _arriving(back: Rows, prop: int, nodes: Mask | None) -> Ints:
+    """Nodes that have a row of ``prop`` with one of the nodes (None: anything) in it; no node is walked by itself."""
+    low, high = int(back.prop[prop]), int(back.prop[prop + 1])
+    if nodes is None or low == high:
+        return back.row[low:high]
+    first = int(back.ptr[low])
+    hits = nodes[back.val[first : int(back.ptr[high])]]
+    return back.row[low:high][np.logical_or.reduceat(hits, back.ptr[low:high] - first)]

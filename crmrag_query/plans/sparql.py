@@ -22,7 +22,7 @@ from crmrag_query.plans.sparql_terms import NOTHING, Terms
 from crmrag_query.plans.sparql_ways import way_lines
 from crmrag_query.plans.tables import table
 from crmrag_query.plans.ways import pairs
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, distinct
 
 MEMBER = "?member"
 _DIALECT = "# Parsed dates and folded texts are written out as the nodes that have them."
@@ -162,7 +162,7 @@ def _by_date(terms: Terms, plan: Plan) -> list[str]:
     """Dates that lie in one bucket, with it."""
     how, date = plan.compute, terms.fresh("date")
     assert how.way is not None
-    nodes = np.unique(pairs(terms.world, how.way, _members(terms.world, plan), False, direct=True).cell)
+    nodes = distinct(pairs(terms.world, how.way, _members(terms.world, plan), False, direct=True).cell)
     bucket, _, sure = buckets(terms.world, nodes, how.by)
     rows = [
         f"({iri} {number})"
@@ -194,7 +194,7 @@ def _cells(world: World, plan: Plan, columns: Sequence[Column]) -> list[list[int
         return [[] for _ in columns]
     ends = [anchored(world, column.to, members_of) for column in columns]
     rows = table(world, columns, ends, _members(world, plan))
-    return [np.unique(rows[:, number + 1]).tolist() for number in range(len(columns))]
+    return [distinct(rows[:, number + 1]).tolist() for number in range(len(columns))]
 
 
 def _may_be_literal(world: World, column: Column) -> bool:
@@ -263,7 +263,7 @@ def _day(terms: Terms, plan: Plan, end: str) -> tuple[list[str], list[str], str]
     assert measure is not None
     earliest = measure.kind == "earliest"
     days = terms.world.extents[0 if earliest else 1]
-    reached = np.unique(pairs(terms.world, measure.way, _members(terms.world, plan), False, direct=True).cell)
+    reached = distinct(pairs(terms.world, measure.way, _members(terms.world, plan), False, direct=True).cell)
     known = reached[days[reached] != (OPEN_BEGIN if earliest else OPEN_END)].tolist()
     rows = [f"({iri} {int(days[node])})" for node in known for iri in terms.nodes([node])]
     day = terms.fresh("day")

@@ -12,7 +12,7 @@ from crmrag_query.plans.identity import once, same_cells
 from crmrag_query.plans.outcome import Pairing
 from crmrag_query.plans.records import Column, Compute
 from crmrag_query.plans.ways import pairs
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, distinct
 
 Ends = Sequence[Ints | None]
 """For each column the nodes that its cells are among, None for anything."""
@@ -55,7 +55,7 @@ def pairing(world: World, how: Compute, members: Ints) -> tuple[Pairing, Ints]:
     kept = np.repeat(several, count)
     ptr = np.concatenate([[0], np.cumsum(count[several])]).astype(np.int64)
     shared = rows[first[several], 1:]
-    having = np.unique(rows[:, 0]).astype(np.int32)
+    having = distinct(rows[:, 0]).astype(np.int32)
     return Pairing(shared, ptr, rows[kept, 0].astype(np.int32), how.partner), having
 
 

@@ -20,6 +20,7 @@ from crmrag_query.relationships.walk import LIMIT, advance
 OF_TYPE = Way(paths=(("P2", "P127*"),))
 """How a node leads to its types and to all that are broader."""
 Memo = dict[tuple[Leg, ...], NodeSet]
+_WALKED = 256  # so many nodes are walked one by one sooner than all ends twice
 _CELL = 40  # bits of a cell in a key that sorts pairs
 _CELLS = (1 << _CELL) - 1
 
@@ -126,19 +127,8 @@ def leading_by(
     sure, doubtful = np.zeros(world.size, bool), np.zeros(world.size, bool)
     starts = np.arange(world.size, dtype=np.int32) if ends is None else ends
     at_end = world.mask(starts)
-    memos: dict[tuple[object, ...], tuple[Ints, Memo]] = {}
-    for route in routes:
-        kind = route.relationship
-        alike = (
-            route.inverse, route.far, kind and (kind.domain if route.inverse else kind.range),
-            route.inverse and route.cautious,
-        )  # fmt: skip
-        if alike not in memos:
-            memos[alike] = (starts[admits(world, route, starts)], {})
-        admitted, memo = memos[alike]
-        found = walk_set(route.graph(world), route.back, admitted, memo).all
-        found = found[begins(world, route, found)]
-        if kind is None:
+    for route, found in _reaching(world, routes, starts):
+        if route.relationship is None:
             sure[found] = True
         else:
             itself = at_end[found] & admits(world, route, found)
@@ -150,10 +140,41 @@ def leading_by(
     if among is not None:
         sure &= among
         doubtful &= among
-    nodes = np.flatnonzero(doubtful).astype(np.int32)
+    return sure | _leading_elsewhere(world, [one for one in routes if one.relationship], starts, doubtful)
+
+
+def _reaching(world: World, routes: Sequence[Route], ends: Ints) -> Iterator[tuple[Route, Ints]]:
+    """For each route the nodes that lead by it to one of the ends, themselves included."""
+    memos: dict[tuple[object, ...], tuple[Ints, Memo]] = {}
+    for route in routes:
+        kind = route.relationship
+        alike = (
+            route.inverse, route.far, kind and (kind.domain if route.inverse else kind.range),
+            route.inverse and route.cautious,
+        )  # fmt: skip
+        if alike not in memos:
+            memos[alike] = (ends[admits(world, route, ends)], {})
+        admitted, memo = memos[alike]
+        found = walk_set(route.graph(world), route.back, admitted, memo).all
+        yield route, found[begins(world, route, found)]
+
+
+def _leading_elsewhere(world: World, routes: Sequence[Route], ends: Ints, doubtful: Mask) -> Mask:
+    """Those of the doubtful nodes, ends themselves, that lead to another end.
+
+    Many are told by halves of the ends: whoever leads into the half in which it is not leads to another. Those that are left
+    lead to little but themselves, and are walked.
+    """
+    sure = np.zeros(world.size, bool)
+    if np.count_nonzero(doubtful) > _WALKED:
+        for half in (0, 1):
+            for _, found in _reaching(world, routes, ends[(ends & 1) == half]):
+                sure[found[(found & 1) != half]] = True
+        sure &= doubtful
+    nodes = np.flatnonzero(doubtful & ~sure).astype(np.int32)
     if len(nodes):
-        found_pairs = link_pairs(world, [one for one in routes if one.relationship], nodes)
-        sure[nodes[found_pairs.index[at_end[found_pairs.cell]]]] = True
+        reached, at_end = link_pairs(world, routes, nodes), world.mask(ends)
+        sure[nodes[reached.index[at_end[reached.cell]]]] = True
     return sure
 
 
@@ -161,7 +182,7 @@ def _leading_to_literals(world: World, route: Route) -> Ints:
     found = [np.empty(0, np.int32)]
     for walked, properties in route.literals:
         has = np.flatnonzero(np.isin(world.literal_property, properties))
-        subject = np.unique(np.asarray(world.graph.literal_table.column("subject").to_numpy())[has])
+        subject = distinct(np.asarray(world.graph.literal_table.column("subject").to_numpy())[has])
         back = route.back[len(route.legs) - walked :]
         starts = walk_set(world.plain, back, subject.astype(np.int32)).all
         found.append(starts[begins(world, route, starts)])

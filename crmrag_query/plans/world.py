@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -131,7 +131,7 @@ class World:
     @cached_property
     def with_literals(self) -> frozenset[int]:
         """Numbers of the properties that have a literal somewhere."""
-        return frozenset(np.unique(self.literal_property).tolist())
+        return frozenset(distinct(self.literal_property).tolist())
 
     @cached_property
     def type_names(self) -> dict[str, list[int]]:
@@ -163,7 +163,7 @@ class World:
     def nodes_of(self, iris: Iterable[str]) -> Ints:
         """Nodes of those IRIs that the data has, ascending."""
         found = (self.graph.node(iri) for iri in dict.fromkeys(iris))
-        return np.unique(np.array([node for node in found if node is not None], np.int32))
+        return distinct(np.array([node for node in found if node is not None], np.int32))
 
 
 def ranges(start: Longs, count: Longs) -> Longs:
@@ -174,7 +174,10 @@ def ranges(start: Longs, count: Longs) -> Longs:
     return numbers
 
 
-def distinct(keys: Longs) -> Longs:
+Whole = TypeVar("Whole", Ints, Longs)
+
+
+def distinct(keys: Whole) -> Whole:
     """The keys ascending, each once. (``np.unique`` hashes since NumPy 2.3, which is slow for millions.)"""
     ordered = np.sort(keys)
     first = np.ones(len(ordered), bool)

@@ -53,7 +53,8 @@ def chunks_of(question: str) -> tuple[Chunk, ...]:
         first = next((character for character in text if character.isalpha()), "")
         last = position + len(tokens)
         found.append(Chunk(text, position, last, first.isupper(), quoted, opens and bool(tokens)))
-        opens = text[-1] in _ENDS or (opens and not tokens)
+        initial = text[-1] == "." and first.isupper() and len("".join(tokens)) == 1  # "William T. Walters"
+        opens = (text[-1] in _ENDS and not initial) or (opens and not tokens)
         position = last
     return tuple(found)
 
