@@ -414,9 +414,11 @@ class Binder:
             if joined:
                 break
             if not link.explicit and (inside := self._inside(node, link, anchor)) is not None:
-                for choice in self._by_way(inside, link, anchor, LOOSE if link.loose else SIDE, mask):
-                    joined = joined or choice.kept > 0
-                    yield choice
+                around = inside.model_copy(update={"inverse": True})
+                for one in (inside,) if link.loose else (inside, around):
+                    for choice in () if joined else self._by_way(one, link, anchor, LOOSE if link.loose else SIDE, mask):
+                        joined = joined or choice.kept > 0
+                        yield choice
                 if joined:
                     break
             for way in self._ways(node, link, self._far(anchor), ids):

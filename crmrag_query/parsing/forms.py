@@ -97,7 +97,7 @@ def way_between(
     thing = int(Category.Thing)
     inside = binder.inside(node, far) if node.categories & thing and far.categories & thing else None
     known = {*ids, *far.ends, *far.far, *node.far, *node.ends, *binder.config.said_only}
-    rest = [id for id in binder.know.relations if id not in known]
+    rest = [id for id in (*binder.config.inside, *binder.know.relations) if id not in known]
     for score, found in ((1.0, [*ids, *binder.know.kin(ids), *far.ends]), (SIDE, [inside]), (1.0, [*far.far, *node.far, *node.ends]), (0.9, rest)):
         for one in found:
             for way in _both_ways(binder, node, far, one):
@@ -109,6 +109,7 @@ def way_between(
 def _both_ways(binder: Binder, node: Node, far: Node, one: str | Way | None) -> Iterator[Way]:
     if isinstance(one, Way):
         yield one
+        yield one.model_copy(update={"inverse": True})
     elif one is not None:
         ahead, back = binder.know.fits(one, node.categories, far.categories)
         if ahead:
@@ -192,13 +193,16 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
         return Formed(_plan(bound, edge), score)
     assert group.node is not None
     far = group.node
-    chain = _chained(binder, root, far, bound.mask)
+    kind = best_kind(far.kinds)
+    chain = None if kind is not None and kind.types else _chained(binder, root, far, bound.mask)
     if chain is not None:
         return Formed(_plan(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)
     found = way_between(binder, root, bound.mask, far, far.ends)
     if found is None:
         return Formed(bound.plan, UNSURE / 2, far.text)
     way, to, score = found
+    if kind is not None and kind.types and len(way.relations) == 1 and not way.then:
+        way = Way(paths=binder.know.relations[way.relations[0]].paths, inverse=way.inverse)  # up to what is of the kind
     return Formed(_plan(bound, Compute(kind="group", way=way, to=to, at_least=group.at_least)), score)
 
 

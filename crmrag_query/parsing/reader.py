@@ -626,7 +626,8 @@ class _Reader:
             self.modifiers.append(Link((), (), text, self.negated, words=tuple(words)))
             self.negated = self.negated and self.excluding
             return last
-        if named or self.rel or self.loose or self.copula or self.titled or self.joined or self._titles_follow(last):
+        phrase = len(piece.words) > 1 and bool(self.copula)  # "are oil on canvas"
+        if named or phrase or self.rel or self.loose or self.titled or self.joined or self._titles_follow(last):
             self._attach(text, piece)
         else:
             self.tree.unknown += words
@@ -707,7 +708,7 @@ class _Reader:
         after = (i for i, one in enumerate(self.pieces) if one.first > piece.first)
         return any(
             (self.pieces[i].relations("forward", "backward") and self._is_verb(i))
-            or ("filler" in self.pieces[i].roles and self.pieces[i].phrases)
+            or ("filler" in self.pieces[i].roles and self.pieces[i].phrases and len(self.pieces[i].words) == 1)
             for i in after
         )
 
