@@ -278,5 +278,6 @@ def _after(
     shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
     focus = focus_of(release, about, answer)
     turn = understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
-    plan = stored(exact.plan) if isinstance(exact, Exact) else ""
-    return state.after(replace(turn, plan=plan), release.method.conversation)
+    if isinstance(exact, Exact) and (exact.certain or exact.set.size):
+        turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
+    return state.after(turn, release.method.conversation)

@@ -19,7 +19,9 @@ from crmrag_query.parsing.words import narrows
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan
+from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import ConversationState, Kind
+from crmrag_query.retrieval.tokenizer import tokenize
 from crmrag_query.sets.build import Told, answer_set
 from crmrag_query.sets.describe import plan_json
 from crmrag_query.sets.prose import prose
@@ -66,12 +68,20 @@ def find_exact(
         outcome = made.outcome if made.usable and made.outcome is not None else execute(plan, release.world)
     except QuestionError:
         return parsed
-    certain = made.usable or parsed.certain
+    certain = made.usable or (parsed.certain and not _may_go_on(release, understood, state))
     told = Told(certain, () if made.usable else parsed.unknown, parsed.runner_up)
     page = Page(sort=parsed.sort)
     small = release.world.size <= LARGE
     found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=release.manifest.dataset)
     return Exact(plan, outcome, found, certain, parsed, made.by if made.usable else "", made.notes)
+
+
+def _may_go_on(release: Release, understood: Understood, state: ConversationState) -> bool:
+    """Whether a question that names no reference may still be about what went before: "is there *also* one from 1910?"."""
+    reading = understood.analysis.reading
+    also = compiled(release.method.questions).languages[reading.language].forms.also
+    alone = understood.follow_up.kind is Kind.STANDALONE
+    return bool(state.turns) and alone and also.within(tokenize(understood.question))
 
 
 def told_set(release: Release, found: AnswerSet, cited: SourceList) -> str:

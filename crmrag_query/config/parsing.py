@@ -43,6 +43,8 @@ class PlanWords(Record):
     same: Words = ()
     pairs: Words = ()
     generic: Words = ()
+    every: Words = ()
+    own: Words = ()
     information: Words = ()
     whose: Words = ()
     rest: Words = ()
@@ -57,11 +59,13 @@ class PlanWords(Record):
 class ParsingPart(Record):
     """`dates`: relations (ids) that a bare period is of, by category; `vague`: labels of Fundamental Relationships that say
     too little to be meant by a question; `said_only`: relations that are never guessed; `inside`, `outside`: relations that put one
-    thing in another, from the inner and from the outer end; `languages`: phrases by language."""
+    thing in another, from the inner and from the outer end; `happenings`: relations that tell of a happening, by the id of its kind; `languages`:
+    phrases by language."""
 
     dates: dict[CategoryName, Words]
     vague: Words
     said_only: Words = ()
     inside: Words = ()
     outside: Words = ()
+    happenings: dict[str, Words] = Field(default_factory=dict)
     languages: dict[str, PlanWords] = Field(default_factory=dict)

@@ -44,7 +44,7 @@ class Rows:
     def neighbours(self, prop: int, node: int) -> Ints:
         """Nodes that ``node`` reaches by property ``prop``, ascending; empty when there are none."""
         low, high = int(self.prop[prop]), int(self.prop[prop + 1])
-        at = low + int(np.searchsorted(self.row[low:high], node))
+        at = low + _place(self.row[low:high], node)
         if at == high or self.row[at] != node:
             return self.val[:0]
         return self.val[self.ptr[at] : self.ptr[at + 1]]
@@ -52,10 +52,10 @@ class Rows:
     def position(self, prop: int, node: int, value: int) -> int:
         """Place in ``val`` of the step from ``node`` to ``value``: in forward rows, the triple's number. Raises KeyError."""
         low, high = int(self.prop[prop]), int(self.prop[prop + 1])
-        at = low + int(np.searchsorted(self.row[low:high], node))
+        at = low + _place(self.row[low:high], node)
         if at < high and self.row[at] == node:
             start, end = int(self.ptr[at]), int(self.ptr[at + 1])
-            place = start + int(np.searchsorted(self.val[start:end], value))
+            place = start + _place(self.val[start:end], value)
             if place < end and self.val[place] == value:
                 return place
         raise KeyError((prop, node, value))
@@ -72,6 +72,11 @@ class Rows:
         origin = np.repeat(found, count)
         offset = np.arange(len(origin)) - np.repeat(np.cumsum(count) - count, count)
         return origin, self.val[np.repeat(start, count) + offset]
+
+
+def _place(ascending: Ints, node: int) -> int:
+    """Where the node stands or would stand; a plain int would have the whole column cast to int64 first."""
+    return int(np.searchsorted(ascending, np.int32(node)))
 
 
 def rows_from_triples(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:

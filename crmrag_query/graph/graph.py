@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.mapped import open_array
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.arrays import Adjacency, Bytes, Ints, Longs, load_rows
+from crmrag_query.graph.arrays import Adjacency, Bytes, Ints, Longs, Rows, load_rows
 from crmrag_query.graph.records import Label, Link, Literal, Timespan
 from crmrag_query.graph.schema import SCHEMA_VERSION, open_table
 
@@ -23,6 +24,16 @@ def language_matches(lang: str, wanted: str) -> bool:
     """True when the tag ``lang`` is ``wanted`` or a regional form of it (``en-GB`` for ``en``)."""
     lang, wanted = lang.lower(), wanted.lower()
     return lang == wanted or lang.startswith(wanted + "-")
+
+
+def _view(folder: Path, name: str) -> npt.NDArray[np.generic]:
+    """A mapped array as a plain one: each look into an ``np.memmap`` costs ten times as much."""
+    return np.asarray(open_array(folder, name))
+
+
+def _rows(folder: Path, direction: str) -> Rows:
+    rows = load_rows(folder, direction)
+    return Rows(*map(np.asarray, (rows.prop, rows.row, rows.ptr, rows.val)))
 
 
 @dataclass(frozen=True)
@@ -58,11 +69,11 @@ class Graph:
     @cached_property
     def adjacency(self) -> Adjacency:
         return Adjacency(
-            load_rows(self.folder, "forward"),
-            load_rows(self.folder, "backward"),
+            _rows(self.folder, "forward"),
+            _rows(self.folder, "backward"),
             self.property_codes,
             self.category_of_node,
-            cast(Bytes, open_array(self.folder, "categories")),
+            cast(Bytes, _view(self.folder, "categories")),
             self.flags,
         )
 
@@ -106,12 +117,12 @@ class Graph:
 
     @cached_property
     def flags(self) -> Bytes:
-        return cast(Bytes, open_array(self.folder, "flags"))
+        return cast(Bytes, _view(self.folder, "flags"))
 
     @cached_property
     def category_of_node(self) -> Bytes:
         """Primary category bit of each node, uint8 [n]."""
-        return cast(Bytes, open_array(self.folder, "category"))
+        return cast(Bytes, _view(self.folder, "category"))
 
     def category(self, node: int) -> int:
         """Bit of the node's primary Fundamental Category, 0 when unknown."""
@@ -121,7 +132,7 @@ class Graph:
 
     @cached_property
     def _labels(self) -> tuple[pa.RecordBatch, Longs]:
-        return open_table(self.folder, "labels"), cast(Longs, open_array(self.folder, "label_ptr"))
+        return open_table(self.folder, "labels"), cast(Longs, _view(self.folder, "label_ptr"))
 
     def labels(self, node: int) -> list[Label]:
         """Every known name of the node in every language, best first."""
@@ -147,9 +158,7 @@ class Graph:
 
     @cached_property
     def _types(self) -> tuple[Longs, Ints]:
-        return cast(Longs, open_array(self.folder, "type_ptr")), cast(
-            Ints, open_array(self.folder, "type_val")
-        )
+        return cast(Longs, _view(self.folder, "type_ptr")), cast(Ints, _view(self.folder, "type_val"))
 
     @property
     def type_rows(self) -> tuple[Longs, Ints]:
@@ -212,7 +221,7 @@ class Graph:
     @cached_property
     def triple_graph(self) -> Ints:
         """Number of the set of named graphs of each triple, int32 [T], in forward order."""
-        return cast(Ints, open_array(self.folder, "triple_graph"))
+        return cast(Ints, _view(self.folder, "triple_graph"))
 
     @cached_property
     def literal_table(self) -> pa.RecordBatch:
@@ -220,7 +229,7 @@ class Graph:
 
     @cached_property
     def literal_ptr(self) -> Longs:
-        return cast(Longs, open_array(self.folder, "literal_ptr"))
+        return cast(Longs, _view(self.folder, "literal_ptr"))
 
     def literals(self, node: int) -> list[Literal]:
         start, end = int(self.literal_ptr[node]), int(self.literal_ptr[node + 1])

@@ -49,7 +49,7 @@ def antecedent_of(release: Release, state: ConversationState, focus: Sequence[Fo
     if not turns:
         return None
     plans = [plan for turn in turns if (plan := plan_of(turn)) is not None]
-    last, sure = plans[-1] if plans else None, bool(turns[-1].plan)
+    last, sure = plans[-1] if plans else None, bool(turns[-1].plan) and turns[-1].sure
     linked = tuple(
         LinkedEntity(node, 1.0, one.label, "label")
         for one in focus

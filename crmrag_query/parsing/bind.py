@@ -47,6 +47,7 @@ EXPLICIT, LOOSE, NEAR, UNSURE, GENERAL, WORDS = 1.0, 0.95, 0.85, 0.6, 0.6, 0.5
 OF_KIND = Way(paths=(("P2", "P127*"),))
 NESTED = 0.8  # a named thing of another ("the north wall of the nave"); ours
 SIDE = 0.75  # one thing in another where no word says so; ours
+MIXED = 0.78  # a name that things of several classes have; ours
 MEANINGS = 4  # of a name that are tried; ours
 VERB = 4  # letters of a verb's stem; ours
 LONG = 10  # words of a name that is matched in part; longer ones are texts; ours
@@ -275,7 +276,7 @@ class Binder:
         told = []
         for one in choices:
             way = getattr(one.constraint, "way", None)
-            if isinstance(way, Way) and self._choice(Related(way=way), 1.0, mask).kept:
+            if isinstance(way, Way) and self._choice(self.any_of(way), 1.0, mask).kept:
                 told.append(one)
         return told or [replace(one, score=one.score * SIDE) for one in choices]
 
@@ -343,10 +344,16 @@ class Binder:
                 if any(one.kept for one in said):
                     continue
             if not node.categories or node.categories & domain:
-                yield self._choice(Related(way=Way(relations=(id,)), negated=link.negated), EXPLICIT, mask)
+                yield self._choice(self.any_of(Way(relations=(id,)), link.negated), EXPLICIT, mask)
             if node.categories & range_:
                 way = Way(relations=(id,), inverse=True)
                 yield self._choice(Related(way=way, negated=link.negated), EXPLICIT, mask)
+
+    def any_of(self, way: Way, negated: bool = False) -> Constraint:
+        """That a way leads anywhere; of a date, to a known one and not to a time-span without any."""
+        if not way.inverse and all(self.know.value(id) == "date" for id in way.relations):
+            return Dated(way=way, negated=negated)
+        return Related(way=way, negated=negated)
 
     # texts
 
@@ -540,7 +547,8 @@ class Binder:
             own = set(way.relations) & set(anchor.far) and not (kind is not None and kind.types)
             if kind is not None and (kind.generic or own) and not anchor.links and not anchor.named:
                 to = Anchor() if link.negated or own or _is_whole(kind) else to
-            yield self._choice(Related(way=way, to=to, negated=link.negated), score, mask)
+            tie = self.any_of(way, link.negated) if to == Anchor() else Related(way=way, to=to, negated=link.negated)
+            yield self._choice(tie, score, mask)
 
     def _end(self, way: Way) -> int:
         id = way.relations[0]
@@ -568,6 +576,8 @@ class Binder:
             if np.isin(chosen, self.world.suspects).any() or any(map(self._is_mixed, chosen[:3])):
                 sure = min(sure, 0.75)
                 note = f"{self.world.graph.label(chosen[0], ())} may be several things merged under one IRI."
+            elif range_ & int(Category.Thing) and len({tuple(self.world.graph.types(n)) for n in chosen}) > 1:
+                sure = min(sure, MIXED)  # a picture and its file, an image and its painted area
             elif len(alive) > 1 and sure < 1:
                 note = f"{mention.text}: {self.world.graph.label(chosen[0], ())}"
         if not nodes:

@@ -196,6 +196,7 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     kind = best_kind(far.kinds)
     chain = None if kind is not None and kind.types else _chained(binder, root, far, bound.mask)
     if chain is not None:
+        chain = _plainest(binder, chain, bound.mask)
         return Formed(_plan(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)
     found = way_between(binder, root, bound.mask, far, far.ends)
     if found is None:
@@ -204,6 +205,19 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     if kind is not None and kind.types and len(way.relations) == 1 and not way.then:
         way = Way(paths=binder.know.relations[way.relations[0]].paths, inverse=way.inverse)  # up to what is of the kind
     return Formed(_plan(bound, Compute(kind="group", way=way, to=to, at_least=group.at_least)), score)
+
+
+def _plainest(binder: Binder, way: Way, mask: Mask) -> Way:
+    """The first path of a relation where it alone tells of all things that the relation tells of: what is classified besides
+    would make groups of its own."""
+    relation = binder.know.relations[way.relations[0]] if len(way.relations) == 1 and not way.then else None
+    if relation is None or len(relation.direct) < 2:
+        return way
+    first = Way(paths=relation.direct[:1], inverse=way.inverse)
+    told, whole = (
+        int((mask & satisfying(binder.world, Related(way=one), mask, members_of)).sum()) for one in (first, way)
+    )
+    return first if told == whole else way
 
 
 def _chained(binder: Binder, root: Node, far: Node, mask: Mask) -> Way | None:

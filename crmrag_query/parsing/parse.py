@@ -120,13 +120,14 @@ def unused(tree: Tree, pieces: tuple[Piece, ...]) -> list[str]:
     """Words that say something and that the tree holds nowhere: what was heard, but not understood."""
     held = set(_words(tree.root)) | set(_words(tree.group.node if tree.group else None))
     held |= set(_words(tree.rank.of if tree.rank else None))
+    by = set(tree.rank.by) if tree.rank else set()
     lost: list[str] = []
     for piece in pieces:
         says = piece.mention or piece.kinds or piece.period or piece.relations("forward", "backward", "ends", "starts")
         if says and not piece.roles and not piece.stop and not held.intersection(piece.words):
-            if tree.group is not None and tree.group.unit or tree.rank is not None:
-                continue
-            lost.append(piece.text)
+            unit = tree.group is not None and bool(tree.group.unit)
+            if not unit and not by.intersection(piece.relations("forward", "backward", "ends")):
+                lost.append(piece.text)
     return lost
 
 

@@ -232,6 +232,9 @@ class _Reader:
             node = Node(categories=self.lead.earlier, earlier="rest" if "rest" in roles else "set", text=piece.text)
         elif roles & {"single", "its"} and self.lead.focus is not None:
             node = Node(mentions=[self.lead.focus], categories=self.know.categories(self.lead.focus), text=piece.text)
+        elif roles & {"earlier", "theirs", "rest", "single", "its"}:
+            self.tree.unknown += piece.words  # what it stands for is not known
+            return True
         else:
             return False
         after = self.pieces[at + 1] if at + 1 < len(self.pieces) else None
@@ -503,7 +506,7 @@ class _Reader:
 
     def _place(self, node: Node, piece: Piece) -> Node:
         """A noun where it stands: what is asked for, or what the thing before is tied to; the node that it became."""
-        if self.tree.root is None and not (self.rel or self.loose or self.excluding):
+        if self.tree.root is None and not (self.rel or self.loose or self.negated):
             self._start(node)
         elif self.tree.root is None:
             self._attach(node, piece)

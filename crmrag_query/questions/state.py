@@ -50,7 +50,7 @@ class Focus:
 class Turn:
     """One question: as asked; with the names that it stands for; its form and kind; the entities in focus (best first), those
     shown as sources, and those that pivots excluded so far in its topic. ``opens``: it is the first of its topic; ``plan``: of
-    the set that answered it, as JSON, "" for none."""
+    the set that answered it, as JSON, "" for none; ``sure``: that set was the whole answer."""
 
     __pydantic_config__: ClassVar[Any] = ConfigDict(extra="forbid")
 
@@ -63,6 +63,7 @@ class Turn:
     excluded: Iris = ()
     opens: bool = False
     plan: Annotated[str, StringConstraints(max_length=LONGEST_PLAN)] = ""
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,11 +51,14 @@ def way_over(adjacency: Adjacency, legs: Sequence[Leg], source: int, target: int
     stages = [fr.start(np.zeros(1, np.int64), np.array([source], np.int32))]
     for leg in legs:
         stages.append(next(advance(adjacency, leg, stages[-1]), stages[-1][:0]))
-    return _backwards(adjacency, legs, stages, target)
+    return backwards(adjacency, legs, stages, target)
 
 
-def _backwards(adjacency: Adjacency, legs: Sequence[Leg], stages: Sequence[Longs], target: int) -> list[Hop]:
-    """From the target in the last stage to the source in the first, always to a node one hop nearer."""
+def backwards(adjacency: Adjacency, legs: Sequence[Leg], stages: Sequence[Longs], target: int) -> list[Hop]:
+    """From the target in the last stage to the source in the first, always to a node one hop nearer; see `way_over`.
+
+    ``stages``: the frontier of one source, as number 0, at its start and after each leg.
+    """
     way: list[Hop] = []
     node, hops, at = target, _hops(stages[-1], target), len(legs)
     while hops > 0:

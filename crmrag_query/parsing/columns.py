@@ -1,0 +1,122 @@
+"""What a question wants told beside each thing: "the Canadian artists with their years of birth", "the image of each work"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.tree import Link, Tree
+from crmrag_query.parsing.vocabulary import Vocabulary
+
+Steps = tuple[tuple[str, ...], ...]
+
+
+def also_shown(pieces: Sequence[Piece], know: Vocabulary) -> tuple[tuple[Piece, ...], list[Steps]]:
+    """The pieces without "with their birth places and the years of their deaths" at the end, and what it wants told.
+
+    Each column is the relations from the thing asked for to what is told, one after the other.
+    """
+    first = _tail(pieces)
+    tail = pieces[first:]
+    near = _asked(pieces[:first])
+    if near is None or not any("own" in one.roles for one in tail):
+        return tuple(pieces), []
+    columns = _columns(tail)
+    if not columns or not all(_leads(steps, near, know) for steps in columns):
+        return tuple(pieces), []
+    return tuple(pieces[:first]), columns
+
+
+def _tail(pieces: Sequence[Piece]) -> int:
+    """Where the words begin that are nothing but nouns of what things have and small words between, after "with" or "and"."""
+    at = len(pieces)
+    while at and _small(pieces[at - 1]):
+        at -= 1
+    while at < len(pieces) and not (_begins(pieces[at]) and "own" in _roles(pieces[at:])):
+        at += 1
+    return at
+
+
+def _roles(pieces: Sequence[Piece]) -> frozenset[str]:
+    return frozenset(role for one in pieces for role in one.roles)
+
+
+def _begins(piece: Piece) -> bool:
+    return "both" in piece.roles or "containing" in piece.roles or (piece.opens and "own" in piece.roles)
+
+
+def _small(piece: Piece) -> bool:
+    if piece.mention is not None and (piece.capital or not (piece.relations("ends") or piece.roles or piece.stop)):
+        return False
+    if piece.roles & {"negation", "exclusion", "group", "titles", "word", "same", "information", "either"}:
+        return False
+    if piece.relations("ends"):
+        return True
+    return not piece.kinds and not piece.period and (piece.stop or bool(piece.roles & {"own", "both", "of", "generic", "containing"}))
+
+
+def _asked(pieces: Sequence[Piece]) -> int | None:
+    """Categories of the first noun: what is asked for."""
+    noun = next((one for one in pieces if one.kinds), None)
+    if noun is None:
+        return None
+    found = 0
+    for kind in noun.kinds:
+        found |= kind.categories
+    return found
+
+
+def _columns(tail: Sequence[Piece]) -> list[Steps]:
+    """Nouns joined by "of" are one column, from the last to the first: "the birth place of their maker"."""
+    columns: list[list[tuple[str, ...]]] = []
+    chained = False
+    for at, one in enumerate(tail):
+        ids = one.relations("ends")
+        if not ids:
+            chained |= bool(columns) and "of" in one.roles and at + 1 < len(tail)
+            chained &= "both" not in one.roles
+            continue
+        if chained and columns:
+            columns[-1].insert(0, ids)
+        else:
+            columns.append([ids])
+        chained = False
+    return [tuple(steps) for steps in columns]
+
+
+def _leads(steps: Steps, near: int, know: Vocabulary) -> bool:
+    for ids in steps:
+        fitting = [id for id in ids if not near or know.domains[id] & near]
+        if not fitting:
+            return False
+        near = know.ranges[fitting[0]]
+    return True
+
+
+def each_row(tree: Tree, know: Vocabulary) -> None:
+    """What is listed "for each" thing is told of each: the image for each artwork is that *of* each artwork."""
+    group, root = tree.group, tree.root
+    if tree.form != "list" or group is None or group.node is None or group.unit or group.at_least or root is None:
+        return
+    ids = tuple(id for id in (root.ends or root.far) if _fits(id, group.node.categories or _kinds(group.node.kinds), know))
+    if not ids or tree.rank is not None or not group.node.kinds or _kinds(group.node.kinds) == int(Category.Concept):
+        return
+    node = group.node
+    if not any(link.inverse for link in node.links):
+        node.ends, node.categories = (), _kinds(node.kinds)
+    node.every = True
+    root.ends = ids
+    root.links.append(Link(ids, (), node, inverse=True, words=tuple(node.text.split())))
+    tree.group = None
+
+
+def _kinds(kinds: Sequence[object]) -> int:
+    found = 0
+    for kind in kinds:
+        found |= kind.categories  # type: ignore[attr-defined]
+    return found
+
+
+def _fits(id: str, near: int, know: Vocabulary) -> bool:
+    return not near or bool(know.domains[id] & near)

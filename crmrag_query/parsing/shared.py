@@ -1,0 +1,92 @@
+"""What several things have in common: "all pairs of artists born in the same place"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.vocabulary import Vocabulary
+
+Ids = tuple[str, ...]
+
+
+def paired(
+    pieces: Sequence[Piece], know: Vocabulary, happenings: Mapping[str, Ids]
+) -> tuple[tuple[Piece, ...], list[Ids]]:
+    """The pieces without the phrase that tells what pairs have in common, and for each such thing the relations that lead to it;
+    none where the question asks for no pairs or the data's relations know nothing of the kind."""
+    at = next((i for i, one in enumerate(pieces) if "same" in one.roles), None)
+    asked = next((i for i, one in enumerate(pieces) if "pairs" in one.roles), None)
+    if at is None or asked is None or asked > at:
+        return tuple(pieces), []
+    near = _category(pieces[asked:at])
+    first, verb = _verb_before(pieces, at)
+    nouns, last = _nouns(pieces, at + 1)
+    ends = [ids for noun in nouns if (ids := _of(noun.relations("ends"), near, know))]
+    far = 0
+    for ids in ends:
+        far |= know.ranges[ids[0]]
+    ways: list[Ids] = []
+    for noun in nouns:
+        own = _of(noun.relations("ends"), near, know)
+        said = _of(verb, near, know, noun)
+        happening = _of(_happening(noun, happenings), near, know)
+        if said:
+            ways.append(said[:1])
+        elif own:
+            ways.append(own[:1])
+        elif found := tuple(id for id in happening if not far or know.ranges[id] & far):
+            ways.append(found[:1])
+    if not ways or len(ways) < len(nouns):
+        return tuple(pieces), []
+    return (*pieces[: first if verb else at], *pieces[last:]), ways
+
+
+def _category(pieces: Sequence[Piece]) -> int:
+    """Of the noun that pairs are asked of; 0 unknown."""
+    noun = next((one for one in pieces if one.kinds), None)
+    found = 0
+    for kind in noun.kinds if noun is not None else ():
+        found |= kind.categories
+    return found
+
+
+def _verb_before(pieces: Sequence[Piece], at: int) -> tuple[int, Ids]:
+    """Where the verb right before "the same" begins, and its relations."""
+    first = at - 1
+    while first > 0 and not pieces[first].kinds and not pieces[first].relations("forward", "backward"):
+        if not (pieces[first].stop or pieces[first].roles or pieces[first].relations("loose")):
+            return at, ()
+        first -= 1
+    verb = pieces[first].relations("forward", "backward") if not pieces[first].kinds else ()
+    return first, verb
+
+
+def _nouns(pieces: Sequence[Piece], at: int) -> tuple[list[Piece], int]:
+    found: list[Piece] = []
+    while at < len(pieces):
+        one = pieces[at]
+        if one.relations("ends") or one.kinds:
+            found.append(one)
+        elif not (one.roles & {"both", "of", "generic"} or one.stop) or one.opens:
+            break
+        at += 1
+    return found, at
+
+
+def _of(ids: Ids, near: int, know: Vocabulary, noun: Piece | None = None) -> Ids:
+    """The relations of a thing of the category that lead to an entity, one such as the noun names."""
+    far = 0
+    for kind in noun.kinds if noun is not None else ():
+        far |= kind.categories
+    return tuple(
+        id for id in ids
+        if know.value(id) == "entity" and (not near or know.domains[id] & near)
+        and (noun is None or bool(know.ranges[id] & far))
+    )  # fmt: skip
+
+
+def _happening(noun: Piece, happenings: Mapping[str, Ids]) -> Ids:
+    return next((happenings[kind.kind] for kind in noun.kinds if kind.kind in happenings), ())
+
+
