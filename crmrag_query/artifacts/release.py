@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the parts are imported when opened, so that opening a relea
     from crmrag_query.graph.triples import TriplesIndex
     from crmrag_query.linking.index import NameIndex
     from crmrag_query.ontology.tables import Ontology
+    from crmrag_query.parsing.exonyms import Exonyms
     from crmrag_query.parsing.kinds import Kinds
     from crmrag_query.plans.profile import Profile
     from crmrag_query.plans.world import World
@@ -183,6 +184,13 @@ class Release:
         from crmrag_query.parsing.kinds import Kinds
 
         return Kinds.of(self)
+
+    @cached_property
+    def exonyms(self) -> Exonyms:
+        """What the data calls things that questions name in other languages."""
+        from crmrag_query.parsing.exonyms import Exonyms
+
+        return Exonyms(self)
 
     @cached_property
     def wikidata(self) -> WikidataTexts:

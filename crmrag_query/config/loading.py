@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from crmrag_query.config.exonyms import ExonymsPart
 from crmrag_query.config.folders import config_folder, default_folder, part_file
 from crmrag_query.config.kinds import KindsPart
 from crmrag_query.config.models import (
@@ -55,6 +56,7 @@ def load_method(folder: Path | str | None = None) -> Method:
         relations=read_part(RelationsPart, part_file("relations.yaml", folder)).relations,
         parsing=read_part(ParsingPart, part_file("parsing.yaml", folder)),
         kinds=read_part(KindsPart, part_file("kinds.yaml", folder)),
+        exonyms=read_part(ExonymsPart, part_file("exonyms.yaml", folder)),
         sets=read_part(SetsPart, part_file("sets.yaml", folder)),
         relationship_sets=sets,
     )

@@ -25,6 +25,7 @@ from crmrag_query.config.build import (
     Windows,
 )
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
+from crmrag_query.config.exonyms import ExonymsPart
 from crmrag_query.config.folders import default_folder
 from crmrag_query.config.kinds import KindsPart
 from crmrag_query.config.parsing import ParsingPart
@@ -142,5 +143,6 @@ class Method(Constants):
     translations: TranslationsPart
     relations: dict[str, Relation]
     kinds: KindsPart
+    exonyms: ExonymsPart
     sets: SetsPart
     relationship_sets: dict[str, RelationshipSet]

@@ -108,9 +108,15 @@ class Relation(Record):
         self, which: Literal["begin", "end", "value", "unit", "shown"] = "shown"
     ) -> tuple[Path, ...]:
         """Whole paths to the literals, the preferred way of ending first."""
+        return tuple((*path, *tail) for tail in self.literal_tails(which) for path in self.direct)
+
+    def literal_tails(
+        self, which: Literal["begin", "end", "value", "unit", "shown"] = "shown"
+    ) -> tuple[Path, ...]:
+        """Paths from what the relation leads to on to its literals, the preferred one first."""
         chosen = self.literals.shown if which == "shown" else which
         tails: tuple[Path, ...] = getattr(self.literals, chosen)
-        return tuple((*path, *tail) for tail in tails for path in self.direct)
+        return tails
 
 
 class RelationsPart(Record):

@@ -10,6 +10,7 @@ from crmrag_query.config.relations import ROLES, Relation
 from crmrag_query.errors import Mistake
 from crmrag_query.ontology.tables import Ontology
 from crmrag_query.parsing.lexicon import patterns
+from crmrag_query.plans.steps import taken
 
 
 def relation_mistakes(method: Method, ontology: Ontology) -> Iterator[Mistake]:
@@ -18,7 +19,7 @@ def relation_mistakes(method: Method, ontology: Ontology) -> Iterator[Mistake]:
     for id, relation in method.relations.items():
         key = f"relations.{id}"
         for where, step in _steps(relation):
-            yield from _known(f"{key}.{where}", step.removeprefix("^").removesuffix("*"), ontology.properties)
+            yield from _known(f"{key}.{where}", taken(step).name, ontology.properties)
         for code in (*relation.classes, *relation.not_classes):
             yield from _known(f"{key}.classes", code, ontology.classes)
         for one in relation.relationships:

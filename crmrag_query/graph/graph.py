@@ -140,14 +140,25 @@ class Graph:
         part = table.slice(int(ptr[node]), int(ptr[node + 1] - ptr[node]))
         return [Label(row["text"], row["lang"], row["kind"]) for row in part.to_pylist()]
 
+    @cached_property
+    def _tags(self) -> tuple[list[str], Ints]:
+        """Language tags of all names, and the number of each name's own."""
+        lang = self._labels[0].column("lang")
+        return lang.dictionary.to_pylist(), lang.indices.to_numpy()
+
+    def _tags_of(self, node: int) -> tuple[int, list[str]]:
+        """The node's first row of names, and the tags from there on."""
+        (tags, numbers), ptr = self._tags, self._labels[1]
+        low = int(ptr[node])
+        return low, [tags[number] for number in numbers[low : int(ptr[node + 1])].tolist()]
+
     def label(self, node: int, languages: Sequence[str] = ()) -> str:
         """The best name in the first of ``languages`` that has one, else the display label."""
-        if languages:
-            labels = self.labels(node)
-            for wanted in languages:
-                for label in labels:
-                    if language_matches(label.lang, wanted):
-                        return label.text
+        low, tags = self._tags_of(node) if languages else (0, [])
+        for wanted in languages:
+            for place, tag in enumerate(tags):
+                if language_matches(tag, wanted):
+                    return str(self._labels[0].column("text")[low + place].as_py())
         return str(self.display_labels[node].as_py())
 
     def label_lang(self, node: int) -> str:
@@ -247,6 +258,8 @@ class Graph:
     def _rows_of(self, name: str, node: int) -> list[dict[str, Any]]:
         nodes, table = self._by_node[name]
         low, high = np.searchsorted(nodes, np.array([node, node + 1], nodes.dtype))  # else the column is cast
+        if low == high:
+            return []
         return cast(list[dict[str, Any]], table.slice(int(low), int(high - low)).to_pylist())
 
     @property

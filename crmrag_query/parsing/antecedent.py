@@ -18,6 +18,7 @@ from crmrag_query.plans.records import (
     Compute,
     Constraint,
     Dated,
+    Either,
     Member,
     Plan,
     Related,
@@ -29,13 +30,16 @@ from crmrag_query.questions.state import ConversationState, Focus
 @dataclass(frozen=True)
 class Antecedent:
     """``plan``: of the last set that was spoken of; ``before``: of the one before it; ``focus``: entities that "it" and "she"
-    stand for, best first; ``categories``: mask of what the set's members are; ``sure``: the set was an exact one."""
+    stand for, best first; ``categories``: mask of what the set's members are; ``sure``: the set was an exact one; ``place``:
+    what "there" stands for."""
 
     plan: Plan | None
     before: Plan | None = None
     focus: tuple[LinkedEntity, ...] = ()
     categories: int = 0
     sure: bool = True
+
+    place: Mention | None = None
 
     @property
     def mention(self) -> Mention | None:
@@ -55,7 +59,22 @@ def antecedent_of(release: Release, state: ConversationState, focus: Sequence[Fo
         for one in focus
         if (node := release.graph.node(one.iri)) is not None
     )
-    return Antecedent(last, plans[-2] if len(plans) > 1 else None, linked, _categories(release, last), sure)
+    before = plans[-2] if len(plans) > 1 else None
+    return Antecedent(last, before, linked, _categories(release, last), sure, _place(release, last))
+
+
+def _place(release: Release, plan: Plan | None) -> Mention | None:
+    """The place that the last set was tied to: what "there" stands for."""
+    categories = release.graph.adjacency.categories
+    for one in reversed(plan.where if plan else ()):
+        ties = one.of if isinstance(one, Either) else (one,)
+        for tie in ties:
+            nodes = [n for iri in tie.to.iris if (n := release.graph.node(iri)) is not None] if isinstance(tie, Related) else []
+            if nodes and all(int(categories[n]) & int(Category.Place) for n in nodes):
+                return Mention(0, 0, "", tuple(LinkedEntity(n, 1.0, "", "label") for n in nodes))
+        if isinstance(one, Member):
+            return _place(release, one.plan)
+    return None
 
 
 def _categories(release: Release, plan: Plan | None) -> int:

@@ -47,6 +47,7 @@ EXPLICIT, LOOSE, NEAR, UNSURE, GENERAL, WORDS = 1.0, 0.95, 0.85, 0.6, 0.6, 0.5
 OF_KIND = Way(paths=(("P2", "P127*"),))
 NESTED = 0.8  # a named thing of another ("the north wall of the nave"); ours
 SIDE = 0.75  # one thing in another where no word says so; ours
+APART = 3  # names without a common word that make one IRI suspicious; ours
 MIXED = 0.78  # a name that things of several classes have; ours
 MEANINGS = 4  # of a name that are tried; ours
 VERB = 4  # letters of a verb's stem; ours
@@ -284,7 +285,8 @@ class Binder:
         anchor = link.anchor
         if link.titled and isinstance(anchor, Node | Text):
             words = anchor.raw or anchor.text
-            yield self._choice(Texted(texts=(words,), whole=True, negated=link.negated), EXPLICIT, mask)
+            texts = _singulars(words.split())
+            yield self._choice(Texted(texts=texts, whole=True, negated=link.negated), EXPLICIT, mask)
         elif isinstance(anchor, Interval):
             yield from self._periods(node, link, anchor, mask)
         elif isinstance(anchor, Text):
@@ -336,6 +338,12 @@ class Binder:
     # anything
 
     def _anything(self, node: Node, link: Link, mask: Mask) -> Iterator[Choice]:
+        if link.explicit in self.config.happenings.values():  # of a birth nothing is known: no place and no date
+            ids = [id for id in link.explicit if not node.categories or node.categories & self.know.domains[id]]
+            told = tuple(self.any_of(Way(relations=(id,))) for id in ids)
+            if told:
+                yield self._choice(Either(of=told, negated=link.negated), EXPLICIT, mask)
+                return
         for id in link.explicit:
             domain, range_ = self.know.domains[id], self.know.ranges[id]
             if self.know.value(id) == "text" and link.words:
@@ -414,7 +422,7 @@ class Binder:
         if anchor.kinds and not link.explicit and not anchor.links:
             yield from self._of_kind(link, anchor, mask)
         if anchor.named and not anchor.kinds and loosely(anchor):
-            yield from self._texts(node, link, Text(tuple(anchor.mentions[0].text.split()), anchor.capital, anchor.raw), mask)
+            yield from self._texts(node, link, _as_text(anchor), mask)
         seen: set[Way] = set()
         tried, joined = 0, False
         for score, ids in self._ids(node, link, anchor):
@@ -437,7 +445,7 @@ class Binder:
                     joined = joined or choice.kept > 0
                     yield choice
         if anchor.named and not joined and not (link.explicit and all_sure(anchor)) and not loosely(anchor):
-            yield from self._texts(node, link, Text(tuple(anchor.mentions[0].text.split()), anchor.capital, anchor.raw), mask)
+            yield from self._texts(node, link, _as_text(anchor), mask)
 
     def _inside(self, node: Node, link: Link, anchor: Node) -> Way | None:
         """ "in", "on", "at" between two things: everything that puts one in the other."""
@@ -599,7 +607,7 @@ class Binder:
             words = {word for word in fold(label.text).split() if len(word) > 3}
             if words:
                 by_language.setdefault(label.lang, []).append(words)
-        return any(len(names) > 2 and not set.intersection(*names) for names in by_language.values())
+        return any(_apart(names) >= APART for names in by_language.values())
 
     def _is_thing(self, node: int) -> bool:
         return self.know.categories_of(node) == int(Category.Thing)
@@ -619,6 +627,12 @@ class Binder:
     def _reaches(self, way: Way, nodes: Sequence[int], mask: Mask) -> bool:
         anchor = Anchor(iris=tuple(self.world.graph.iri(n) for n in nodes))
         return bool((mask & satisfying(self.world, Related(way=way, to=anchor), mask, members_of)).any())
+
+
+def _as_text(anchor: Node) -> Text:
+    """A named thing as words: as it was written, or, named in another language than the data's, as the data calls it."""
+    words = tuple(anchor.mentions[0].text.split())
+    return Text(words, anchor.capital, anchor.raw if set(words) & set(anchor.text.split()) else "")
 
 
 def replace_kinds(anchor: Node) -> Node:
@@ -662,6 +676,15 @@ def sureness(mention: Mention, chosen: Sequence[int] = (), alive: int = 1) -> fl
     if "similar" in how:
         return 0.95 if alive <= 1 else 0.75
     return 0.95 if alive == 1 else 0.75
+
+
+def _apart(names: Sequence[set[str]]) -> int:
+    """How many of the names share no word with any other of these, taken in order."""
+    found: list[set[str]] = []
+    for name in names:
+        if all(name.isdisjoint(one) for one in found):
+            found.append(name)
+    return len(found)
 
 
 def _back(step: str) -> str:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numpy as np
-
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.bind import SIDE, UNSURE, Binder, Bound, best_kind
+from crmrag_query.parsing.bind import UNSURE, Binder, Bound, best_kind
+from crmrag_query.parsing.compare import among, measured
+from crmrag_query.parsing.formed import Formed, plan_of
+from crmrag_query.parsing.joined import date_way, holds, way_between
+from crmrag_query.parsing.tables import dated, table_chain, tabled, told_by, with_columns
 from crmrag_query.parsing.tree import Group, Node, Rank, Tree
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import satisfying
-from crmrag_query.plans.records import Among, Anchor, Column, Compute, Measure, Plan, Related, Target, Way
+from crmrag_query.plans.records import Anchor, Compute, Measure, Related, Way
 from crmrag_query.plans.world import Mask
 from crmrag_query.questions.lexicon import Number
 
 MANY = 10  # of a ranking that names no number but speaks of many; ours
-
-
-@dataclass
-class Formed:
-    """A plan; ``score``: how sure of what is made of the members; ``lacking``: what could not be understood of it."""
-
-    plan: Plan
-    score: float = 1.0
-    lacking: str = ""
 
 
 def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
@@ -41,14 +31,14 @@ def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
     if tree.group is not None and (tree.group.node is not None or tree.group.unit):
         return _grouped(binder, tree.root, tree.group, bound)
     if tree.when:
-        return _dated(binder, tree.root, bound)
-    if tree.form != "ask" and (chain := table_chain(tree.root)):
-        return _tabled(binder, chain, bound)
-    return Formed(_plan(bound, Compute(kind=tree.form)))
-
-
-def _plan(bound: Bound, compute: Compute) -> Plan:
-    return Plan(target=bound.target, where=tuple(bound.where), compute=compute)
+        return dated(binder, tree.root, bound)
+    if tree.same or tree.pairs:
+        return _paired(binder, tree, bound)
+    if tree.form == "list" and (chain := table_chain(tree.root)):
+        return tabled(binder, chain, bound)
+    if tree.columns:
+        return with_columns(binder, tree, bound)
+    return Formed(plan_of(bound, Compute(kind=tree.form)))
 
 
 def _turned(root: Node) -> tuple[Node, Node] | None:
@@ -62,60 +52,13 @@ def _turned(root: Node) -> tuple[Node, Node] | None:
     return counted, Node(kinds=root.kinds, ends=root.ends, categories=root.categories, text=root.text)
 
 
-# ways between things
-
-
-def date_way(binder: Binder, node: Node, ids: tuple[str, ...], mask: Mask) -> tuple[Way | None, float]:
-    """The way to the dates of a thing: that of the relations named, else of the first usual one that any member has."""
-    know = binder.know
-    named = [id for id in ids if know.value(id) == "date"]
-    names = [one.name for one in Category if one.value and node.categories & one and one.name]
-    usual = [id for name in names for id in binder.config.dates.get(name, ())]  # type: ignore[call-overload]
-    for score, found in ((1.0, named), (1.0, usual)):
-        for id in dict.fromkeys(found):
-            if id in know.relations and know.fits(id, node.categories, int(Category.Time))[0]:
-                way = Way(relations=(id,))
-                if _holds(binder, way, Anchor(), mask):
-                    return way, score
-    return None, 0.0
-
-
-def _holds(binder: Binder, way: Way, to: Anchor, mask: Mask) -> bool:
-    return bool((mask & satisfying(binder.world, Related(way=way, to=to), mask, members_of)).any())
-
-
-def way_between(
-    binder: Binder, node: Node, mask: Mask, far: Node, ids: tuple[str, ...] = ()
-) -> tuple[Way, Anchor, float] | None:
-    """The first relation that joins members with things such as ``far``, and what it ends in."""
-    if not far.categories and not far.kinds and not far.named:
-        return None
-    to = binder.bind(far)
-    kind = best_kind(far.kinds)
-    open_end = not to.where and (kind is None or kind.generic)
-    anchor = Anchor() if open_end else Anchor(plan=to.plan)
-    thing = int(Category.Thing)
-    inside = binder.inside(node, far) if node.categories & thing and far.categories & thing else None
-    known = {*ids, *far.ends, *far.far, *node.far, *node.ends, *binder.config.said_only}
-    rest = [id for id in (*binder.config.inside, *binder.know.relations) if id not in known]
-    for score, found in ((1.0, [*ids, *binder.know.kin(ids), *far.ends]), (SIDE, [inside]), (1.0, [*far.far, *node.far, *node.ends]), (0.9, rest)):
-        for one in found:
-            for way in _both_ways(binder, node, far, one):
-                if _holds(binder, way, anchor, mask):
-                    return way, anchor, score
-    return None
-
-
-def _both_ways(binder: Binder, node: Node, far: Node, one: str | Way | None) -> Iterator[Way]:
-    if isinstance(one, Way):
-        yield one
-        yield one.model_copy(update={"inverse": True})
-    elif one is not None:
-        ahead, back = binder.know.fits(one, node.categories, far.categories)
-        if ahead:
-            yield Way(relations=(one,))
-        if back:
-            yield Way(relations=(one,), inverse=True)
+def _paired(binder: Binder, tree: Tree, bound: Bound) -> Formed:
+    """Pairs of things that have the same by each of the relations."""
+    assert tree.root is not None and bound.mask is not None
+    found = [told_by(binder, tree.root.categories, ids, bound.mask, None, 0) for ids in tree.same]
+    if not found or not all(found):
+        return Formed(bound.plan, UNSURE / 2, "pairs")
+    return Formed(plan_of(bound, Compute(kind="pairs", ways=tuple(told[0].way for told in found))))
 
 
 # rankings
@@ -126,17 +69,17 @@ def _ranked(binder: Binder, tree: Tree, root: Node, bound: Bound) -> Formed:
     assert rank is not None and bound.mask is not None
     first = rank.first or (MANY if _is_many(root) else 1)
     if tree.compared:
-        iris = tuple(
-            binder.world.graph.iri(n) for node in tree.compared for m in node.mentions for n in binder.same_name(m)
-        )
-        bound.where.append(Among(iris=iris))
+        among(binder, tree, bound)
         first = rank.first or 1
+        assert bound.mask is not None
     if rank.kind in ("earliest", "latest"):
         way, score = date_way(binder, root, rank.by or _date_ids(binder, root), bound.mask)
         if way is None:
             return Formed(bound.plan, UNSURE / 2, rank.kind)
         measure = Measure(kind=rank.kind, way=way)
-        return Formed(_plan(bound, Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "earliest")), score)
+        score *= measured(binder, tree, measure, bound)
+        compute = Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "earliest")
+        return Formed(plan_of(bound, compute), score)
     if rank.kind in ("most", "fewest"):
         return _counted(binder, root, rank, bound, first)
     numbers = [id for id in rank.by if binder.know.value(id) == "number"]
@@ -144,7 +87,7 @@ def _ranked(binder: Binder, tree: Tree, root: Node, bound: Bound) -> Formed:
         return Formed(bound.plan, UNSURE / 2, rank.kind)
     relation = binder.know.relations[numbers[0]]
     measure = Measure(kind="value", way=Way(paths=relation.literal_paths("value")))
-    return Formed(_plan(bound, Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "lowest")))
+    return Formed(plan_of(bound, Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "lowest")))
 
 
 def _date_ids(binder: Binder, root: Node) -> tuple[str, ...]:
@@ -172,12 +115,12 @@ def _counted(binder: Binder, root: Node, rank: Rank, bound: Bound, first: int) -
             back = bool(root.categories & binder.know.ranges[id]) or id in (*root.ends, *root.far)
             for fits, inverse in ((back, True), (ahead, False)):
                 way = Way(relations=(id,), inverse=inverse)
-                if measure is None and fits and _holds(binder, way, Anchor(), mask):
+                if measure is None and fits and holds(binder, way, Anchor(), mask):
                     measure = Measure(kind="count", way=way)
     if measure is None:
         return Formed(bound.plan, UNSURE / 2, rank.kind)
     compute = Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "fewest")
-    return Formed(_plan(bound, compute), score)
+    return Formed(plan_of(bound, compute), score)
 
 
 # groups
@@ -190,21 +133,21 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
         if way is None:
             return Formed(bound.plan, UNSURE / 2, group.unit)
         edge = Compute(kind="group", way=way, by=group.unit, at_least=group.at_least)
-        return Formed(_plan(bound, edge), score)
+        return Formed(plan_of(bound, edge), score)
     assert group.node is not None
     far = group.node
     kind = best_kind(far.kinds)
     chain = None if kind is not None and kind.types else _chained(binder, root, far, bound.mask)
     if chain is not None:
         chain = _plainest(binder, chain, bound.mask)
-        return Formed(_plan(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)
+        return Formed(plan_of(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)
     found = way_between(binder, root, bound.mask, far, far.ends)
     if found is None:
         return Formed(bound.plan, UNSURE / 2, far.text)
     way, to, score = found
     if kind is not None and kind.types and len(way.relations) == 1 and not way.then:
         way = Way(paths=binder.know.relations[way.relations[0]].paths, inverse=way.inverse)  # up to what is of the kind
-    return Formed(_plan(bound, Compute(kind="group", way=way, to=to, at_least=group.at_least)), score)
+    return Formed(plan_of(bound, Compute(kind="group", way=way, to=to, at_least=group.at_least)), score)
 
 
 def _plainest(binder: Binder, way: Way, mask: Mask) -> Way:
@@ -233,7 +176,7 @@ def _chained(binder: Binder, root: Node, far: Node, mask: Mask) -> Way | None:
         domain = binder.know.domains[id]
         if not root.categories or root.categories & domain:
             way = Way(relations=(id,))
-            if _holds(binder, way, Anchor(), mask):
+            if holds(binder, way, Anchor(), mask):
                 return way
         else:
             middle = inner or Node(categories=domain)
@@ -241,77 +184,3 @@ def _chained(binder: Binder, root: Node, far: Node, mask: Mask) -> Way | None:
             if found is not None:
                 return found[0].model_copy(update={"then": Way(relations=(id,))})
     return None
-
-
-# tables
-
-
-def table_chain(root: Node) -> list[Node]:
-    """From the innermost thing outwards, where a fact is asked of any thing of a kind: "the birth place of the maker of an
-    artwork" is (artwork, maker, birth place). Empty for anything else."""
-    chain = [root]
-    while chain[-1].ends:
-        links = [link for link in chain[-1].links if link.inverse and isinstance(link.anchor, Node)]
-        if len(links) != 1 or len(chain[-1].links) != 1:
-            return []
-        chain.append(links[0].anchor)  # type: ignore[arg-type]
-    last = chain[-1]
-    if len(chain) < 2 or last.named or not last.kinds or last.links or last.earlier:
-        return []
-    return chain[::-1]
-
-
-def _tabled(binder: Binder, chain: list[Node], bound: Bound) -> Formed:
-    start = binder.bind(chain[0])
-    assert start.mask is not None
-    columns: list[Column] = []
-    mask, near, of = start.mask, chain[0], None
-    for node in chain[1:]:
-        for ids, edge in ((node.ends, node.edge), *node.also):
-            way = _step(binder, near, ids, mask, edge)
-            if way is None:
-                return Formed(bound.plan, UNSURE / 2, node.text)
-            columns.append(Column(way=way, of=of, title=node.text))
-        plan = Plan(where=(Related(way=_inverted(columns[-1].way), to=Anchor(plan=start.plan)),))
-        if node is not chain[-1]:
-            mask = np.zeros(binder.world.size, bool)
-            mask[members_of(binder.world, plan)] = True
-            start = Bound(Target(), list(plan.where))
-        near, of = node, len(columns) - 1
-    first = binder.bind(chain[0])
-    return Formed(_plan(first, Compute(kind="table", columns=tuple(columns))))
-
-
-def _inverted(way: Way) -> Way:
-    return way.model_copy(update={"inverse": not way.inverse})
-
-
-def _step(binder: Binder, near: Node, ids: tuple[str, ...], mask: Mask, edge: str) -> Way | None:
-    for id in ids:
-        relation = binder.know.relations[id]
-        if near.categories and not near.categories & binder.know.domains[id]:
-            continue
-        paths = relation.literal_paths(edge or "shown") if relation.value in ("date", "number", "text") else ()  # type: ignore[arg-type]
-        way = Way(paths=paths) if paths else Way(relations=(id,))
-        if _holds(binder, way, Anchor(), mask):
-            return way
-    return None
-
-
-def _dated(binder: Binder, root: Node, bound: Bound) -> Formed:
-    """ "when": the dates of what is named, by the relation that is asked for."""
-    assert bound.mask is not None
-    ids = tuple(id for link in root.links if link.anchor is None for id in link.explicit)
-    kept = [
-        one for one in bound.where
-        if not (isinstance(one, Related) and one.to == Anchor() and set(one.way.relations) & set(ids))
-    ]  # fmt: skip
-    bound.where = kept
-    bound.mask = binder._mask(bound)
-    dates = tuple(id for id in ids if binder.know.value(id) == "date")
-    way, score = date_way(binder, root, dates, bound.mask)
-    if way is None:
-        return Formed(bound.plan, UNSURE / 2, "when")
-    paths = binder.know.relations[way.relations[0]].literal_paths("shown")
-    column = Column(way=Way(paths=paths) if paths else way)
-    return Formed(_plan(bound, Compute(kind="table", columns=(column,))), score)

@@ -11,15 +11,18 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import SURE, Binder, Bound
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
-from crmrag_query.parsing.forms import Formed, form
+from crmrag_query.parsing.apart import apart
+from crmrag_query.parsing.formed import Formed
+from crmrag_query.parsing.exonyms import with_exonyms
+from crmrag_query.parsing.forms import form
 from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
 from crmrag_query.parsing.names import Namesakes, refined
 from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.reader import Lead, read_tree
-from crmrag_query.parsing.tree import Node, Tree
+from crmrag_query.parsing.tree import Node, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 from crmrag_query.parsing.words import Roles, roles_of, with_references
-from crmrag_query.plans.records import Compute, Member, Plan
+from crmrag_query.plans.records import Compute, Member, Plan, Texted
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.words import Asked, asked
@@ -59,10 +62,16 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     know = Vocabulary(method.relations, lambda node: int(world.adjacency.categories[node]))
     pieces = _cut(release, analysis, heard, language, know, earlier is not None)
     polar = analysis.reading.rule.startswith("yes/no")
-    tree = read_tree(pieces, know, _lead(release, heard, language, earlier), polar, _tree(analysis, polar))
+    started = _tree(analysis, polar)
+    asked_for = apart(pieces, know, method.parsing, started.form)
+    pieces = asked_for.pieces
+    tree = read_tree(pieces, know, _lead(release, heard, language, earlier), polar, started)
+    asked_for.onto(tree, know)
     if tree.root is None:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     binder = Binder(world, know, method.parsing, Namesakes(release), earlier)
+    if tree.fragment and earlier is not None and earlier.plan is not None:
+        _as_titles(tree.root, earlier.plan)
     try:
         bound = binder.bind(tree.root)
         formed = form(binder, tree, bound)
@@ -73,6 +82,13 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     if formed.plan.depth > world.config.deepest:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     return _told(tree, pieces, bound, formed)
+
+
+def _as_titles(root: Node, before: Plan) -> None:
+    """ "and any with lions?": after a question about titles, further words are of titles too."""
+    if any(isinstance(one, Texted) and one.way is None for one in before.where):
+        for link in root.links:
+            link.titled |= not link.explicit and isinstance(link.anchor, Text | Node) and not link.negated
 
 
 def _gone_on(before: Plan, tree: Tree, bound: Bound, formed: Formed) -> Formed:
@@ -171,10 +187,13 @@ def _cut(
     )
     spans = _plain(compiled_relations(method.relations, language.code).spans(words), words, language, know)
     quoted = {i for chunk in heard.chunks if chunk.quoted for i in range(chunk.first, chunk.last)}
+    said = [i for kind in kinds for i in range(kind.first, kind.last)]
     return pieces_of(
         Readings(
             words=words,
-            mentions=refined(release, analysis.mentions, heard, kinds, spans, language),
+            mentions=with_exonyms(
+                release.exonyms, refined(release, analysis.mentions, heard, kinds, spans, language), heard, language, said
+            ),
             kinds=kinds,
             phrases=[span for span in spans if not _hides_noun(span, kinds)],
             periods=_periods(analysis, words),
@@ -268,7 +287,10 @@ def _lead(release: Release, heard: Asked, language: Language, earlier: Anteceden
     being = bool(words) and bool(forms.being.at(words, 0))
     before = earlier.categories if earlier is not None else 0
     focus = earlier.mention if earlier is not None else None
-    return Lead(found, _with_digits(numbers), _units(language), ONES, before, focus, being, copulas, language.stop)
+    place = earlier.place if earlier is not None else None
+    return Lead(
+        found, _with_digits(numbers), _units(language), ONES, before, focus, place, being, copulas, language.stop
+    )
 
 
 def _with_digits(numbers: dict[str, int]) -> dict[str, int]:

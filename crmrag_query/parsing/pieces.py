@@ -190,6 +190,8 @@ def _piece(read: Readings, first: int, last: int) -> Piece:
     written = any(i in read.capitals and i not in read.starts or i in read.quoted for i in range(first, last))
     number = last - first == 1 and read.words[first] in read.numbers
     names = () if (roles or number) and not written else read.mentions  # "here" and "ever" may be titles, too
+    if "filler" in roles and not any(i in read.quoted for i in range(first, last)):
+        names = [one for one in names if one.entities and one.entities[0].how in WHOLE]  # "the KG" is no "Domberger KG"
     return Piece(
         first=first,
         last=last,

@@ -32,6 +32,7 @@ class Lead:
     ones: frozenset[str] = frozenset()
     earlier: int = 0
     focus: Mention | None = None
+    place: Mention | None = None
     being: bool = False
     copulas: frozenset[str] = frozenset()
     small: frozenset[str] = frozenset()
@@ -58,11 +59,14 @@ class _Reader:
     excluding: bool = False
     joined: bool = False
     generic: bool = False
+    every: bool = False
     edge: Edge = ""
     grouping: bool = False
     breaking: bool = False
     titled: bool = False
     titling: bool = False
+    texted: Node | None = None
+    asked: Link | None = None
     narrowing: bool = False
     pending: Node | None = None
     number: int | None = None
@@ -118,7 +122,10 @@ class _Reader:
         piece = self.pieces[at]
         if piece.stop or piece.roles or self._is_verb(at):
             return False
-        return bool(piece.kinds or piece.relations("ends") or piece.mention or piece.unknown)
+        after = self.pieces[at + 1] if at + 1 < len(self.pieces) else None
+        if piece.mention and not piece.kinds:  # "what *Tiffany lamps*", not "what *Tiffany* made"
+            return after is not None and bool(after.kinds) and not self._is_verb(at + 1)
+        return bool(piece.kinds or piece.relations("ends") or piece.unknown)
 
     def _next_content(self, at: int) -> int | None:
         for i in range(at + 1, len(self.pieces)):
@@ -132,6 +139,10 @@ class _Reader:
         roles = piece.roles
         if "titles" in roles:
             self._take_titles(at)
+            return True
+        if "word" in roles and at and "containing" in self.pieces[at - 1].roles and "titles" not in self.pieces[at - 1].roles:
+            self.titling, self.texted = True, self._texted()
+            self.rel, self.rel_words, self.loose, self.copula = (), (), (), ()
             return True
         if "sorting" in roles and self.lead.earlier:
             self.tree.sort = self.tree.sort or "label"
@@ -172,7 +183,7 @@ class _Reader:
             self.tree.rank = self.tree.rank or Rank(rank, self.number)
             self.number = None
             return True
-        if "group" in roles or ("split" in roles and self._is_group(at)):
+        if ("group" in roles and not self._is_genitive(at)) or ("split" in roles and self._is_group(at)):
             self.grouping, self.tree.group = True, self.tree.group or Group()
             return True
         return False
@@ -192,6 +203,10 @@ class _Reader:
             last.titled, last.explicit, last.loose = True, (), ()
             if not any(last in node.links for node in self.open) and self.tree.root is not None:
                 self.tree.root.links.append(last)
+
+    def _texted(self) -> Node | None:
+        """What "containing the word …" is said of: the nearest thing that is no person."""
+        return next((one for one in reversed(self.open) if one.categories != int(Category.Actor)), self.tree.root)
 
     def _number(self, word: str) -> int | None:
         """A number word; "one" and "a" count after "more than" only."""
@@ -224,10 +239,20 @@ class _Reader:
         one = self.pieces[after]
         return bool(one.kinds or one.relations("ends")) or one.words[0] in self.lead.units
 
+    def _is_genitive(self, at: int) -> bool:
+        """Whether a word such as "κάθε" says whose the noun before it is: "the birth place *of each* artist"."""
+        before = self.pieces[at - 1] if at else None
+        listed = before is not None and self.tree.form == "list" and bool(before.relations("ends"))
+        return listed and self.tree.group is None and "of" in self.pieces[at].roles
+
     def _take_reference(self, at: int) -> bool:
-        """A word that stands for what went before: the last set, the rest of the one before, or one thing."""
+        """A word that stands for what went before: the last set, the rest of the one before, one thing, or a place."""
         piece = self.pieces[at]
         roles = piece.roles
+        if "there" in roles and self.lead.place is not None and self.pieces[at - 1].text not in self.lead.copulas:
+            place = self.lead.place
+            self._attach(Node(mentions=[place], categories=self.know.categories(place), text=piece.text), piece)
+            return True
         if roles & {"earlier", "theirs", "rest"} and self.lead.earlier:
             node = Node(categories=self.lead.earlier, earlier="rest" if "rest" in roles else "set", text=piece.text)
         elif roles & {"single", "its"} and self.lead.focus is not None:
@@ -299,8 +324,10 @@ class _Reader:
     def _take_small(self, piece: Piece) -> None:
         if "generic" in piece.roles:
             self.generic = True
-        if "either" in piece.roles or "both" in piece.roles:
-            self.joined = True
+        if "every" in piece.roles:
+            self.every = True
+        if ("either" in piece.roles or "both" in piece.roles) and (self.tree.root is not None or self.last is not None):
+            self.joined = True  # before anything else it is an article: "η γενέτειρα"
         if "begins" in piece.roles:
             self.edge = "begin"
         if "ends" in piece.roles:
@@ -340,6 +367,9 @@ class _Reader:
         ids = piece.relations("forward", "backward")
         if self.grouping and self.tree.group is not None and self.tree.group.node is not None and self.tree.root:
             self.tree.group.node.far = (*ids, *self.know.kin(ids))
+            return
+        if self.tree.when and self.tree.root is None and not self.asked:
+            self.asked = Link(ids, (), None, words=piece.words)  # "πότε πέθανε ο …"
             return
         common = tuple(id for id in ids if id in self.rel)
         self.rel, self.rel_words = common or ids, (*self.rel_words, *piece.words)
@@ -383,6 +413,8 @@ class _Reader:
             node = Node(kinds=piece.kinds, ends=ids, text=piece.text, edge=self.edge)
             if self.tree.group.node is None:
                 self.tree.group.node = node
+            elif at and "of" in self.pieces[at - 1].roles and piece.kinds:
+                self.tree.group.node.links.append(Link((), (), self._node(piece), inverse=True, words=piece.words))
             elif self.joined:
                 self.tree.group.node.ends += tuple(id for id in ids if id not in self.tree.group.node.ends)
             self.joined = False
@@ -441,8 +473,8 @@ class _Reader:
             self.negated = self.negated and self.excluding
         piece = self.pieces[last]
         node = self._node(piece)
-        node.generic = self.generic
-        self.generic = False
+        node.generic, node.every = self.generic, self.every
+        self.generic = self.every = False
         if self.grouping and self.tree.group is not None and self.tree.group.node is None:
             self.tree.group.node = node
             self._flush(node)
@@ -560,7 +592,7 @@ class _Reader:
             self.modifiers.append(Link((), (), node, self.negated, before=True, words=piece.words))
             self.negated = self.negated and self.excluding
             return at + 2
-        if (noun := self._noun_after_names(at)) is not None:
+        if not self.titling and (noun := self._noun_after_names(at)) is not None:
             for one in self.pieces[at + 1 : noun]:
                 if one.mention is not None:
                     node.mentions.append(one.mention)
@@ -568,7 +600,7 @@ class _Reader:
             self.modifiers.append(Link((), (), node, self.negated, words=said))
             self.negated = self.negated and self.excluding
             return noun
-        noun_next = after is not None and after.kinds and not after.opens and not self._is_verb(at + 1)
+        noun_next = after is not None and after.kinds and not (after.opens or self.titling) and not self._is_verb(at + 1)
         if noun_next and self._is_apposition(node, after):  # type: ignore[arg-type]
             self._attach(node, piece)
             if self.last is not None:
@@ -665,7 +697,8 @@ class _Reader:
         link.at_least, self.least = self.least, None
         if self.titling and isinstance(anchor, Node | Text):
             link.titled, link.explicit, link.loose, self.titling = True, (), (), False
-            (self.tree.root or Node()).links.append(link)
+            (self.texted or self.tree.root or Node()).links.append(link)
+            self.texted = None
         else:
             self._settle(link, piece)
         self.last, self.joined = link, False
@@ -759,7 +792,7 @@ class _Reader:
         if self.rel:
             self.context = self.rel
         self.rel, self.rel_words, self.loose, self.copula = (), (), (), ()
-        self.generic, self.edge = False, ""
+        self.generic, self.every, self.edge = False, False, ""
         self.negated = self.negated and keep_negation
         self.excluding = self.excluding and keep_negation
 
@@ -782,6 +815,8 @@ class _Reader:
         if tree.root is None:
             return
         self.open = self.open or [tree.root]
+        if self.asked is not None:
+            tree.root.links.append(self.asked)
         tree.root.links += self.fronted + self.modifiers
         for link in self.held:
             (self._host(link.explicit or link.loose, link.anchor) or self.open[-1]).links.append(link)

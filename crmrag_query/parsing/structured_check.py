@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.classes import class_numbers
 from crmrag_query.plans.records import Part, Plan, StatedIn, Target, Way
+from crmrag_query.plans.steps import taken
 from crmrag_query.plans.world import World
 
 FAULTS = 5  # told at once
@@ -97,7 +98,7 @@ def absent_properties(plan: Plan, known: Known) -> tuple[str, ...]:
 
 def _properties(way: Way) -> Iterator[str]:
     for path in way.paths:
-        yield from (step.removeprefix("^").removesuffix("*") for step in path)
+        yield from (taken(step).name for step in path)
 
 
 def _is_property(name: str, world: World) -> bool:

@@ -31,7 +31,7 @@ class Text:
 class Node:
     """A thing of the question: of a kind, or named, or what went before in the conversation.
 
-    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``earlier``: what went before: the last set, or
+    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``every``: each of them by itself; ``earlier``: what went before: the last set, or
     the rest of the one before; ``ends``: ids
     of the relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``capital``: written as a name is; ``far``: relations whose far end its noun may be ("materials"); ``raw``: as it was written.
     """
@@ -41,6 +41,7 @@ class Node:
     categories: int = 0
     links: list[Link] = field(default_factory=list)
     generic: bool = False
+    every: bool = False
     earlier: Literal["", "set", "rest"] = ""
     ends: tuple[str, ...] = ()
     also: list[tuple[tuple[str, ...], Edge]] = field(default_factory=list)
@@ -100,7 +101,8 @@ class Group:
 
 @dataclass
 class Tree:
-    """A question as read; ``when``: a date is asked for; ``sort``: the last set is wanted in another order; ``fragment``: it names
+    """A question as read; ``compared``: names of which one is asked for; ``same``: relations by which pairs lead to the same;
+    ``columns``: what is told beside each thing, relations one after the other; ``when``: a date is asked for; ``sort``: the last set is wanted in another order; ``fragment``: it names
     nothing that is asked for, and goes on from the question before; ``several``: more than one question is asked; ``unknown``: words that nothing is known of."""
 
     root: Node | None = None
@@ -109,6 +111,8 @@ class Tree:
     group: Group | None = None
     compared: list[Node] = field(default_factory=list)
     pairs: bool = False
+    same: list[tuple[str, ...]] = field(default_factory=list)
+    columns: list[tuple[tuple[str, ...], ...]] = field(default_factory=list)
     when: bool = False
     sort: Literal["", "label", "date"] = ""
     fragment: bool = False

@@ -18,11 +18,8 @@ def unsaid(pieces: Sequence[Piece], happenings: Mapping[str, Ids]) -> tuple[Piec
     """
     about = [i for i, one in enumerate(pieces) if "information" in one.roles]
     no = next((i for i, one in enumerate(pieces) if "negation" in one.roles), None)
-    if not about or no is None:
-        return tuple(pieces)
-    first = min([no, *about])
-    noun = _noun(pieces, about[0], no, happenings)
-    if noun is None or noun < first and any(pieces[i].opens for i in range(noun + 1, first + 1)):
+    noun = _noun(pieces, about, no, happenings) if about and no is not None else None
+    if no is None or noun is None:
         return tuple(pieces)
     told = [one for i, one in enumerate(pieces) if i not in about and i != no]
     place = next(i for i, one in enumerate(told) if one is pieces[noun])
@@ -31,16 +28,28 @@ def unsaid(pieces: Sequence[Piece], happenings: Mapping[str, Ids]) -> tuple[Piec
     return tuple(told)
 
 
-def _noun(pieces: Sequence[Piece], about: int, no: int, happenings: Mapping[str, Ids]) -> int | None:
-    """What nothing is told of: after "information about", else after the negation, else before it."""
-    after = range(max(about, no) + 1, len(pieces))
-    between = range(min(about, no) + 1, max(about, no))
-    before = range(min(about, no) - 1, -1, -1)
-    for places in (between, after, before):
-        for i in places:
-            if _ids(pieces[i], happenings) and (places is not before or any(one.kinds for one in pieces[:i])):
-                return i
-    return None
+def _noun(pieces: Sequence[Piece], about: Sequence[int], no: int, happenings: Mapping[str, Ids]) -> int | None:
+    """What nothing is told of: the noun of "no information about their *birth*", "no known *maker*"; before the negation only
+    where nothing follows: "whose *maker* is not recorded"."""
+    told = next((i for i in range(no + 1, len(pieces)) if i in about or _says(pieces[i])), None)
+    if told is None or told not in about:
+        return None
+    after = next((i for i in range(told + 1, len(pieces)) if i not in about and _says(pieces[i])), None)
+    if after is not None:
+        return after if _ids(pieces[after], happenings) and not _opens(pieces, told, after) else None
+    before = next((i for i in range(no - 1, 0, -1) if _says(pieces[i])), None)
+    named = before is not None and any(one.kinds for one in pieces[:before])
+    return before if before is not None and named and _ids(pieces[before], happenings) else None
+
+
+def _says(piece: Piece) -> bool:
+    """Whether it is more than a small word."""
+    small = piece.stop or (bool(piece.roles) and not piece.relations("ends", "forward", "backward") and not piece.capital)
+    return not small and bool(piece.mention or piece.kinds or piece.period or piece.phrases)
+
+
+def _opens(pieces: Sequence[Piece], first: int, last: int) -> bool:
+    return any(one.opens for one in pieces[first + 1 : last + 1])
 
 
 def _ids(piece: Piece, happenings: Mapping[str, Ids]) -> Ids:

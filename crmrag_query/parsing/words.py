@@ -42,7 +42,7 @@ def with_references(roles: Roles, references: References) -> Roles:
     own = tuple(word for word in references.many if word in references.own)
     single = tuple(w for w in (*references.person, *references.thing) if w not in references.own)
     one = tuple(w for w in (*references.person, *references.thing) if w in references.own)
-    added = {"earlier": many, "theirs": own, "single": single, "its": one, "opening": references.opening}
+    added = {"earlier": many, "theirs": own, "single": single, "its": one, "there": references.place}
     return Roles({**roles.by_role, **{role: Phrases(words) for role, words in added.items() if words}})
 
 

@@ -6,18 +6,24 @@ import numpy as np
 
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
-from crmrag_query.plans.records import GroupedBy
+from crmrag_query.plans.records import Edge, GroupedBy
 from crmrag_query.plans.world import Mask, World
 
 _EPOCH = 719_163  # day number of 1970-01-01, from which NumPy counts
 
 
-def buckets(world: World, nodes: Longs | Ints, by: GroupedBy) -> tuple[Longs, Mask, Mask]:
+def buckets(
+    world: World, nodes: Longs | Ints, by: GroupedBy, edge: Edge = "span"
+) -> tuple[Longs, Mask, Mask]:
     """For each node its bucket, whether it has a date, and whether its whole recorded span lies in the bucket.
 
-    A span of which one end alone is known lies where that end does.
+    A span of which one end alone is known lies where that end does. Where one ``edge`` counts, that alone is the date.
     """
     begin, end = (side[nodes].astype(np.int64) for side in world.extents)
+    if edge != "span":
+        known = begin != OPEN_BEGIN if edge == "begin" else end != OPEN_END
+        bucket = bucket_of(np.where(known, begin if edge == "begin" else end, 0), by)
+        return bucket, known, known
     first, last = np.where(begin == OPEN_BEGIN, end, begin), np.where(end == OPEN_END, begin, end)
     dated = (begin != OPEN_BEGIN) | (end != OPEN_END)
     bucket, until = (bucket_of(np.where(dated, day, 0), by) for day in (first, last))

@@ -167,14 +167,14 @@ def _by_entity(world: World, how: Compute, members: Ints, ends: Ints | None) -> 
 
 
 def _by_date(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
-    """Dates that may lie in several buckets count in none; members with such alone are uncertain."""
+    """A date whose whole span counts and lies in several buckets counts in none; members with such alone are uncertain."""
     assert how.way is not None
     found = pairs(world, how.way, members, literals=False, direct=True).within(world, ends)
     kept, index = members, found.index
     if how.identity == "same_as":
         kept, place = once(world, members)
         index = place[index]
-    bucket, dated, sure = buckets(world, found.cell, how.by)
+    bucket, dated, sure = buckets(world, found.cell, how.by, how.edge)
     low = int(bucket.min()) if len(bucket) else 0
     shift = Pairs.of([Pairs(index[sure], bucket[sure] - low).keys])
     cell, count = np.unique(shift.cell + low, return_counts=True)

@@ -13,7 +13,7 @@ from crmrag_query.plans.identity import how_many
 from crmrag_query.plans.members import anchored, find_members
 from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan
-from crmrag_query.plans.world import World, distinct
+from crmrag_query.plans.world import Mask, World, distinct
 
 
 def execute(plan: Plan, world: World) -> Outcome:
@@ -47,12 +47,17 @@ def _execute(world: World, plan: Plan) -> Outcome:
     )
 
 
-def members_of(world: World, plan: Plan) -> Ints:
-    """The members of a plan within another, ascending: of a ranking those that come first, of pairs those that have one."""
+def members_of(world: World, plan: Plan, asked: Mask | None = None) -> Ints:
+    """The members of a plan within another, ascending: of a ranking those that come first, of pairs those that have one.
+
+    ``asked``: of these nodes alone it is told which are members.
+    """
     if plan.compute.kind == "rank":
-        return np.sort(_execute(world, plan).members)
-    if plan.compute.kind == "pairs":
+        found = np.sort(_execute(world, plan).members)
+    elif plan.compute.kind == "pairs":
         paired = _execute(world, plan).pairing
         assert paired is not None
-        return distinct(paired.member)
-    return np.flatnonzero(find_members(world, plan, members_of).members).astype(np.int32)
+        found = distinct(paired.member)
+    else:
+        return np.flatnonzero(find_members(world, plan, members_of, asked).members).astype(np.int32)
+    return found if asked is None else found[asked[found]]

@@ -30,6 +30,7 @@ from crmrag_query.plans.texts import holding
 from crmrag_query.plans.ways import OF_TYPE, leading_to
 from crmrag_query.plans.world import Mask, World
 
+ALL = slice(None)
 Inner = Callable[[World, Plan], Ints]
 """Gives the members of a plan within a plan."""
 
@@ -42,9 +43,10 @@ class Found:
     excluded: dict[str, Ints]
 
 
-def find_members(world: World, plan: Plan, inner: Inner) -> Found:
-    """The members: entities of the target for which every constraint holds. Raises QuestionError."""
+def find_members(world: World, plan: Plan, inner: Inner, asked: Mask | None = None) -> Found:
+    """The members: entities of the target, of those ``asked``, for which every constraint holds. Raises QuestionError."""
     among = targeted(world, plan.target)
+    among = among if asked is None else among & asked
     dates = [one for one in plan.where if isinstance(one, Dated)]
     texts = [one for one in plan.where if isinstance(one, Texted | Either)]
     for one in plan.where:
@@ -101,23 +103,28 @@ def satisfying(world: World, constraint: Constraint, among: Mask, inner: Inner) 
             return found
 
 
-def within_period(world: World, constraint: Dated) -> Mask:
-    """Nodes with a date of their own that lies in the period, or (not ``certain``) overlaps it."""
-    begin, end = world.extents
+def within_period(world: World, constraint: Dated, nodes: Ints | slice = ALL) -> Mask:
+    """Which of the nodes have a date of their own that lies in the period, or (not ``certain``) overlaps it."""
+    begin, end = (side[nodes] for side in world.extents)
     if constraint.edge != "span":
         begin = end = begin if constraint.edge == "begin" else end
     first = OPEN_BEGIN if constraint.begin is None else constraint.begin
     last = OPEN_END if constraint.end is None else constraint.end
     if constraint.certain:
-        return dated(world, constraint) & (begin >= first) & (end <= last)
-    return dated(world, constraint) & (begin <= last) & (end >= first)
+        return dated(world, constraint, nodes) & (begin >= first) & (end <= last)
+    return dated(world, constraint, nodes) & (begin <= last) & (end >= first)
 
 
-def dated(world: World, constraint: Dated) -> Mask:
-    """Nodes with a date of their own, or with the edge of one that counts."""
+def dated(world: World, constraint: Dated, nodes: Ints | slice = ALL) -> Mask:
+    """Which of the nodes have a date of their own, or the edge of one that counts."""
     begin, end = world.extents
-    known = {"span": world.dated, "begin": begin != OPEN_BEGIN, "end": end != OPEN_END}
-    return np.asarray(known[constraint.edge])
+    match constraint.edge:
+        case "begin":
+            return np.asarray(begin[nodes] != OPEN_BEGIN)
+        case "end":
+            return np.asarray(end[nodes] != OPEN_END)
+        case _:
+            return world.dated[nodes]
 
 
 def _dated_at_all(world: World, constraint: Dated, among: Mask) -> Mask:

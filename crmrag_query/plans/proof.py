@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.literals import LiteralValue, literal
 from crmrag_query.plans.members import anchored, satisfying, within_period
 from crmrag_query.plans.records import Constraint, Dated, Either, Member, Plan, Related, Way
 from crmrag_query.plans.routes import Routes, links_of
-from crmrag_query.plans.ways import admits, begins, leading_by, link_pairs, pairs
-from crmrag_query.plans.world import Mask, World
-from crmrag_query.relationships.explain import Hop, way_over
+from crmrag_query.plans.shortest import Walk, ways_over
+from crmrag_query.plans.ways import led_on, link_pairs
+from crmrag_query.plans.world import Mask, World, distinct
+from crmrag_query.relationships.explain import Hop
+
+_BLOCK = 32  # members that are walked from at once
+Proofs = list["Proof"]
+Meets = Callable[[Longs], Mask]
+"""Tells which of the nodes that a way reached it is to lead to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +40,6 @@ class Proof:
     literal: LiteralValue | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """What a constraint's way must lead to, worked out once for all members: nodes, None for anything."""
-
-    place: int
-    constraint: Constraint
-    nodes: Ints | None = None
-    inner: tuple[_Ends, ...] = ()
-    holds: Mask | None = None
-
-
 def explain(world: World, plan: Plan, member: int) -> tuple[Proof, ...]:
     """One shortest way for each relation, relationship, path or date that the plan demands, link by link.
 
@@ -55,118 +50,116 @@ def explain(world: World, plan: Plan, member: int) -> tuple[Proof, ...]:
 
 
 def explain_all(world: World, plan: Plan, members: Sequence[int]) -> list[tuple[Proof, ...]]:
-    """`explain` of each member; what the plan's ways must lead to is worked out once."""
-    among = world.mask(np.array(members, np.int32))
-    ends = _ends(world, plan.where, among)
-    return [tuple(_proofs(world, ends, member)) for member in members]
+    """`explain` of each member; what can be worked out for many at once is."""
+    found: list[tuple[Proof, ...]] = []
+    for first in range(0, len(members), _BLOCK):
+        nodes = np.array(members[first : first + _BLOCK], np.int32)
+        found += map(tuple, _explained(world, plan.where, nodes))
+    return found
 
 
-def _ends(world: World, where: Sequence[Constraint], among: Mask) -> tuple[_Ends, ...]:
-    found = []
+def _explained(world: World, where: Sequence[Constraint], nodes: Ints) -> list[Proofs]:
+    """For each of the nodes the proofs of all constraints."""
+    found: list[Proofs] = [[] for _ in nodes]
     for place, one in enumerate(where):
-        match one:
-            case _ if one.negated:
-                continue
-            case Related():
-                found.append(_Ends(place, one, anchored(world, one.to, members_of)))
-            case Dated() if one.way is not None:
-                found.append(_Ends(place, one, np.flatnonzero(within_period(world, one)).astype(np.int32)))
-            case Member():
-                found.append(_Ends(place, one, inner=_ends(world, one.plan.where, among)))
-            case Either():
-                ends = {end.place: end for end in _ends(world, one.of, among)}
-                parts = [
-                    replace(ends.get(at, _Ends(at, part)), holds=_holding(world, part, among))
-                    for at, part in enumerate(one.of)
-                ]
-                found.append(_Ends(place, one, inner=tuple(parts)))
-    return tuple(found)
+        for known, proofs in zip(found, _proofs(world, one, nodes), strict=True):
+            known += [replace(proof, constraint=place) for proof in proofs]
+    return found
 
 
-def _holding(world: World, one: Constraint, among: Mask) -> Mask:
-    held = satisfying(world, one, among, members_of)
-    return among & (~held if one.negated else held)
+def _proofs(world: World, one: Constraint, nodes: Ints) -> list[Proofs]:
+    """For each of the nodes the proofs of one constraint, which is taken for number 0."""
+    match one:
+        case Related() if not one.negated:
+            return _by_way(world, one.way, nodes, _in_anchor(world, one))
+        case Dated(way=Way()) if not one.negated:
+            assert one.way is not None
+            return _by_way(
+                world, one.way, nodes, lambda cells: within_period(world, one, cells.astype(np.int32))
+            )
+        case Member() if not one.negated:
+            inner = _explained(world, one.plan.where, nodes)
+            return [[_inwards(proof, proof.constraint) for proof in proofs] for proofs in inner]
+        case Either() if not one.negated:
+            return _by_first(world, one, nodes)
+    return [[] for _ in nodes]
 
 
-def _proofs(world: World, ends: Sequence[_Ends], member: int) -> list[Proof]:
-    proofs = []
-    for end in ends:
-        match end.constraint:
-            case Either():
-                inner = [
-                    next((part for part in end.inner if part.holds is not None and part.holds[member]), None)
-                ]
-                chosen = [part for part in inner if part is not None]
-            case Member():
-                chosen = list(end.inner)
-            case Related() | Dated() if end.constraint.way is not None and not end.constraint.negated:
-                proofs += _proof(world, end, end.constraint.way, member)
-                continue
-            case _:
-                continue
-        proofs += [
-            replace(one, constraint=end.place, within=(one.constraint, *one.within))
-            for one in _proofs(world, chosen, member)
-        ]
-    return proofs
+def _inwards(proof: Proof, place: int) -> Proof:
+    return replace(proof, constraint=0, within=(place, *proof.within))
 
 
-def _proof(world: World, end: _Ends, way: Way, member: int) -> list[Proof]:
-    literals = end.nodes is None
-    reached = pairs(world, way, np.array([member], np.int32), literals=literals).cell
-    nodes = reached[reached < world.size]
-    targets = nodes if end.nodes is None else np.intersect1d(nodes, end.nodes, assume_unique=True)
-    if len(targets):
-        target = int(targets[0])
-        return [Proof(end.place, target, _hops(world, links_of(world, way), member, target))]
-    found = _to_literal(world, way, member) if literals and len(reached) else None
-    return [] if found is None else [replace(found, constraint=end.place)]
+def _by_first(world: World, either: Either, nodes: Ints) -> list[Proofs]:
+    """The proofs of the first constraint that holds."""
+    found: list[Proofs] = [[] for _ in nodes]
+    left = np.arange(len(nodes))
+    for place, one in enumerate(either.of):
+        if not len(left):
+            break
+        proofs = _proofs(world, one, nodes[left])
+        if isinstance(one, Related) and not one.negated:
+            holds = np.array([bool(proof) for proof in proofs], bool)
+        else:
+            held = satisfying(world, one, world.mask(nodes[left]), members_of)[nodes[left]]
+            holds = ~held if one.negated else held
+        for at in np.flatnonzero(holds).tolist():
+            found[int(left[at])] = [_inwards(proof, place) for proof in proofs[at]]
+        left = left[~holds]
+    return found
 
 
-def _hops(world: World, links: Sequence[Routes], member: int, target: int) -> tuple[Hop, ...]:
-    """The links' shortest ways, one after the other, over the lowest nodes between them."""
-    if len(links) == 1:
-        return _shortest(world, links[0], member, target)
-    ends = _one(target)
-    for routes in reversed(links[1:]):
-        ends = np.flatnonzero(leading_by(world, routes, ends, literals=False)).astype(np.int32)
-    between = np.intersect1d(link_pairs(world, links[0], _one(member)).cell, ends)
-    middle = int(between[0])
-    return (*_shortest(world, links[0], member, middle), *_hops(world, links[1:], middle, target))
+def _in_anchor(world: World, one: Related) -> Meets | None:
+    """Whether nodes are in the anchor, of which a plan is asked of these alone; None for one that takes anything."""
+    if not (one.to.iris or one.to.types or one.to.plan):
+        return None
+
+    def meets(cells: Longs) -> Mask:
+        asked = world.mask(cells)
+        ends = anchored(world, one.to, lambda world, plan: members_of(world, plan, asked))
+        assert ends is not None
+        return world.mask(ends)[cells]
+
+    return meets
 
 
-def _to_literal(world: World, way: Way, member: int) -> Proof | None:
+def _by_way(world: World, way: Way, nodes: Ints, meets: Meets | None) -> list[Proofs]:
+    """The way to the lowest target; where it leads to none and may lead to anything, to the first literal."""
+    links = links_of(world, way)
+    walk = Walk(world, links[0], nodes)
+    reached = led_on(world, walk.pairs, links[1:])
+    if meets is not None:
+        reached = reached.part(meets(reached.cell))
+    places, first = np.unique(reached.index, return_index=True)
+    asks = list(zip(places.tolist(), reached.cell[first].tolist(), strict=True))
+    found: list[Proofs] = [[] for _ in nodes]
+    for (place, target), hops in zip(asks, ways_over(walk, links, asks), strict=True):
+        found[place] = [Proof(0, target, hops)]
+    if meets is None and any(route.literals for route in links[-1]):
+        for place in np.setdiff1d(np.arange(len(nodes)), places).tolist():
+            proof = _to_literal(world, links, int(nodes[place]))
+            found[place] = [] if proof is None else [proof]
+    return found
+
+
+def _to_literal(world: World, links: Sequence[Routes], member: int) -> Proof | None:
     """The way to the first literal: over nodes to the one that has it."""
-    *before, last = links_of(world, way)
+    *before, last = links
     at = np.array([member], np.int64)
     for routes in before:
-        at = np.unique(link_pairs(world, routes, at.astype(np.int32)).cell)
+        at = distinct(link_pairs(world, routes, at.astype(np.int32)).cell)
     ptr = world.graph.literal_ptr
     for node in at.tolist():
         for route in last:
             for walked, properties in route.literals:
                 start = replace(route, legs=route.legs[:walked], literals=(), far=None)
-                for owner in np.unique(link_pairs(world, [start], _one(node)).cell).tolist():
+                for owner in distinct(link_pairs(world, [start], _one(node)).cell).tolist():
                     rows = np.arange(int(ptr[owner]), int(ptr[owner + 1]))
                     rows = rows[np.isin(world.literal_property[rows], properties)]
                     if len(rows):
-                        hops = _hops(world, [*before, (start,)], member, owner)
+                        walk = Walk(world, before[0] if before else (start,), _one(member))
+                        (hops,) = ways_over(walk, [*before, (start,)], [(0, owner)])
                         return Proof(0, owner, hops, literal=literal(world, int(rows[0])))
     return None
-
-
-def _shortest(world: World, routes: Routes, member: int, target: int) -> tuple[Hop, ...]:
-    """The shortest of the routes' ways, the first of equally short ones."""
-    source, end = _one(member), _one(target)
-    found: list[list[Hop]] = []
-    for route in routes:
-        if begins(world, route, source)[0] and admits(world, route, end)[0]:
-            if member == target and route.relationship is None and all(leg.recursive for leg in route.legs):
-                return ()
-            hops = way_over(route.graph(world), route.legs, member, target)
-            if hops:
-                found.append(hops)
-    return tuple(sorted(found, key=len)[0]) if found else ()
 
 
 def _one(node: int) -> Ints:

@@ -12,10 +12,13 @@ from crmrag_query.errors import QuestionError
 Iri = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 Step = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=4000)]
 """A property of a path: a code (``P108i``), or the IRI of one outside the CRM family, ``^`` before one that is followed
-from object to subject; ``*`` after one that is followed zero or more times."""
+from object to subject; ``!`` after a code that is meant alone, without the properties below it; ``*`` at the end of one that
+is followed zero or more times. See `plans.steps`."""
 CategoryName = Literal["Thing", "Actor", "Place", "Event", "Concept", "Time"]
 ComputeKind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
 GroupedBy = Literal["entity", "year", "decade", "century"]
+Edge = Literal["span", "begin", "end"]
+"""What counts of a recorded date: all of it, or its first or its last day alone."""
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
@@ -82,7 +85,7 @@ class Dated(Part):
     way: Way | None = None
     begin: int | None = None
     end: int | None = None
-    edge: Literal["span", "begin", "end"] = "span"
+    edge: Edge = "span"
     certain: bool = True
     negated: bool = False
 
@@ -178,7 +181,8 @@ class Compute(Part):
     ``rank``: the ``first`` members by ``measure`` (of those that have ``at_least`` that), highest first unless ``ascending``,
     ties kept;
     ``group``: how many members lead by ``way`` to each cell in ``to``, or to each year, decade or century (``by``) of the
-    dates that it leads to; groups of ``at_least`` so many, the ``first`` as in a ranking; not ``distinct``: how many rows of
+    dates that it leads to (by the whole of a date, which counts where it lies in one of these, or by its ``edge``); groups of
+    ``at_least`` so many, the ``first`` as in a ranking; not ``distinct``: how many rows of
     a member and what each link of the way leads to;
     ``table``: a row for each member and each combination of what the ``columns`` lead to;
     ``pairs``: rows (a, b, cell of each of ``ways``) of members a != b that both lead to the cells; not ``partner``: rows
@@ -194,6 +198,7 @@ class Compute(Part):
     way: Way | None = None
     to: Anchor = Field(default_factory=lambda: Anchor())
     by: GroupedBy = "entity"
+    edge: Edge = "span"
     at_least: Annotated[int, Field(ge=1)] | None = None
     distinct: bool = True
     columns: tuple[Column, ...] = ()

@@ -11,6 +11,7 @@ from crmrag_query.graph.arrays import Adjacency
 from crmrag_query.ontology.spelling import take_apart
 from crmrag_query.plans.classes import class_numbers, named_types
 from crmrag_query.plans.records import Way
+from crmrag_query.plans.steps import is_iri, taken
 from crmrag_query.plans.world import World
 from crmrag_query.relationships.catalogue import Relationship
 from crmrag_query.relationships.frontier import Move
@@ -139,7 +140,7 @@ def _by_relationships(world: World, ids: tuple[str, ...]) -> Routes:
 def _by_path(world: World, steps: tuple[str, ...]) -> Routes:
     legs = []
     for step in steps:
-        moves, recursive = _moves(world, step), step.endswith("*")
+        moves, recursive = _moves(world, step), taken(step).repeated
         if moves:
             legs.append(Leg(moves, recursive))
         elif not recursive:
@@ -163,10 +164,9 @@ def _literal_ends(world: World, route: Route) -> tuple[tuple[int, tuple[int, ...
 
 
 def _moves(world: World, step: str) -> tuple[Move, ...]:
-    """The properties that a step follows: by code with all that imply it, by IRI that one alone; ``^`` turns it round."""
-    name = step.removesuffix("*")
-    ahead = not name.startswith("^")
-    name = name.removeprefix("^")
+    """The properties that a step follows: by code with all that imply it, unless it is meant alone; by IRI that one."""
+    parts = taken(step)
+    name, ahead = parts.name, parts.ahead
     if name == TYPE:
         raise QuestionError(
             "A path cannot follow rdf:type.", "Name classes in the target or an anchor's types."
@@ -176,7 +176,8 @@ def _moves(world: World, step: str) -> tuple[Move, ...]:
         number = world.property_numbers.get(name)
         return () if number is None else ((number, ahead),)
     by_code = world.adjacency.by_code
-    found = ((n, way == ahead) for one, way in directed(code, world.ontology) for n in by_code.get(one, ()))
+    followed = directed(code, world.ontology, below=not parts.alone)
+    found = ((n, way == ahead) for one, way in followed for n in by_code.get(one, ()))
     return tuple(sorted(set(found)))
 
 
@@ -185,7 +186,7 @@ def _code(world: World, name: str) -> str | None:
     known = world.ontology.properties
     if name in known or name in world.adjacency.by_code:
         return name
-    if "://" in name or name.startswith("urn:"):
+    if is_iri(name):
         return None
     spelling = take_apart(name)
     if spelling is not None and (spelling.code in known or spelling.code in world.adjacency.by_code):

@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from crmrag_query.graph.arrays import Adjacency, Ints, Longs
 from crmrag_query.plans.routes import Route, Routes
-from crmrag_query.plans.ways import Pairs, admits, begins, led_on
+from crmrag_query.plans.ways import Pairs, admits, begins, led_on, link_pairs
 from crmrag_query.plans.world import Mask, World, distinct
 from crmrag_query.relationships import frontier as fr
 from crmrag_query.relationships.explain import Hop, backwards
 from crmrag_query.relationships.plan import Leg
-from crmrag_query.relationships.walk import advance
+from crmrag_query.relationships.walk import LIMIT, advance
 
+_KEPT = LIMIT // 16  # pairs of a frontier that is kept for other routes
+Known = dict[tuple[bool, bytes, tuple[Leg, ...]], Longs]
+"""Frontiers by graph (that of paths or not), nodes that begin the route, and legs."""
 Ask = tuple[int, int]
 """Place of a source among the nodes that were walked from, and a target that it leads to."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """What the routes of one link reach from ``nodes`` (fewer than `frontier.BLOCK`), leg by leg."""
+    """What the routes of one link reach from ``nodes`` (fewer than `frontier.BLOCK`), leg by leg.
+
+    ``known``: what the same nodes reach by the beginnings of routes, for other walks too.
+    """
 
     world: World
     routes: Routes
     nodes: Ints
+    known: Known = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def stages(self) -> list[tuple[Route, list[Longs]]]:
         """For each route the frontier at its start and after each leg; sources are places in ``nodes``."""
-        known: dict[tuple[bool, bytes, tuple[Leg, ...]], Longs] = {}
         found = []
         for route in self.routes:
             chosen = begins(self.world, route, self.nodes)
@@ -40,9 +46,12 @@ class Walk:
             stages = [fr.start(places, self.nodes[places])]
             for done, leg in enumerate(route.legs, 1):
                 key = (route.relationship is None, chosen.tobytes(), route.legs[:done])
-                if key not in known:
-                    known[key] = _after(route.graph(self.world), leg, stages[-1])
-                stages.append(known[key])
+                after = self.known.get(key)
+                if after is None:
+                    after = _after(route.graph(self.world), leg, stages[-1])
+                    if len(after) <= _KEPT:
+                        self.known[key] = after
+                stages.append(after)
             found.append((route, stages))
         return found
 
@@ -59,7 +68,7 @@ class Walk:
     def shortest(self, ask: Ask) -> tuple[Hop, ...]:
         """The shortest of the routes' ways, the first of equally short ones; empty for a node that is its own target."""
         place, target = ask
-        found: list[list[Hop]] = []
+        found: list[tuple[Hop, ...]] = []
         for route, stages in self.stages:
             last = _of_source(stages[-1], place)
             at = int(np.searchsorted(last, target << fr.NODE_SHIFT))
@@ -71,8 +80,8 @@ class Walk:
             way = backwards(route.graph(self.world), route.legs, [*before, last], target)
             if not way:
                 return ()
-            found.append(way)
-        return tuple(min(found, key=len))
+            found.append(tuple(way))
+        return min(found, key=len)
 
     def _ends(self, route: Route, place: Longs, node: Longs) -> Mask:
         fits = admits(self.world, route, node.astype(np.int32))
@@ -98,24 +107,26 @@ def ways_over(walk: Walk, links: Sequence[Routes], asks: Sequence[Ask]) -> list[
     if len(links) == 1 or not asks:
         return [walk.shortest(ask) for ask in asks]
     first, *others = links
-    between = distinct(walk.pairs.cell).astype(np.int32)
-    following = Walk(walk.world, others[0], between)
-    reached = led_on(walk.world, following.pairs, others[1:])
-    middles = [_lowest(walk.pairs, between, reached, ask) for ask in asks]
+    between = distinct(walk.pairs.cell)
+    reached = led_on(walk.world, link_pairs(walk.world, others[0], between.astype(np.int32)), others[1:])
+    middles = np.array([_lowest(walk.pairs, between, reached, ask) for ask in asks], np.int64)
+    chosen = distinct(middles)
+    following = Walk(walk.world, others[0], chosen.astype(np.int32))
+    places = np.searchsorted(chosen, middles).tolist()
     before = ways_over(
-        walk, [first], [(place, int(between[at])) for (place, _), at in zip(asks, middles, strict=True)]
+        walk, [first], [(place, middle) for (place, _), middle in zip(asks, middles.tolist(), strict=True)]
     )
     after = ways_over(
-        following, others, [(at, target) for (_, target), at in zip(asks, middles, strict=True)]
+        following, others, [(place, target) for place, (_, target) in zip(places, asks, strict=True)]
     )
     return [(*one, *two) for one, two in zip(before, after, strict=True)]
 
 
-def _lowest(first: Pairs, between: Ints, reached: Pairs, ask: Ask) -> int:
-    """The place in ``between`` of the lowest node that the source leads to and that leads to the target."""
+def _lowest(first: Pairs, between: Longs, reached: Pairs, ask: Ask) -> int:
+    """The lowest of the nodes ``between`` that the source leads to and that leads to the target; ``reached``: from these."""
     place, target = ask
     _, own = first.rows_of(np.array([place]))
-    at = np.searchsorted(between, first.cell[own].astype(np.int32))
-    wanted, keys = Pairs(at, np.full(len(at), target)).keys, reached.keys
-    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return int(at[keys[found] == wanted][0])
+    middle = first.cell[own]
+    wanted = Pairs(np.searchsorted(between, middle), np.full(len(middle), target)).keys
+    found = np.minimum(np.searchsorted(reached.keys, wanted), len(reached) - 1)
+    return int(middle[reached.keys[found] == wanted][0])

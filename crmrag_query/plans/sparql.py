@@ -163,7 +163,7 @@ def _by_date(terms: Terms, plan: Plan) -> list[str]:
     how, date = plan.compute, terms.fresh("date")
     assert how.way is not None
     nodes = distinct(pairs(terms.world, how.way, _members(terms.world, plan), False, direct=True).cell)
-    bucket, _, sure = buckets(terms.world, nodes, how.by)
+    bucket, _, sure = buckets(terms.world, nodes, how.by, how.edge)
     rows = [
         f"({iri} {number})"
         for node, number in zip(nodes[sure].tolist(), bucket[sure].tolist(), strict=True)

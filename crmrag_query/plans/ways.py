@@ -197,7 +197,12 @@ def pairs(world: World, way: Way, nodes: Ints, literals: bool = True, direct: bo
     `routes_of`."""
     links = links_of(world, way, direct)
     found = link_pairs(world, links[0], nodes, literals and len(links) == 1)
-    for number, routes in enumerate(links[1:], 2):
+    return led_on(world, found, links[1:], literals)
+
+
+def led_on(world: World, found: Pairs, links: Sequence[Routes], literals: bool = False) -> Pairs:
+    """The pairs with their cells led on by the links; ``literals``: as in `pairs`."""
+    for number, routes in enumerate(links, 1):
         found = _joined(world, found, routes, literals and number == len(links))
     return found
 

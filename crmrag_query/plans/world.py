@@ -150,7 +150,7 @@ class World:
     @cached_property
     def names(self) -> tuple[Longs, pa.LargeStringArray]:
         """Node -> range of its names, and the names."""
-        ptr = cast(Longs, open_array(self.graph.folder, "label_ptr"))
+        ptr = cast(Longs, np.asarray(open_array(self.graph.folder, "label_ptr")))
         return ptr, open_table(self.graph.folder, "labels").column("text")
 
     @cached_property

@@ -18,8 +18,8 @@ def resolve(step: Step, ontology: Ontology) -> tuple[Directed, ...]:
     return directed(step.code, ontology)
 
 
-def directed(code: str, ontology: Ontology) -> tuple[Directed, ...]:
-    """What `resolve` gives for a step by this code."""
+def directed(code: str, ontology: Ontology, below: bool = True) -> tuple[Directed, ...]:
+    """What `resolve` gives for a step by this code; not ``below``: without the properties below it."""
     found: set[Directed] = set()
     waiting: list[Directed] = [(code, True)]
     while waiting:
@@ -28,7 +28,8 @@ def directed(code: str, ontology: Ontology) -> tuple[Directed, ...]:
             continue
         found.add(at)
         waiting.extend(_equivalent(at, ontology))
-        waiting.extend((below, at[1]) for below in ontology.subproperties(at[0]))
+        if below:
+            waiting.extend((one, at[1]) for one in ontology.subproperties(at[0]))
     return tuple(sorted(found))
 
 

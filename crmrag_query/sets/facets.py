@@ -6,21 +6,25 @@ Counts are exact: each value's plan gives just as many members.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.dates.calendar import civil, year_interval
+from crmrag_query.dates.calendar import year_interval
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.buckets import bucket_of
 from crmrag_query.plans.classes import class_numbers
 from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Member, Plan, Related, Target, Way
+from crmrag_query.plans.records import Compute, Dated, Member, Plan, Related, Target, Way
+from crmrag_query.plans.routes import routes_of
+from crmrag_query.plans.shortest import Known, Walk
 from crmrag_query.plans.ways import OF_TYPE, pairs
-from crmrag_query.plans.world import ranges
+from crmrag_query.plans.world import distinct, ranges
+from crmrag_query.relationships.frontier import BLOCK
 from crmrag_query.sets.cells import Reader
 from crmrag_query.sets.describe import plan_json
 from crmrag_query.sets.records import Facet, Facets, FacetValue
@@ -39,12 +43,13 @@ class _Set:
     members: Ints
     wording: Wording
     reader: Reader
-
     base: dict[str, Any]
+    known: Known = field(default_factory=dict)
+    """What the members reach by the beginnings of ways, walked once for all facets."""
 
-    def narrowed(self, constraint: Constraint) -> dict[str, Any]:
-        """The plan with one more condition, as plain values."""
-        return self.base | {"where": [*self.base.get("where", ()), plan_json(constraint)]}
+    def narrowed(self, constraint: dict[str, Any]) -> dict[str, Any]:
+        """The plan with one more condition, all as plain values."""
+        return self.base | {"where": [*self.base.get("where", ()), constraint]}
 
     def label(self, key: str) -> str:
         return self.wording.words.facets.get(key, key)
@@ -111,7 +116,11 @@ def _categories(asked: _Set) -> list[int]:
 
 def _pairs(asked: _Set, way: Way) -> tuple[Longs, Longs]:
     """(place of the member, node that it leads to), sorted and distinct."""
-    found = pairs(asked.release.world, way, asked.members, literals=False)
+    world = asked.release.world
+    if len(asked.members) < BLOCK:
+        found = Walk(world, routes_of(world, way), asked.members, asked.known).pairs
+    else:
+        found = pairs(world, way, asked.members, literals=False)
     return found.index, found.cell
 
 
@@ -125,11 +134,11 @@ def _by_way(
     index, node = _pairs(asked, way) if known is None else known
     targets, count = _counted(np.sort(node))
     order = np.lexsort((targets, -count))[: asked.shown]
-    graph = asked.release.graph
+    graph, related = asked.release.graph, plan_json(Related(way=way))
     values = []
     for target, number in zip(targets[order].tolist(), count[order].tolist(), strict=True):
         iri = graph.iri(target)
-        plan = asked.narrowed(Related(way=way, to=Anchor(iris=(iri,))))
+        plan = asked.narrowed(related | {"to": {"iris": [iri]}})
         values.append(FacetValue(asked.reader.named(target).label, iri, number, plan))
     return _facet(key, label, values, len(targets), len(_counted(index)[0]))
 
@@ -156,7 +165,7 @@ def _by_class(asked: _Set) -> Facet | None:
     values = []
     for negative, number, iri in sorted(counted)[: asked.shown]:
         if asked.plan.target.classes:
-            plan = asked.narrowed(Member(plan=Plan(target=Target(classes=(iri,)))))
+            plan = asked.narrowed(plan_json(Member(plan=Plan(target=Target(classes=(iri,))))))
         else:
             target = asked.plan.target.model_copy(update={"classes": (iri,)})
             plan = plan_json(asked.plan.model_copy(update={"target": target}))
@@ -174,36 +183,24 @@ def _classes(asked: _Set, nodes: Ints) -> list[int]:
 
 def _by_century(asked: _Set, key: str, way: Way) -> Facet | None:
     """Centuries that hold the whole of a member's date, as `Dated` counts it."""
-    begin, end = asked.release.world.extents
     index, node = _pairs(asked, way)
-    first, last = begin[node], end[node]
+    first, last = (side[node].astype(np.int64) for side in asked.release.world.extents)
     known = (first != OPEN_BEGIN) & (last != OPEN_END)
-    index, first, last = index[known], first[known], last[known]
-    days, back = np.unique(np.stack([first, last], axis=1), axis=0, return_inverse=True)
-    centuries = np.array([_century(*day) for day in days.tolist()], np.int64).reshape(-1)
-    holding = centuries[back.reshape(-1)] if len(days) else np.empty(0, np.int64)
-    whole = holding != _NO_CENTURY
-    within = np.unique(np.stack([index[whole], holding[whole]], axis=1), axis=0)
-    found, count = np.unique(within[:, 1], return_counts=True)
+    century, until = (bucket_of(np.where(known, day, 1), "century") for day in (first, last))
+    whole = known & (century == until)
+    low = int(century.min()) if len(century) else 0
+    keys = distinct(index[whole] << 32 | century[whole] - low)
+    found, count = _counted(np.sort(keys & (1 << 32) - 1))
     values = []
-    for year, number in sorted(
-        zip(found.tolist(), count.tolist(), strict=True), key=lambda one: (-one[1], one[0])
+    for number, members in sorted(
+        zip((found + low).tolist(), count.tolist(), strict=True), key=lambda one: (-one[1], one[0])
     ):
+        year = (number - (number > 0)) * 100 + 1  # astronomical: the 1st century BC has the years -99 to 0
         period = year_interval(year, year + 99)
-        plan = asked.narrowed(Dated(way=way, begin=period.begin, end=period.end))
-        century = year // 100 + 1 if year > 0 else (year - 1) // 100  # 1801 begins the 19th, -99 the first BC
-        values.append(FacetValue(century_label(century, asked.wording.words), "", number, plan))
-    members = len(np.unique(within[:, 0]))
+        plan = asked.narrowed(plan_json(Dated(way=way, begin=period.begin, end=period.end)))
+        values.append(FacetValue(century_label(number, asked.wording.words), "", members, plan))
+    members = len(_counted(keys >> 32)[0])
     return _facet(key, asked.label(key), values[: asked.shown], len(values), members)
-
-
-_NO_CENTURY = np.iinfo(np.int64).min
-
-
-def _century(first: int, last: int) -> int:
-    """The first year (astronomical) of the century that holds both days; the 1st century BC has the years -99 to 0."""
-    begin, end = ((civil(day)[0] - 1) // 100 * 100 + 1 for day in (first, last))
-    return begin if begin == end else int(_NO_CENTURY)
 
 
 def _relationships(asked: _Set, keys: Sequence[str], taken: Iterable[str]) -> Iterator[Facet]:

@@ -12,6 +12,7 @@ from crmrag_query.dates import Interval, describe
 from crmrag_query.errors import QuestionError
 from crmrag_query.plans.classes import class_numbers
 from crmrag_query.plans.records import Anchor, Plan, Way
+from crmrag_query.plans.steps import taken
 from crmrag_query.plans.world import World
 
 JOINT = " · "  # between the parts of a plan
@@ -65,8 +66,8 @@ class Wording:
         return STEP.join(self._step(step) for step in steps)
 
     def _step(self, step: str) -> str:
-        name = step.removesuffix("*")
-        back, name = name.startswith("^"), name.removeprefix("^")
+        parts = taken(step)
+        name, back = parts.name, not parts.ahead
         graph = self.release.graph
         number = self.world.property_numbers.get(name)
         codes = {code: at for at, code in enumerate(graph.property_codes) if code}

@@ -174,7 +174,12 @@ def _computed(way: Plans, anchor: Plans, inner: Plans) -> Plans:
     )
     by_date = st.fixed_dictionaries(
         {"kind": st.just("group"), "way": way, "by": st.sampled_from(["year", "decade", "century"])},
-        optional={"at_least": FEW, "to": anchor, "identity": IDENTITY},
+        optional={
+            "at_least": FEW,
+            "to": anchor,
+            "identity": IDENTITY,
+            "edge": st.sampled_from(["span", "begin", "end"]),
+        },
     )
     rows = st.fixed_dictionaries(
         {"kind": st.sampled_from(["group", "count"]), "way": way, "distinct": st.just(False)},

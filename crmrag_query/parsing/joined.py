@@ -1,0 +1,66 @@
+"""How the things of a question are joined in the data, where the question says it in nouns or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.bind import SIDE, Binder, best_kind
+from crmrag_query.parsing.tree import Node
+from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.members import satisfying
+from crmrag_query.plans.records import Anchor, Related, Way
+from crmrag_query.plans.world import Mask
+
+
+def date_way(binder: Binder, node: Node, ids: tuple[str, ...], mask: Mask) -> tuple[Way | None, float]:
+    """The way to the dates of a thing: that of the relations named, else of the first usual one that any member has."""
+    know = binder.know
+    named = [id for id in ids if know.value(id) == "date"]
+    names = [one.name for one in Category if one.value and node.categories & one and one.name]
+    usual = [id for name in names for id in binder.config.dates.get(name, ())]  # type: ignore[call-overload]
+    for score, found in ((1.0, named), (1.0, usual)):
+        for id in dict.fromkeys(found):
+            if id in know.relations and know.fits(id, node.categories, int(Category.Time))[0]:
+                way = Way(relations=(id,))
+                if holds(binder, way, Anchor(), mask):
+                    return way, score
+    return None, 0.0
+
+
+def holds(binder: Binder, way: Way, to: Anchor, mask: Mask) -> bool:
+    return bool((mask & satisfying(binder.world, Related(way=way, to=to), mask, members_of)).any())
+
+
+def way_between(
+    binder: Binder, node: Node, mask: Mask, far: Node, ids: tuple[str, ...] = ()
+) -> tuple[Way, Anchor, float] | None:
+    """The first relation that joins members with things such as ``far``, and what it ends in."""
+    if not far.categories and not far.kinds and not far.named:
+        return None
+    to = binder.bind(far)
+    kind = best_kind(far.kinds)
+    open_end = not to.where and (kind is None or kind.generic)
+    anchor = Anchor() if open_end else Anchor(plan=to.plan)
+    thing = int(Category.Thing)
+    inside = binder.inside(node, far) if node.categories & thing and far.categories & thing else None
+    known = {*ids, *far.ends, *far.far, *node.far, *node.ends, *binder.config.said_only}
+    rest = [id for id in (*binder.config.inside, *binder.know.relations) if id not in known]
+    for score, found in ((1.0, [*ids, *binder.know.kin(ids), *far.ends]), (SIDE, [inside]), (1.0, [*far.far, *node.far, *node.ends]), (0.9, rest)):
+        for one in found:
+            for way in _both_ways(binder, node, far, one):
+                if holds(binder, way, anchor, mask):
+                    return way, anchor, score
+    return None
+
+
+def _both_ways(binder: Binder, node: Node, far: Node, one: str | Way | None) -> Iterator[Way]:
+    if isinstance(one, Way):
+        yield one
+        yield one.model_copy(update={"inverse": True})
+    elif one is not None:
+        ahead, back = binder.know.fits(one, node.categories, far.categories)
+        if ahead:
+            yield Way(relations=(one,))
+        if back:
+            yield Way(relations=(one,), inverse=True)
