@@ -17,7 +17,7 @@ from crmrag_query.parsing.parse import Parsed, parse
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
 from crmrag_query.parsing.words import narrows
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome
+from crmrag_query.plans.outcome import UNCERTAIN, Outcome
 from crmrag_query.plans.records import Plan
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import ConversationState, Kind
@@ -69,6 +69,7 @@ def find_exact(
     except QuestionError:
         return parsed
     certain = made.usable or (parsed.certain and not _may_go_on(release, understood, state))
+    certain = certain and not (plan.compute.by != "entity" and UNCERTAIN in outcome.excluded)
     told = Told(certain, () if made.usable else parsed.unknown, parsed.runner_up)
     page = Page(sort=parsed.sort)
     small = release.world.size <= LARGE

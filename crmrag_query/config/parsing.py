@@ -46,6 +46,7 @@ class PlanWords(Record):
     every: Words = ()
     own: Words = ()
     information: Words = ()
+    unknown: Words = ()
     whose: Words = ()
     rest: Words = ()
     sorting: Words = ()

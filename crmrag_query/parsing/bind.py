@@ -118,6 +118,9 @@ class Binder:
 
     def _bind(self, node: Node, meant: Sequence[int] | None) -> Bound:
         bound = Bound(self._target(node))
+        kind = best_kind(node.kinds)
+        if kind is not None and not (kind.generic or kind.types or kind.classes):
+            bound.score *= UNSURE  # understood, and nothing in the data is called so
         if not node.kinds and not node.mentions and not node.earlier and node.categories:
             bound.target = Target(categories=_names(node.categories))
         kind = best_kind(node.kinds)
@@ -338,7 +341,7 @@ class Binder:
     # anything
 
     def _anything(self, node: Node, link: Link, mask: Mask) -> Iterator[Choice]:
-        if link.explicit in self.config.happenings.values():  # of a birth nothing is known: no place and no date
+        if link.negated and link.explicit in self.config.happenings.values():  # of a birth nothing is known: no place and no date
             ids = [id for id in link.explicit if not node.categories or node.categories & self.know.domains[id]]
             told = tuple(self.any_of(Way(relations=(id,))) for id in ids)
             if told:
@@ -485,6 +488,8 @@ class Binder:
         words; of the same happening; any."""
         nouns = tuple(dict.fromkeys((*node.far, *anchor.far)))
         if link.explicit:
+            own = tuple(id for id in link.loose if id in node.far and id not in link.explicit)
+            yield EXPLICIT, own  # "artists represented by works": what the noun asked for says goes before the verb
             yield EXPLICIT, link.explicit
             yield NEAR, nouns
             yield LOOSE, tuple(id for id in self.know.kin(link.explicit))

@@ -8,7 +8,7 @@ import numpy as np
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import UNSURE, Binder, Bound
-from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.pieces import WHOLE, Piece
 from crmrag_query.parsing.tree import Node, Rank, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 from crmrag_query.plans.execute import members_of
@@ -42,7 +42,8 @@ def compared(pieces: Sequence[Piece], know: Vocabulary) -> tuple[tuple[Piece, ..
 
 
 def _is_name(piece: Piece) -> bool:
-    return piece.mention is not None and (piece.capital or piece.quoted)
+    whole = piece.mention is not None and piece.mention.entities[0].how in WHOLE and not piece.kinds
+    return piece.mention is not None and (piece.capital or piece.quoted or whole)
 
 
 def _is_small(piece: Piece) -> bool:

@@ -189,7 +189,11 @@ def added(
     for hit in hits:
         inside = range(hit.first, hit.last)
         beside = {i for i in (hit.first - 1, hit.last) if max(i, hit.first) not in heard.starts}
-        if taken.intersection(inside) or quoted.intersection(inside) or names & beside:
+        if (
+            taken.intersection(inside)
+            or quoted.intersection(inside)
+            or (written.issuperset(inside) and names & beside)
+        ):
             continue
         taken.update(inside)  # "New Mexico" is not Mexico, whether the data has it or not
         mention = _mention(exonyms, mentions, hit, words[hit.first : hit.last])

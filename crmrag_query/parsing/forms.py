@@ -137,7 +137,7 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     assert group.node is not None
     far = group.node
     kind = best_kind(far.kinds)
-    chain = None if kind is not None and kind.types else _chained(binder, root, far, bound.mask)
+    chain = None if kind is not None and kind.types and not far.links else _chained(binder, root, far, bound.mask)
     if chain is not None:
         chain = _plainest(binder, chain, bound.mask)
         return Formed(plan_of(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)

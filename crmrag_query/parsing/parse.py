@@ -9,7 +9,7 @@ from typing import Literal
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.bind import SURE, Binder, Bound
+from crmrag_query.parsing.bind import SURE, UNSURE, Binder, Bound
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.apart import apart
 from crmrag_query.parsing.formed import Formed
@@ -22,7 +22,7 @@ from crmrag_query.parsing.reader import Lead, read_tree
 from crmrag_query.parsing.tree import Node, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 from crmrag_query.parsing.words import Roles, roles_of, with_references
-from crmrag_query.plans.records import Compute, Member, Plan, Texted
+from crmrag_query.plans.records import Among, Compute, Member, Plan, Texted
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.words import Asked, asked
@@ -109,6 +109,8 @@ def _told(tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed) -
     score = bound.score * formed.score * 0.6 ** (len(tree.unknown) + len(lost))
     plan = formed.plan
     empty = not _restricts(plan)
+    if tree.root is not None and tree.root.named and _only_denies(plan):
+        score *= UNSURE  # a named thing "without" something is a picture of it, and not the thing
     return Parsed(
         plan=None if empty else plan,
         score=score,
@@ -122,6 +124,11 @@ def _told(tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed) -
         tree=tree,
         pieces=pieces,
     )
+
+
+def _only_denies(plan: Plan) -> bool:
+    own = [one for one in plan.where if not isinstance(one, Among)]
+    return plan.compute.kind in ("list", "count") and bool(own) and all(one.negated for one in own)
 
 
 def _restricts(plan: Plan) -> bool:

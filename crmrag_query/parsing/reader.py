@@ -18,6 +18,7 @@ from crmrag_query.parsing.vocabulary import Vocabulary
 from crmrag_query.questions.lexicon import Number
 
 RANKS: tuple[RankKind, ...] = ("earliest", "latest", "most", "fewest", "highest", "lowest")
+MAKING = ("created_by",)
 UNITS = {"decade", "century", "year"}
 
 
@@ -56,6 +57,7 @@ class _Reader:
     copula: tuple[str, ...] = ()
     force: Node | None = None
     negated: bool = False
+    denied: tuple[str, ...] = ()
     excluding: bool = False
     joined: bool = False
     generic: bool = False
@@ -87,9 +89,11 @@ class _Reader:
 
     def _take(self, at: int) -> int:
         piece = self.pieces[at]
+        if at == 0 and "containing" in piece.roles and piece.mention is None:
+            return at + 1  # "Show the artists …"
         if piece.opens and self.grouping and self.tree.group and self.tree.group.node:
             self._end_group()
-        if piece.first in self.lead.at and self._take_lead(at):
+        if piece.first in self.lead.at and "titles" not in piece.roles and self._take_lead(at):
             return at + 1
         if piece.period is not None:
             self._attach(piece.period, piece)
@@ -158,7 +162,7 @@ class _Reader:
             self.negated = self.excluding = True
             return True
         if "negation" in roles and not piece.kinds:
-            self.negated = True
+            self.negated, self.denied = True, piece.words
             return True
         if "breakdown" in roles:
             self.breaking, self.tree.group = True, self.tree.group or Group()
@@ -183,7 +187,7 @@ class _Reader:
             self.tree.rank = self.tree.rank or Rank(rank, self.number)
             self.number = None
             return True
-        if ("group" in roles and not self._is_genitive(at)) or ("split" in roles and self._is_group(at)):
+        if ("group" in roles and not self._is_each(at)) or ("split" in roles and self._is_group(at)):
             self.grouping, self.tree.group = True, self.tree.group or Group()
             return True
         return False
@@ -234,16 +238,21 @@ class _Reader:
     def _is_group(self, at: int) -> bool:
         """A word such as "by" splits only after a splitting word, and not before a name."""
         after = self._next_content(at)
-        if not self.breaking or self.tree.root is None or after is None:
+        if after is None or (not self.breaking and at > 0) or (self.breaking and self.tree.root is None):
             return False
         one = self.pieces[after]
+        if not self.breaking:  # "by nationality, how many …"
+            return after + 1 < len(self.pieces) and self.pieces[after + 1].opens and not one.mention
         return bool(one.kinds or one.relations("ends")) or one.words[0] in self.lead.units
 
-    def _is_genitive(self, at: int) -> bool:
-        """Whether a word such as "κάθε" says whose the noun before it is: "the birth place *of each* artist"."""
-        before = self.pieces[at - 1] if at else None
-        listed = before is not None and self.tree.form == "list" and bool(before.relations("ends"))
-        return listed and self.tree.group is None and "of" in self.pieces[at].roles
+    def _is_each(self, at: int) -> bool:
+        """Whether a word such as "each" asks of every such thing and splits nothing: "the birth place *of each* artist",
+        "when was *each* artist born"."""
+        before, roles = self.pieces[at - 1] if at else None, self.pieces[at].roles
+        if self.tree.form != "list" or self.tree.group is not None or "every" not in roles:
+            return False
+        had = "of" in roles and before is not None and bool(before.relations("ends"))
+        return had or ("generic" in roles and self.tree.root is None)
 
     def _take_reference(self, at: int) -> bool:
         """A word that stands for what went before: the last set, the rest of the one before, one thing, or a place."""
@@ -306,8 +315,8 @@ class _Reader:
         if piece.relations("ends"):
             return self._take_end(at)
         if loose := piece.relations("loose"):
-            if "of" in piece.roles and self.tree.root is None:
-                pass
+            if "of" in piece.roles and (self.tree.root is None or self._is_untold_root()):
+                pass  # "wer ist *der* Schöpfer …"
             elif "filler" in piece.roles or piece.text in self.lead.copulas:
                 self.copula = loose
             else:
@@ -349,7 +358,9 @@ class _Reader:
     def _is_end(self, at: int) -> bool:
         """Whether a noun for the far end of a relation is meant as that: "the *maker* of", "its *maker*"."""
         piece, after = self.pieces[at], self.pieces[at + 1] if at + 1 < len(self.pieces) else None
-        if any(kind.types and not kind.generic for kind in piece.kinds) and not self.grouping:
+        each = after is not None and ("every" in after.roles or at + 2 < len(self.pieces) and "every" in self.pieces[at + 2].roles)
+        told = each and not any(kind.categories & int(Category.Thing) for kind in piece.kinds)  # "the nationality of each artist"
+        if any(kind.types and not kind.generic for kind in piece.kinds) and not self.grouping and not told:
             return False  # "photographs of": what the data calls so
         if self.modifiers and any(link.before for link in self.modifiers):
             return True
@@ -373,15 +384,28 @@ class _Reader:
             return
         common = tuple(id for id in ids if id in self.rel)
         self.rel, self.rel_words = common or ids, (*self.rel_words, *piece.words)
+        for link in self.held:
+            self._by_works(link)
         fitting = [link for link in self.held if self._host(self.rel, link.anchor) is not None]
         if fitting and not self._object_follows(piece):
             link = fitting[-1]
             self.held.remove(link)
             link.explicit, link.before, link.words = self.rel, True, self.rel_words
+            link.negated, self.negated = link.negated or self.negated, False
             host = self._host(self.rel, link.anchor)
             if host is not None:
                 host.links.append(link)
             self.context, self.rel, self.rel_words = self.rel, (), ()
+
+    def _by_works(self, link: Link) -> None:
+        """ "whom did Warhol portray": of what a maker's works are, not the maker, the phrase is said."""
+        maker, thing = link.anchor, int(Category.Thing)
+        if not isinstance(maker, Node) or maker.categories != Category.Actor or self._host(self.rel, maker) is not None:
+            return
+        works = Node(categories=thing, links=[Link((), (), maker, words=link.words)], text=maker.text)
+        works.far = MAKING
+        if self._host(self.rel, works) is not None:
+            link.anchor = works
 
     def _take_weak(self, ids: tuple[str, ...], piece: Piece) -> None:
         """ "does the Getty *own*": a word that may say nothing, after the name that it may be said of."""
@@ -390,6 +414,7 @@ class _Reader:
         if host is not None and not link.loose:
             self.held.remove(link)
             link.loose, link.before, link.words = ids, True, (*link.words, *piece.words)
+            link.negated, self.negated = link.negated or self.negated, False
             host.links.append(link)
             self.copula = ()
 
@@ -413,7 +438,7 @@ class _Reader:
             node = Node(kinds=piece.kinds, ends=ids, text=piece.text, edge=self.edge)
             if self.tree.group.node is None:
                 self.tree.group.node = node
-            elif at and "of" in self.pieces[at - 1].roles and piece.kinds:
+            elif piece.kinds and self._of_before(at):
                 self.tree.group.node.links.append(Link((), (), self._node(piece), inverse=True, words=piece.words))
             elif self.joined:
                 self.tree.group.node.ends += tuple(id for id in ids if id not in self.tree.group.node.ends)
@@ -442,6 +467,13 @@ class _Reader:
             self.force, self.rel, self.rel_words = node, ids, piece.words
         self.generic, self.edge = False, ""
         return at + 1
+
+    def _of_before(self, at: int) -> bool:
+        """Whether "of" stands before the noun, or "of their"."""
+        at -= 1
+        while at > 0 and "of" not in self.pieces[at].roles and (self.pieces[at].stop or self.pieces[at].roles & {"own", "generic"}):
+            at -= 1
+        return at > 0 and "of" in self.pieces[at].roles
 
     def _before(self, at: int) -> frozenset[str]:
         return self.pieces[at - 1].roles if at else frozenset()
@@ -555,6 +587,11 @@ class _Reader:
         """Whether no noun has said yet what is asked for."""
         root = self.tree.root
         return root is not None and not root.kinds and not root.named and not root.earlier
+
+    def _is_untold_root(self) -> bool:
+        """Whether all that was heard is a question word."""
+        root = self.tree.root
+        return root is not None and self._is_bare_root() and not (root.links or root.ends or self.open[1:])
 
     def _merge_root(self, node: Node) -> None:
         """"who are the painters": the noun says what is asked for."""
@@ -759,7 +796,8 @@ class _Reader:
 
     def _ties(self, id: str, node: Node, anchor: Anchor) -> tuple[bool, bool]:
         if isinstance(anchor, Node):
-            return self.know.fits(id, node.categories, anchor.categories)
+            parts = anchor.named and not anchor.kinds and all(m.entities[0].how not in WHOLE for m in anchor.mentions)
+            return self.know.fits(id, node.categories, 0 if parts else anchor.categories)  # a part of a name tells little
         if anchor is None or isinstance(anchor, Text):
             domain = self.know.domains[id]
             ahead = not node.categories or bool(node.categories & domain)
@@ -824,6 +862,8 @@ class _Reader:
             tree.rank.first = self.number
         if self.rel:
             self._settle_verb()
+        if self.negated and not self.excluding:
+            tree.unknown += self.denied
 
     def _settle_verb(self) -> None:
         """A phrase at the end without anything after it: what is counted by a superlative, else anything at all."""

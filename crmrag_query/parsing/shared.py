@@ -22,6 +22,8 @@ def paired(
     near = _category(pieces[asked:at])
     first, verb = _verb_before(pieces, at)
     nouns, last = _nouns(pieces, at + 1)
+    if not verb and last < len(pieces) and not any(noun.relations("ends") for noun in nouns if not noun.kinds):
+        verb, last = _verb_after(pieces, last)
     ends = [ids for noun in nouns if (ids := _of(noun.relations("ends"), near, know))]
     far = 0
     for ids in ends:
@@ -39,7 +41,10 @@ def paired(
             ways.append(found[:1])
     if not ways or len(ways) < len(nouns):
         return tuple(pieces), []
-    return (*pieces[: first if verb else at], *pieces[last:]), ways
+    rest = [*pieces[: min(first, at) if verb else at]]
+    while last >= len(pieces) and rest and rest[-1].stop:
+        rest.pop()  # "artists who"
+    return (*rest, *pieces[last:]), ways
 
 
 def _category(pieces: Sequence[Piece]) -> int:
@@ -59,7 +64,16 @@ def _verb_before(pieces: Sequence[Piece], at: int) -> tuple[int, Ids]:
             return at, ()
         first -= 1
     verb = pieces[first].relations("forward", "backward") if not pieces[first].kinds else ()
-    return first, verb
+    return first if verb else at, verb
+
+
+def _verb_after(pieces: Sequence[Piece], at: int) -> tuple[Ids, int]:
+    """The relations of a verb at the end of its clause ("die im selben Ort *geboren* sind"), and where what follows begins."""
+    verb = pieces[at].relations("forward", "backward")
+    last = at + 1
+    while verb and last < len(pieces) and pieces[last].stop:
+        last += 1
+    return verb, last if verb else at
 
 
 def _nouns(pieces: Sequence[Piece], at: int) -> tuple[list[Piece], int]:

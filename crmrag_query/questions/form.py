@@ -10,6 +10,8 @@ from crmrag_query.questions.grammar import Decision, Form, decide
 from crmrag_query.questions.lexicon import Compiled, Language, compiled
 from crmrag_query.questions.words import Asked, asked, chunks_of
 
+POSSESSIVE = "s"
+
 __all__ = ["Form", "Reading", "read", "read_question"]
 
 
@@ -89,10 +91,13 @@ def _language(heard: Asked, lexicon: Compiled, preferred: Sequence[str]) -> Lang
         known,
         key=lambda code: (preferred.index(code) if code in preferred else len(preferred), known.index(code)),
     )
-    plain = [word for word in heard.visible if word]
+    endings = {chunk.last - 1 for chunk in heard.chunks if chunk.last - chunk.first > 1}
+    ends = {at for at in endings if heard.words[at] == POSSESSIVE}  # "Adams's": no French word
+    plain = [word for at, word in enumerate(heard.visible) if word and at not in ends]
+    every = [word for at, word in enumerate(heard.words) if at not in ends]
 
     def score(code: str) -> tuple[int, int]:
         signs = lexicon.languages[code].signs
-        return sum(signs.get(word, 0) for word in plain), sum(word in signs for word in heard.words)
+        return sum(signs.get(word, 0) for word in plain), sum(word in signs for word in every)
 
     return lexicon.languages[max(order, key=score)]

@@ -9,12 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 
+from crmrag_query.plans.nodesets import walk_set
 from crmrag_query.plans.records import Way
 from crmrag_query.plans.routes import routes_of
 from crmrag_query.plans.ways import leading_to, pairs, weights
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.engine import walk
-from tests.support.planworlds import generated
+from tests.support.planworlds import generated, sample_of
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -34,6 +35,46 @@ def test_every_relationship_equals_the_engine(seed: int, tmp_path: Path) -> None
         assert np.flatnonzero(leading_to(world, way, None)).tolist() == np.unique(found.source).tolist()
         to_some = np.unique(found.source[np.isin(found.target, anchors)])
         assert np.flatnonzero(leading_to(world, way, anchors)).tolist() == to_some.tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_that_may_lead_to_themselves_alone_are_told_apart(seed: int, tmp_path: Path) -> None:
+    """Objects whose production, parts and features lead back to them are targets only of others."""
+    random, many = Random(seed), 700
+    lines = [
+        f":o{n} a crm:E22_Man-Made_Object ; crm:P108i_was_produced_by :p{n // 2} ." for n in range(0, many, 2)
+    ]
+    for n in range(many):
+        lines.append(f":o{n} a crm:E22_Man-Made_Object ; crm:P46_is_composed_of :o{random.randrange(many)} .")
+        if random.random() < 0.3:
+            lines.append(f":o{n} crm:P130_shows_features_of :o{n} .")
+    world = sample_of(" ".join(lines), tmp_path).world
+    everyone = np.arange(world.size, dtype=np.int32)
+    matches = walk(world.adjacency, world.ontology, world.catalogue, everyone)
+    for number in np.unique(matches.relationship).tolist():
+        way, found = (
+            Way(relationships=(world.catalogue[number].id,)),
+            matches.part(matches.relationship == number),
+        )
+        assert np.flatnonzero(leading_to(world, way, None)).tolist() == np.unique(found.source).tolist()
+        some = everyone[everyone % 3 > 0]
+        to_some = np.unique(found.source[np.isin(found.target, some)])
+        assert np.flatnonzero(leading_to(world, way, some)).tolist() == to_some.tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whole_sets_reach_what_their_nodes_reach(seed: int, tmp_path: Path) -> None:
+    """However many nodes a walk has at hand, it is the same walk."""
+    world = generated(400 + seed, tmp_path, suspects=5 * (seed % 2)).world
+    everyone = np.arange(world.size, dtype=np.int32)
+    for one in world.catalogue:
+        for route in routes_of(world, Way(relationships=(one.id,))):
+            for nodes in (everyone, everyone[:-1], everyone[::3], everyone[:2]):
+                alone = [
+                    walk_set(world.adjacency, route.legs, nodes[at : at + 1]).all for at in range(len(nodes))
+                ]
+                expected = np.unique(np.concatenate(alone))
+                assert walk_set(world.adjacency, route.legs, nodes).all.tolist() == expected.tolist()
 
 
 def test_an_entity_is_no_target_of_its_own_but_another_anchor_is_one(tmp_path: Path) -> None:
