@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from crmrag_query.answers.going_on import parsed_within, with_plans
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.llm.model import Model
-from crmrag_query.parsing.antecedent import antecedent_of
 from crmrag_query.parsing.catalogue import earlier_of
 from crmrag_query.parsing.heard import analysed
-from crmrag_query.parsing.parse import Parsed, parse
+from crmrag_query.parsing.parse import Parsed
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
-from crmrag_query.parsing.words import narrows
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.outcome import UNCERTAIN, Outcome
 from crmrag_query.plans.records import Plan
@@ -55,9 +54,8 @@ def find_exact(
     """
     question, language = understood.question, understood.analysis.reading.language
     analysis = analysed(release, question)
-    goes_on = understood.follow_up.kind is not Kind.STANDALONE or narrows(question, release.method.parsing, language)
-    before = antecedent_of(release, state, understood.follow_up.focus) if goes_on else None
-    parsed = parse(release, analysis, before)
+    state = with_plans(release, state)
+    parsed = parsed_within(release, understood, state)
     made = ModelPlan()
     if model is not None:
         made = plan_with_model(release, question, analysis.mentions, model, earlier_of(state))

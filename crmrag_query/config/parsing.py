@@ -20,6 +20,7 @@ class PlanWords(Record):
     either: Words = ()
     both: Words = ()
     titles: Words = ()
+    judging: Words = ()
     naming: Words = ()
     containing: Words = ()
     word: Words = ()

@@ -47,7 +47,7 @@ EXPLICIT, LOOSE, NEAR, UNSURE, GENERAL, WORDS = 1.0, 0.95, 0.85, 0.6, 0.6, 0.5
 OF_KIND = Way(paths=(("P2", "P127*"),))
 NESTED = 0.8  # a named thing of another ("the north wall of the nave"); ours
 SIDE = 0.75  # one thing in another where no word says so; ours
-APART = 3  # names without a common word that make one IRI suspicious; ours
+APART = 3  # names with little in common that make one IRI suspicious; ours
 MIXED = 0.78  # a name that things of several classes have; ours
 MEANINGS = 4  # of a name that are tried; ours
 VERB = 4  # letters of a verb's stem; ours
@@ -289,7 +289,8 @@ class Binder:
         if link.titled and isinstance(anchor, Node | Text):
             words = anchor.raw or anchor.text
             texts = _singulars(words.split())
-            yield self._choice(Texted(texts=texts, whole=True, negated=link.negated), EXPLICIT, mask)
+            score = SIDE if link.judged else EXPLICIT
+            yield self._choice(Texted(texts=texts, whole=True, negated=link.negated), score, mask)
         elif isinstance(anchor, Interval):
             yield from self._periods(node, link, anchor, mask)
         elif isinstance(anchor, Text):
@@ -684,10 +685,10 @@ def sureness(mention: Mention, chosen: Sequence[int] = (), alive: int = 1) -> fl
 
 
 def _apart(names: Sequence[set[str]]) -> int:
-    """How many of the names share no word with any other of these, taken in order."""
+    """How many of the names share at most half of their words with any other of these, taken in order."""
     found: list[set[str]] = []
     for name in names:
-        if all(name.isdisjoint(one) for one in found):
+        if all(2 * len(name & one) <= min(len(name), len(one)) for one in found):
             found.append(name)
     return len(found)
 

@@ -1,4 +1,4 @@
-"""What a question wants told beside each thing: "the Canadian artists with their years of birth", "the image of each work"."""
+"""What a question wants told beside each thing: "the Canadian artists with their years of birth", "each work's image"."""
 
 from __future__ import annotations
 
@@ -47,13 +47,16 @@ def _begins(piece: Piece) -> bool:
 
 
 def _small(piece: Piece) -> bool:
-    if piece.mention is not None and (piece.capital or not (piece.relations("ends") or piece.roles or piece.stop)):
+    if piece.mention is not None and (
+        piece.capital or not (piece.relations("ends") or piece.roles or piece.stop)
+    ):
         return False
     if piece.roles & {"negation", "exclusion", "group", "titles", "word", "same", "information", "either"}:
         return False
     if piece.relations("ends"):
         return True
-    return not piece.kinds and not piece.period and (piece.stop or bool(piece.roles & {"own", "both", "of", "generic", "containing"}))
+    small = piece.stop or bool(piece.roles & {"own", "both", "of", "generic", "containing"})
+    return small and not piece.kinds and piece.period is None
 
 
 def _asked(pieces: Sequence[Piece]) -> int | None:
@@ -97,14 +100,15 @@ def _leads(steps: Steps, near: int, know: Vocabulary) -> bool:
 def each_row(tree: Tree, know: Vocabulary) -> None:
     """What is listed "for each" thing is told of each: the image for each artwork is that *of* each artwork."""
     group, root = tree.group, tree.root
-    if tree.form != "list" or group is None or group.node is None or group.unit or group.at_least or root is None:
+    if tree.form != "list" or tree.rank is not None or root is None or group is None or group.node is None:
         return
-    ids = tuple(id for id in (root.ends or root.far) if _fits(id, group.node.categories or _kinds(group.node.kinds), know))
-    if not ids or tree.rank is not None or not group.node.kinds or _kinds(group.node.kinds) == int(Category.Concept):
+    near = _kinds(group.node.kinds)
+    ids = tuple(id for id in (root.ends or root.far) if know.domains[id] & near)
+    if group.unit or group.at_least or not ids or near == int(Category.Concept):
         return
     node = group.node
     if not any(link.inverse for link in node.links):
-        node.ends, node.categories = (), _kinds(node.kinds)
+        node.ends, node.categories = (), near
     node.every = True
     root.ends = ids
     root.links.append(Link(ids, (), node, inverse=True, words=tuple(node.text.split())))
@@ -116,7 +120,3 @@ def _kinds(kinds: Sequence[object]) -> int:
     for kind in kinds:
         found |= kind.categories  # type: ignore[attr-defined]
     return found
-
-
-def _fits(id: str, near: int, know: Vocabulary) -> bool:
-    return not near or bool(know.domains[id] & near)

@@ -47,7 +47,10 @@ def _is_name(piece: Piece) -> bool:
 
 
 def _is_small(piece: Piece) -> bool:
-    return not (piece.mention or piece.kinds or piece.phrases or piece.roles or piece.period) and len(piece.text) < 4
+    return (
+        not (piece.mention or piece.kinds or piece.phrases or piece.roles or piece.period)
+        and len(piece.text) < 4
+    )
 
 
 def _node(piece: Piece, know: Vocabulary) -> Node:

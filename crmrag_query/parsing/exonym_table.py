@@ -74,12 +74,12 @@ class ExonymTable:
 
 
 def _listed(part: ExonymsPart) -> Iterator[tuple[Sort, str, Mapping[str, tuple[str, ...]], str]]:
-    for id, names in part.places.items():
-        yield "place", id, names, ""
-    for id, culture in part.cultures.items():
-        yield "culture", id, culture.names, culture.place
-    for id, names in part.materials.items():
-        yield "material", id, names, ""
+    for id, cells in part.places.items():
+        yield "place", id, part.names(cells), ""
+    for id, cells in part.cultures.items():
+        yield "culture", id, part.names(cells), part.homes.get(id, "")
+    for id, cells in part.materials.items():
+        yield "material", id, part.names(cells), ""
 
 
 def _searched(

@@ -18,6 +18,9 @@ from crmrag_query.questions.lexicon import Number
 MANY = 10  # of a ranking that names no number but speaks of many; ours
 
 
+MOSTLY = 0.9  # of the things that a relation tells of; ours
+
+
 def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
     """The whole plan of a tree whose root is bound."""
     assert tree.root is not None
@@ -151,7 +154,7 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
 
 
 def _plainest(binder: Binder, way: Way, mask: Mask) -> Way:
-    """The first path of a relation where it alone tells of all things that the relation tells of: what is classified besides
+    """The first path of a relation where it alone tells of nearly all things that the relation tells of: what is classified besides
     would make groups of its own."""
     relation = binder.know.relations[way.relations[0]] if len(way.relations) == 1 and not way.then else None
     if relation is None or len(relation.direct) < 2:
@@ -160,13 +163,13 @@ def _plainest(binder: Binder, way: Way, mask: Mask) -> Way:
     told, whole = (
         int((mask & satisfying(binder.world, Related(way=one), mask, members_of)).sum()) for one in (first, way)
     )
-    return first if told == whole else way
+    return first if told >= MOSTLY * whole else way
 
 
 def _chained(binder: Binder, root: Node, far: Node, mask: Mask) -> Way | None:
     """ "per birth place of their artists": from what is counted to the artists, and on to where they were born."""
     inner = next((link.anchor for link in far.links if isinstance(link.anchor, Node)), None)
-    places = {id for id in far.ends}
+    places = set(far.ends)
     if far.far and far.ends:  # "by the city where they were made": the verb tells the relation, the noun its end
         ends = 0
         for id in far.ends:

@@ -205,6 +205,7 @@ class _Reader:
             return
         if isinstance(last.anchor, Node | Text):
             last.titled, last.explicit, last.loose = True, (), ()
+            last.judged = "judging" in self.pieces[at].roles
             if not any(last in node.links for node in self.open) and self.tree.root is not None:
                 self.tree.root.links.append(last)
 

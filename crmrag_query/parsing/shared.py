@@ -13,8 +13,8 @@ Ids = tuple[str, ...]
 def paired(
     pieces: Sequence[Piece], know: Vocabulary, happenings: Mapping[str, Ids]
 ) -> tuple[tuple[Piece, ...], list[Ids]]:
-    """The pieces without the phrase that tells what pairs have in common, and for each such thing the relations that lead to it;
-    none where the question asks for no pairs or the data's relations know nothing of the kind."""
+    """The pieces without the phrase that tells what pairs have in common, and for each such thing the relations that lead
+    to it; none where the question asks for no pairs or the data's relations know nothing of the kind."""
     at = next((i for i, one in enumerate(pieces) if "same" in one.roles), None)
     asked = next((i for i, one in enumerate(pieces) if "pairs" in one.roles), None)
     if at is None or asked is None or asked > at:
@@ -22,7 +22,11 @@ def paired(
     near = _category(pieces[asked:at])
     first, verb = _verb_before(pieces, at)
     nouns, last = _nouns(pieces, at + 1)
-    if not verb and last < len(pieces) and not any(noun.relations("ends") for noun in nouns if not noun.kinds):
+    if (
+        not verb
+        and last < len(pieces)
+        and not any(noun.relations("ends") for noun in nouns if not noun.kinds)
+    ):
         verb, last = _verb_after(pieces, last)
     ends = [ids for noun in nouns if (ids := _of(noun.relations("ends"), near, know))]
     far = 0
@@ -68,7 +72,7 @@ def _verb_before(pieces: Sequence[Piece], at: int) -> tuple[int, Ids]:
 
 
 def _verb_after(pieces: Sequence[Piece], at: int) -> tuple[Ids, int]:
-    """The relations of a verb at the end of its clause ("die im selben Ort *geboren* sind"), and where what follows begins."""
+    """The relations of a verb at the end of its clause ("die im selben Ort *geboren* sind"), and where the next begins."""
     verb = pieces[at].relations("forward", "backward")
     last = at + 1
     while verb and last < len(pieces) and pieces[last].stop:
@@ -102,5 +106,3 @@ def _of(ids: Ids, near: int, know: Vocabulary, noun: Piece | None = None) -> Ids
 
 def _happening(noun: Piece, happenings: Mapping[str, Ids]) -> Ids:
     return next((happenings[kind.kind] for kind in noun.kinds if kind.kind in happenings), ())
-
-

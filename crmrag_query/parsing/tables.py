@@ -15,7 +15,6 @@ from crmrag_query.plans.records import Anchor, Column, Compute, Dated, Related, 
 from crmrag_query.plans.ways import pairs
 from crmrag_query.plans.world import Mask
 
-
 Part = Literal["begin", "end", "value", "unit", "shown"]
 
 
@@ -114,7 +113,8 @@ def told_by(
 ) -> list[Column]:
     """The columns of the first of the relations that leads anywhere from things of a mask, of the categories ``near``.
 
-    A date or text is an entity of the data and, in the next column, what is written of it: dates of one time-span stay together.
+    A date or text is an entity of the data and, in the next column, what is written of it: the dates of a time-span stay
+    together.
     ``place``: the number of the first column. Empty: nothing in the data tells.
     """
     for id in ids:
@@ -199,5 +199,3 @@ def _only_has(one: object, ids: Sequence[str]) -> bool:
     if not isinstance(one, Dated) or one.way is None or one.begin is not None or one.end is not None:
         return False
     return not one.negated and bool(set(one.way.relations) & set(ids))
-
-

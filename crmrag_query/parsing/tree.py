@@ -65,7 +65,7 @@ class Link:
     by standing near (both empty). ``anchor`` None: anything at all. ``inverse``: the node is the far end, None: unknown.
 
     ``before``: the anchor stands before the phrase; ``words``: what said it, for messages; ``titled``: a title or name holds the
-    words of the anchor; ``at_least``: so many of the anchor's things.
+    words of the anchor, ``judged``: as a guess at what it is about; ``at_least``: so many of the anchor's things.
     """
 
     explicit: tuple[str, ...]
@@ -77,6 +77,7 @@ class Link:
     edge: Edge = ""
     words: tuple[str, ...] = ()
     titled: bool = False
+    judged: bool = False
     at_least: int | None = None
 
 

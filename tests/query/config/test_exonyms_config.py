@@ -18,9 +18,9 @@ METHOD = load_method()
 PART = METHOD.exonyms
 LANGUAGES = ("en", "fr", "de", "el")
 NAMES = {
-    **{f"places.{id}": names for id, names in PART.places.items()},
-    **{f"cultures.{id}": one.names for id, one in PART.cultures.items()},
-    **{f"materials.{id}": names for id, names in PART.materials.items()},
+    **{f"places.{id}": PART.names(cells) for id, cells in PART.places.items()},
+    **{f"cultures.{id}": PART.names(cells) for id, cells in PART.cultures.items()},
+    **{f"materials.{id}": PART.names(cells) for id, cells in PART.materials.items()},
 }
 
 
@@ -65,11 +65,18 @@ def test_a_release_that_is_older_than_the_table_takes_the_one_that_ships() -> No
     assert read_stored_method(json.dumps(stored).encode()).exonyms == PART
 
 
+def test_cells_are_read_by_language_and_further_ones_by_none() -> None:
+    assert PART.names("Rome | Rome | Rom, Roms | Ρώμη | Roma") == {
+        "en": ("Rome",), "fr": ("Rome",), "de": ("Rom", "Roms"), "el": ("Ρώμη",), "": ("Roma",),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("wrong", [
-    {"cultures": {"french": {"names": {"en": ["French"]}, "place": "gallia"}}},
-    {"cultures": {"french": {"names": {}}}},
-    {"places": {"france": {"en": []}}},
-    {"places": {"france": {"en": ["…"]}}},
+    {"homes": {"french": "gallia"}},
+    {"homes": {"gaul": "france"}},
+    {"places": {"france": "France | France | Frankreich"}},
+    {"places": {"france": "France | France | Frankreich | Γαλλία | Francia | Frankrijk"}},
+    {"materials": {"silver": "silver | | Silber | ασήμι"}},
     {"endings": {"en": ["s"]}},
     {"longest_name": 0},
 ])  # fmt: skip
