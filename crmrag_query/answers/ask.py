@@ -23,7 +23,7 @@ from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import Model
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.questions.followup import ConversationState
-from crmrag_query.questions.state import turns_of
+from crmrag_query.questions.state import Kind, turns_of
 from crmrag_query.retrieval.pipeline import k_of
 from crmrag_query.sets.guard import misstated
 from crmrag_query.sets.records import AnswerSet, Chip
@@ -177,12 +177,17 @@ def _without_model(
 ) -> Written:
     """What can be said without a language model: the exact set, else that the data does not tell, else what was found."""
     if isinstance(exact, Exact) and exact.certain:
-        return _checked(release, prepared, told_set(release, exact.set, cited), cited, refused=False)
+        return _checked(release, prepared, told_set(release, exact.set, cited), cited, _nothing_more(prepared, exact))
     parsed = exact.parsed if isinstance(exact, Exact) else exact
     told = refusal(release, parsed, prepared.analysis, prepared.ranked)
     if told:
         return _checked(release, prepared, told, cited, refused=True)
     return _from_lines(release, prepared, cited)
+
+
+def _nothing_more(prepared: Prepared, exact: Exact) -> bool:
+    """Whether more was asked for, and everything was shown."""
+    return prepared.understood.follow_up.kind is Kind.MORE and not exact.set.size
 
 
 def _checked(
@@ -278,6 +283,8 @@ def _after(
     shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
     focus = focus_of(release, about, answer)
     turn = understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
-    if isinstance(exact, Exact) and (exact.certain or exact.set.size):
+    if isinstance(exact, Exact) and _nothing_more(prepared, exact) and state.topic:
+        turn = replace(turn, plan=state.topic[-1].plan, sure=state.topic[-1].sure)  # it is still about that set
+    elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
         turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
     return state.after(turn, release.method.conversation)

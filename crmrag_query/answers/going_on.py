@@ -45,6 +45,8 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
             parsed = _gone_on(parsed, state)
     else:
         parsed = parse(release, analysed(release, question), before)
+    if parsed.plan is not None and _answers_itself(parsed.plan, told.focus_iris):
+        parsed = replace(parsed, certain=False)
     return _leaving_out(release, parsed, told)
 
 
@@ -59,6 +61,12 @@ def _alone(parsed: Parsed, question: str, words: RefWords) -> Parsed:
     if not plan.where and any(words.pronouns.at(spoken, at) for at in range(1, len(spoken))):
         return replace(parsed, certain=False)
     return parsed
+
+
+def _answers_itself(plan: Plan, meant: Sequence[str]) -> bool:
+    """Whether a list can only hold the one thing that the question is about: "what did he paint?" is not him."""
+    alone = [one.iris for one in plan.where if isinstance(one, Among) and not one.negated and len(one.iris) == 1]
+    return plan.compute.kind == "list" and any(iris[0] in meant for iris in alone)
 
 
 def _antecedent(release: Release, state: ConversationState, focus: Sequence[Focus]) -> Antecedent | None:

@@ -121,6 +121,9 @@ class Binder:
         kind = best_kind(node.kinds)
         if kind is not None and not (kind.generic or kind.types or kind.classes):
             bound.score *= UNSURE  # understood, and nothing in the data is called so
+        elif kind is not None and kind.how == "like" and not kind.generic:
+            bound.score *= SIDE
+            bound.notes.append(f"{node.text}: {kind.label}")
         if not node.kinds and not node.mentions and not node.earlier and node.categories:
             bound.target = Target(categories=_names(node.categories))
         kind = best_kind(node.kinds)
@@ -648,7 +651,7 @@ def replace_kinds(anchor: Node) -> Node:
 
 def best_kind(kinds: Sequence[KindMatch]) -> KindMatch | None:
     """What a noun most likely stands for: a type of the data, then a class, then a category; a generic noun stays generic."""
-    order = {"type": 0, "lexicon": 1, "class": 2, "head": 3, "category": 4}
+    order = {"type": 0, "lexicon": 1, "like": 2, "class": 3, "head": 4, "category": 5}
     generic = [kind for kind in kinds if kind.generic]
     if generic:
         return generic[0]

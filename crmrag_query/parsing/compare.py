@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import UNSURE, Binder, Bound
+from crmrag_query.parsing.formed import plan_of
 from crmrag_query.parsing.pieces import WHOLE, Piece
 from crmrag_query.parsing.tree import Node, Rank, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
-from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.members import satisfying
-from crmrag_query.plans.records import Among, Measure, Related
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.records import Among, Compute, Measure
 
 RANKING = frozenset({"earliest", "latest", "most", "fewest", "highest", "lowest", "before", "after"})
 
@@ -91,13 +89,12 @@ def among(binder: Binder, tree: Tree, bound: Bound) -> None:
 
 def measured(binder: Binder, tree: Tree, measure: Measure, bound: Bound) -> float:
     """How sure a comparison is: less where nothing that one of the names means has what is compared."""
-    assert bound.mask is not None
-    if measure.kind == "count":
-        having = bound.mask
-    else:
-        having = bound.mask & satisfying(binder.world, Related(way=measure.way), bound.mask, members_of)
-    for node in tree.compared:
-        nodes = [n for mention in node.mentions for n in binder.same_name(mention)]
-        if not np.asarray(having[np.array(nodes, dtype=np.int64)]).any():
-            return UNSURE
-    return 1.0
+    if not tree.compared or measure.kind == "count":
+        return 1.0
+    ranked = plan_of(bound, Compute(kind="rank", measure=measure))
+    having = set(execute(ranked, binder.world).members.tolist())
+    told = (
+        any(n in having for mention in node.mentions for n in binder.same_name(mention))
+        for node in tree.compared
+    )
+    return 1.0 if all(told) else UNSURE

@@ -19,7 +19,7 @@ from crmrag_query.plans.execute import execute
 from crmrag_query.plans.outcome import Outcome, cell
 from crmrag_query.plans.records import Plan
 from crmrag_query.questions.grammar import Form
-from crmrag_query.questions.state import ConversationState, Kind, Turn
+from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.sets.describe import plan_json
 from tests.support.builds import build_all, make_project
 
@@ -217,8 +217,21 @@ class Museum:
         """Keys of the members of what was understood."""
         return {self.key(node) for node in self.outcome(parsed).members}
 
-    def asked(self, question: str) -> set[str]:
-        return self.members(self.parse(question))
+    def read(self, question: str, earlier: Antecedent | None = None) -> set[str]:
+        """The members of a question, however sure it was understood."""
+        return self.members(self.parse(question, earlier))
+
+    def sure(self, question: str, earlier: Antecedent | None = None) -> set[str]:
+        """The members of a question that is understood for certain."""
+        parsed = self.parse(question, earlier)
+        assert parsed.certain, (parsed.score, parsed.unknown, parsed.missing, parsed.plan)
+        return self.members(parsed)
+
+    def value(self, question: str, earlier: Antecedent | None = None) -> int | bool | None:
+        """The number, or yes or no, of a question that is understood for certain."""
+        parsed = self.parse(question, earlier)
+        assert parsed.certain, (parsed.score, parsed.unknown, parsed.missing, parsed.plan)
+        return self.outcome(parsed).value
 
     def key(self, node: int) -> str:
         return self.release.graph.iri(int(node)).removeprefix(BASE)
@@ -262,13 +275,14 @@ class Museum:
         """The first column of a query -> its second, a number."""
         return {row[0]: int(row[1]) for row in self.select(query)}
 
-    def after(self, *questions: str) -> Antecedent | None:
-        """What stands behind these questions, asked one after the other, as a conversation keeps it."""
+    def after(self, *questions: str, focus: str = "") -> Antecedent | None:
+        """What stands behind these questions, asked one after the other, as a conversation keeps it; ``focus``: the key of what
+        "it" or "she" is."""
         state = ConversationState()
         for number, question in enumerate(questions):
             parsed = self.parse(question, antecedent_of(self.release, state))
             state = ConversationState((*state.turns, _turn(question, parsed, number == 0)))
-        return antecedent_of(self.release, state)
+        return antecedent_of(self.release, state, [Focus(BASE + focus, label=MAKERS[focus][0])] if focus else [])
 
 
 _QUERY = f"""PREFIX crm: <http://www.cidoc-crm.org/cidoc-crm/> PREFIX : <{BASE}>
@@ -280,7 +294,7 @@ def _turn(question: str, parsed: Parsed, opens: bool) -> Turn:
     import json
 
     plan = json.dumps(plan_json(parsed.plan)) if isinstance(parsed.plan, Plan) else ""
-    return Turn(question, question, Form.LIST, Kind.STANDALONE, opens=opens, plan=plan, sure=parsed.certain)
+    return Turn(question, question, Form.ENUMERATION, Kind.STANDALONE, opens=opens, plan=plan, sure=parsed.certain)
 
 
 def build_museum(root: Path) -> Museum:

@@ -40,7 +40,10 @@ def museum() -> str:
         key = name.replace(" ", "")
         lines.append(f':{key} a crm:E21_Person ; rdfs:label "{name}" .')
         if born:
-            span = f'[ a crm:E52_Time-Span ; rdfs:label "{year}" ; crm:P82a_begin_of_the_begin "{year}-03-01"^^xsd:date ]'
+            day = f'"{year}-03-01"^^xsd:date'
+            span = (
+                f"[ a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin {day} ; crm:P82b_end_of_the_end {day} ]"
+            )
             lines.append(
                 f":{key}-birth a crm:E67_Birth ; crm:P98_brought_into_life :{key} ; crm:P7_took_place_at :{born} ;"
             )

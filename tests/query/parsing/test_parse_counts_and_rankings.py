@@ -1,0 +1,130 @@
+"""Questions for numbers, and for what comes first by number or date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.parse_world import Museum
+
+MADE = "?x ^crm:P108_has_produced/crm:P14_carried_out_by"
+YEAR = "?x ^crm:P108_has_produced/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day"
+PAINTING, PRINT, SCULPTURE = (f"?x crm:P2_has_type :{name} . " for name in ("painting", "print", "sculpture"))
+
+COUNTS = [
+    ("How many paintings are there?", PAINTING),
+    ("How many prints did Henri Maubert make?", PRINT + f"{MADE} :maubert"),
+    ("How many artists were born in Tuscany?", "?x ^crm:P98_brought_into_life/crm:P7_took_place_at/crm:P89_falls_within :tuscany"),
+    ("How many works does the Weavers Guild own?", "?x crm:P52_has_current_owner :guild"),
+    ("How many sculptures of marble are there?", SCULPTURE + "?x crm:P45_consists_of :marble"),
+    ("How many materials are there?", "?x a crm:E57_Material"),
+    ("What is the number of prints by Marta Lindqvist?", PRINT + f"{MADE} :lindqvist"),
+    ("How many works were given by Karl Brandt?", "?x ^crm:P24_transferred_title_of/crm:P23_transferred_title_from :brandt"),
+    ("How many paintings were exhibited at Masters of Light?", PAINTING + ":light crm:P16_used_specific_object ?x"),
+    ("How many works were made in Ostia?", "?x ^crm:P108_has_produced/crm:P7_took_place_at :ostia"),
+    ("How many artists died in Paris?", "?x ^crm:P100_was_death_of/crm:P7_took_place_at :paris"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "pattern"), COUNTS)
+def test_a_count_is_that_of_the_members(gallery: Museum, question: str, pattern: str) -> None:
+    gold = gallery.gold(pattern)
+    assert gallery.value(question) == len(gold) > 0
+    assert gallery.read(question) == gold
+
+
+def test_who_bears_the_same_name_is_counted_with_it(gallery: Museum) -> None:
+    """Two people are called Jan Verhoeck; nothing says which is meant, so both are."""
+    both = gallery.gold(PRINT + f'{MADE} ?who . ?who rdfs:label "Jan Verhoeck"')
+    assert gallery.value("How many prints did Jan Verhoeck make?") == len(both)
+
+
+# superlatives
+
+
+def first_by(measure: Callable[[Museum], dict[str, float]], how_many: int, ascending: bool = False) -> Callable[[Museum], set[str]]:
+    """The keys with the best values, ties of the last kept."""
+
+    def best(museum: Museum) -> set[str]:
+        values = measure(museum)
+        order = sorted(values.values(), reverse=not ascending)
+        last = order[min(how_many, len(order)) - 1]
+        return {key for key, value in values.items() if (value <= last if ascending else value >= last)}
+
+    return best
+
+
+def number(query: str) -> Callable[[Museum], dict[str, float]]:
+    return lambda museum: {key: float(value) for key, value in museum.counts(query).items()}
+
+
+def works(pattern: str = "") -> Callable[[Museum], dict[str, float]]:
+    return number(f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {pattern} {MADE} ?who }} GROUP BY ?who")
+
+
+def years(pattern: str) -> Callable[[Museum], dict[str, float]]:
+    return number(f"SELECT ?x (YEAR(?day) AS ?n) WHERE {{ {pattern} {YEAR} }}")
+
+
+def births() -> Callable[[Museum], dict[str, float]]:
+    return number("SELECT ?x (YEAR(?day) AS ?n) WHERE { ?b crm:P98_brought_into_life ?x ; crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day }")  # fmt: skip
+
+
+RANKINGS = [
+    ("Which artist made the most works?", first_by(works(), 1)),
+    ("Which artist made the fewest works?", first_by(works(), 1, ascending=True)),
+    ("Which three artists have the most paintings?", first_by(works(PAINTING), 3)),
+    ("Who gave the most works?", first_by(number("SELECT ?who (COUNT(?x) AS ?n) WHERE { ?a crm:P24_transferred_title_of ?x ; crm:P23_transferred_title_from ?who } GROUP BY ?who"), 1)),
+    ("Which place was most often depicted?", first_by(number("SELECT ?p (COUNT(?x) AS ?n) WHERE { ?x crm:P62_depicts ?p . ?p a crm:E53_Place } GROUP BY ?p"), 1)),
+    ("Which material is used most often?", first_by(number("SELECT ?m (COUNT(?x) AS ?n) WHERE { ?x crm:P45_consists_of ?m } GROUP BY ?m"), 1)),
+    ("What is the oldest painting?", first_by(years(PAINTING), 1, ascending=True)),
+    ("What are the five oldest paintings?", first_by(years(PAINTING), 5, ascending=True)),
+    ("Which two prints are the most recent?", first_by(years(PRINT), 2)),
+    ("What is the earliest print made in Leiden?", first_by(years(PRINT + "?x ^crm:P108_has_produced/crm:P7_took_place_at :leiden ."), 1, ascending=True)),
+    ("Which painting by Henri Maubert is the latest?", first_by(years(PAINTING + f"{MADE} :maubert ."), 1)),
+    ("What is the oldest sculpture?", first_by(years(SCULPTURE), 1, ascending=True)),
+    ("Who is the oldest artist?", first_by(births(), 1, ascending=True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "gold"), RANKINGS)
+def test_a_ranking_keeps_ties_and_is_right(gallery: Museum, question: str, gold: Callable[[Museum], set[str]]) -> None:
+    assert gallery.sure(question) == gold(gallery)
+
+
+def test_the_years_before_christ_come_first(gallery: Museum) -> None:
+    assert gallery.sure("What is the oldest work?") == {"s8"}
+
+
+@pytest.mark.parametrize(("question", "gold"), [
+    ("Which is older, Harvest or Nocturne?", {"p10"}),
+    ("Who was born first, Aldo Ferrante or Pietro Salvemini?", {"salvemini"}),
+])  # fmt: skip
+def test_of_two_named_things_the_first_is_told(gallery: Museum, question: str, gold: set[str]) -> None:
+    assert gallery.sure(question) == gold
+
+
+def test_what_has_no_date_is_left_out_of_a_ranking_by_date(gallery: Museum) -> None:
+    outcome = gallery.outcome(gallery.parse("What is the oldest painting?"))
+    left = {gallery.key(node) for nodes in outcome.excluded.values() for node in nodes}
+    assert left == gallery.gold(PAINTING + f"FILTER NOT EXISTS {{ {YEAR} }}")
+
+
+# at least so many
+
+
+@pytest.mark.parametrize(("question", "query", "least"), [
+    ("Which artists made more than three works?", f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
+    ("Which artists made at least four works?", f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
+    ("Which exhibitions showed more than seven works?", "SELECT ?e (COUNT(?x) AS ?n) WHERE { ?e crm:P16_used_specific_object ?x } GROUP BY ?e", 8),
+])  # fmt: skip
+def test_so_many_of_something(gallery: Museum, question: str, query: str, least: int) -> None:
+    gold = {key for key, count in gallery.counts(query).items() if count >= least}
+    assert gallery.sure(question) == gold
+
+
+def test_a_ranking_by_what_the_question_measures_needs_that_measure(gallery: Museum) -> None:
+    """"Tallest" names no number of the data by a noun: it is told as not understood, or it is right."""
+    parsed = gallery.parse("What is the tallest sculpture?")
+    assert not parsed.certain or gallery.members(parsed) == {"s3"}
