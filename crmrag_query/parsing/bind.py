@@ -119,7 +119,7 @@ class Binder:
     def _bind(self, node: Node, meant: Sequence[int] | None) -> Bound:
         bound = Bound(self._target(node))
         kind = best_kind(node.kinds)
-        if kind is not None and not (kind.generic or kind.types or kind.classes):
+        if kind is not None and not (kind.generic or kind.types or kind.classes or kind.makes):
             bound.score *= UNSURE  # understood, and nothing in the data is called so
         elif kind is not None and kind.how == "like" and not kind.generic:
             bound.score *= SIDE
@@ -197,7 +197,7 @@ class Binder:
         if not node.categories and not node.named and not node.earlier and isinstance(link.anchor, Node | Interval):
             self._guess(node, link)
         choices = list(self._choices(node, link, mask))
-        if not choices and link.explicit:
+        if not choices and link.explicit and not link.inverse:
             plain = replace(link, explicit=(), loose=())
             choices = [replace(one, score=one.score * UNSURE) for one in self._choices(node, plain, mask)]
         if not choices:
@@ -373,6 +373,8 @@ class Binder:
     # texts
 
     def _texts(self, node: Node, link: Link, text: Text, mask: Mask) -> Iterator[Choice]:
+        if not text.text.strip():
+            return
         words = (text.text,)
         for score, ids in ((EXPLICIT, link.explicit), (LOOSE, link.loose)):
             for id in ids:

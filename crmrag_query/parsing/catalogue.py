@@ -56,7 +56,8 @@ def plan_of(turn: Turn) -> Plan | None:
     if turn.plan:
         with suppress(QuestionError):
             return read_plan(turn.plan)
-    return Plan(where=(Among(iris=turn.shown),)) if turn.shown else None
+    shown = tuple(iri for iri in turn.shown if iri)
+    return Plan(where=(Among(iris=shown),)) if shown else None
 
 
 def catalogue(

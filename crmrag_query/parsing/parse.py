@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -77,11 +77,12 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         formed = form(binder, tree, bound)
         if tree.fragment and earlier is not None and earlier.plan is not None:
             formed = _gone_on(earlier.plan, tree, bound, formed)
+            bound.missing.clear()  # what it names was bound without what went before
     except QuestionError as error:
         return Parsed(None, unknown=tuple(tree.unknown), notes=(str(error),), tree=tree, pieces=pieces)
     if formed.plan.depth > world.config.deepest:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
-    return _told(tree, pieces, bound, formed)
+    return _told(tree, pieces, bound, formed, language.stop)
 
 
 def _as_titles(root: Node, before: Plan) -> None:
@@ -101,8 +102,10 @@ def _gone_on(before: Plan, tree: Tree, bound: Bound, formed: Formed) -> Formed:
     return Formed(plan, formed.score if own or kind != "list" or tree.sort else 0.0)
 
 
-def _told(tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed) -> Parsed:
-    lost = unused(tree, pieces)
+def _told(
+    tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed, stop: Collection[str]
+) -> Parsed:
+    lost = unused(tree, pieces, stop)
     unknown = tuple(
         dict.fromkeys([*tree.unknown, *bound.unknown, *lost, *([formed.lacking] if formed.lacking else [])])
     )
@@ -139,13 +142,15 @@ def _restricts(plan: Plan) -> bool:
     return len(target.categories) == 1
 
 
-def unused(tree: Tree, pieces: tuple[Piece, ...]) -> list[str]:
+def unused(tree: Tree, pieces: tuple[Piece, ...], stop: Collection[str] = ()) -> list[str]:
     """Words that say something and that the tree holds nowhere: what was heard, but not understood."""
     held = set(_words(tree.root)) | set(_words(tree.group.node if tree.group else None))
     held |= set(_words(tree.rank.of if tree.rank else None))
     by = set(tree.rank.by) if tree.rank else set()
     lost: list[str] = []
-    for piece in pieces:
+    for piece in () if tree.sort else pieces:
+        if all(word in stop for word in piece.words):
+            continue  # "are in": a phrase of small words says nothing that is not said otherwise
         says = piece.mention or piece.kinds or piece.period or piece.relations("forward", "backward", "ends", "starts")
         if says and not piece.roles and not piece.stop and not held.intersection(piece.words):
             unit = tree.group is not None and bool(tree.group.unit)

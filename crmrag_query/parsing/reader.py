@@ -720,7 +720,7 @@ class _Reader:
             return
         explicit, loose = self.rel, self.loose
         if not loose and self.copula and not (explicit or self._verb_follows(piece)):
-            loose = self.copula
+            loose = self.copula if self._host(self.copula, anchor) is not None and self.open else ()
         if explicit and loose:
             explicit = tuple(id for id in explicit if id in loose and self._may_end(id, anchor)) or explicit
         link = Link(
