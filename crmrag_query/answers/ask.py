@@ -177,7 +177,7 @@ def _without_model(
 ) -> Written:
     """What can be said without a language model: the exact set, else that the data does not tell, else what was found."""
     if isinstance(exact, Exact) and exact.certain:
-        return _checked(release, prepared, told_set(release, exact.set, cited), cited, _nothing_more(prepared, exact))
+        return _checked(release, prepared, told_set(release, exact, cited), cited, _nothing_more(prepared, exact))
     parsed = exact.parsed if isinstance(exact, Exact) else exact
     told = refusal(release, parsed, prepared.analysis, prepared.ranked)
     if told:
@@ -243,7 +243,7 @@ def _answer(
     most = k_of(prepared.analysis.form, release.method.retrieval.k)
     known = exact if isinstance(exact, Exact) else None
     if known is not None and known.certain:
-        add_members(release, known.set, cited, most)
+        add_members(release, known, cited, most)
     _add_context(cited, prepared, most)
     sources = [
         source if source.n <= numbers else replace(source, cited=False)

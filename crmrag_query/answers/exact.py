@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from crmrag_query.answers.going_on import parsed_within, with_plans
+from crmrag_query.answers.named import SourceTriple
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
@@ -17,12 +18,14 @@ from crmrag_query.parsing.parse import Parsed
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.outcome import UNCERTAIN, Outcome
-from crmrag_query.plans.records import Plan
+from crmrag_query.plans.records import Anchor, Compute, Plan, Related, Way
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import ConversationState, Kind
 from crmrag_query.retrieval.tokenizer import tokenize
 from crmrag_query.sets.build import Told, answer_set
+from crmrag_query.sets.cells import Reader
 from crmrag_query.sets.describe import plan_json
+from crmrag_query.sets.paths import reasons_of
 from crmrag_query.sets.prose import prose
 from crmrag_query.sets.records import AnswerSet, Page
 
@@ -83,27 +86,53 @@ def _may_go_on(release: Release, understood: Understood, state: ConversationStat
     return bool(state.turns) and alone and also.within(tokenize(understood.question))
 
 
-def told_set(release: Release, found: AnswerSet, cited: SourceList) -> str:
-    """The set in sentences, its members cited with the triples that put them there."""
-    members = {one.iri: one for one in found.members}
+def told_set(release: Release, exact: Exact, cited: SourceList) -> str:
+    """The set in sentences, its members cited with the triples that put them there and lead to what is told of them."""
 
     def cite(iri: str) -> str:
         node = release.graph.node(iri)
-        if node is None:
-            return ""
-        member = members.get(iri)
-        triples = [t for reason in member.path for t in reason.triples] if member else []
-        return f" [{cited.cite(node, triples)}]"
+        return "" if node is None else f" [{cited.cite(node, _triples(release, exact, node))}]"
 
-    return prose(found, release.method.sets, cite)
+    return prose(exact.set, release.method.sets, cite)
 
 
-def add_members(release: Release, found: AnswerSet, cited: SourceList, most: int) -> None:
+def add_members(release: Release, exact: Exact, cited: SourceList, most: int) -> None:
     """The set's first members as sources, beside those that its text cites."""
-    for member in found.members[:most]:
+    for member in exact.set.members[:most]:
         node = release.graph.node(member.iri)
-        if node is not None:
-            cited.cite(node, [t for reason in member.path for t in reason.triples])
+        if node is not None and not cited.has(node):
+            cited.cite(node, _triples(release, exact, node))
+
+
+def _triples(release: Release, exact: Exact, node: int) -> list[SourceTriple]:
+    """Why a member is in, and how it leads to its cells, its value or its group; nothing of what is no member."""
+    member = next((one for one in exact.set.members if one.iri == release.graph.iri(node)), None)
+    if member is None:
+        return []
+    told = shown_by(exact.plan.compute)
+    reasons = [*member.path]
+    if told is not None:
+        reasons += reasons_of(release, told, [node], Reader(release, exact.set.language))[0]
+    return list(dict.fromkeys(triple for reason in reasons for triple in reason.triples))
+
+
+def shown_by(compute: Compute) -> Plan | None:
+    """What leads from members to what is told of them, as a plan: the columns of a table, the measure, the group."""
+    ways: list[Way] = []
+    for column in compute.columns:
+        ways.append(column.way if column.of is None else _led_on(ways[column.of], column.way))
+    tos = [column.to if column.of is None else Anchor() for column in compute.columns]
+    ways += [compute.way] if compute.way is not None else []
+    ways += [compute.measure.way] if compute.measure is not None else []
+    tos += [compute.to] if compute.way is not None else []
+    tos += [compute.measure.to] if compute.measure is not None else []
+    where = tuple(Related(way=way, to=to) for way, to in zip(ways, tos, strict=True))
+    return Plan(where=where) if where else None
+
+
+def _led_on(way: Way, by: Way) -> Way:
+    """The way, and on from its end."""
+    return way.model_copy(update={"then": by if way.then is None else _led_on(way.then, by)})
 
 
 def stored(plan: Plan) -> str:

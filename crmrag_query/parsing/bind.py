@@ -202,6 +202,7 @@ class Binder:
             choices = [replace(one, score=one.score * UNSURE) for one in self._choices(node, plain, mask)]
         if not choices:
             bound.unknown += link.words
+            bound.absent += link.explicit if link.inverse else ()
             bound.score *= UNSURE / 2
             return mask
         best = self._best(choices, link, mask)
@@ -453,7 +454,7 @@ class Binder:
                 for choice in self._by_way(way, link, anchor, score, mask):
                     joined = joined or choice.kept > 0
                     yield choice
-        if anchor.named and not joined and not (link.explicit and all_sure(anchor)) and not loosely(anchor):
+        if anchor.named and not joined and not link.inverse and not (link.explicit and all_sure(anchor)) and not loosely(anchor):
             yield from self._texts(node, link, _as_text(anchor), mask)
 
     def _inside(self, node: Node, link: Link, anchor: Node) -> Way | None:
@@ -493,6 +494,10 @@ class Binder:
         """Relations that may be meant, in groups of falling likelihood: said; said by the nouns themselves ("painters"); by small
         words; of the same happening; any."""
         nouns = tuple(dict.fromkeys((*node.far, *anchor.far)))
+        if link.explicit and link.inverse:  # "the price of": nothing else will do
+            yield EXPLICIT, link.explicit
+            yield LOOSE, self.know.kin(link.explicit)
+            return
         if link.explicit:
             own = tuple(id for id in link.loose if id in node.far and id not in link.explicit)
             yield EXPLICIT, own  # "artists represented by works": what the noun asked for says goes before the verb

@@ -135,8 +135,8 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
         way, score = date_way(binder, root, (), bound.mask)
         if way is None:
             return Formed(bound.plan, UNSURE / 2, group.unit)
-        edge = Compute(kind="group", way=way, by=group.unit, at_least=group.at_least)
-        return Formed(plan_of(bound, edge), score)
+        how = Compute(kind="group", way=way, by=group.unit, at_least=group.at_least, edge=group.edge or "span")
+        return Formed(plan_of(bound, how), score)
     assert group.node is not None
     far = group.node
     kind = best_kind(far.kinds)

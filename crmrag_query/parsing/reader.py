@@ -301,6 +301,7 @@ class _Reader:
             return at + 1
         if piece.words[0] in self.lead.units and self.grouping and self.tree.group:
             self.tree.group.unit = self.lead.units[piece.words[0]]  # type: ignore[assignment]
+            self.tree.group.edge = self.edge  # "started in each decade"
             return at + 1
         named = piece.mention is not None and piece.capital and not piece.opens
         if self.tree.sort and (piece.kinds or piece.relations("ends")):

@@ -98,6 +98,7 @@ class Group:
     node: Node | None = None
     unit: Literal["", "year", "decade", "century"] = ""
     at_least: int | None = None
+    edge: Edge = ""
 
 
 @dataclass
