@@ -295,6 +295,9 @@ class _Reader:
             return at + 1
         if "filler" in piece.roles and len(piece.words) > 1:
             return at + 1
+        if piece.roles & {"begins", "ends"} and self._splits_time(at):
+            self.edge = "begin" if "begins" in piece.roles else "end"
+            return at + 1
         verb = self._is_verb(at)
         if verb:
             self._take_verb(piece)
@@ -343,6 +346,11 @@ class _Reader:
             self.edge = "begin"
         if "ends" in piece.roles:
             self.edge = "end"
+
+    def _splits_time(self, at: int) -> bool:
+        """Whether the rest splits by a unit of time: "*start* in each decade"."""
+        rest = self.pieces[at + 1 :]
+        return any("group" in one.roles for one in rest) and any(one.words[0] in self.lead.units for one in rest)
 
     def _is_verb(self, at: int) -> bool:
         piece = self.pieces[at]

@@ -75,7 +75,7 @@ def test_a_pivot_takes_the_name_out_of_what_a_model_reads(small: Release) -> Non
 def test_any_more_leaves_out_what_was_shown_and_says_when_nothing_is_left(small: Release) -> None:
     talk = Talk(small)
     first = talk.ask("Which churches are in Kolva?")
-    assert set(cited(first)) == {iri("kolva"), iri("anna"), iri("bruno"), iri("clara")}
+    assert set(cited(first)) == {iri("anna"), iri("bruno"), iri("clara")}
     more = talk.ask("Are there any more?")
     assert kinds(talk)[-1] is Kind.MORE
     assert more.refused and not {iri("anna"), iri("bruno"), iri("clara")} & sources(more)
@@ -84,7 +84,7 @@ def test_any_more_leaves_out_what_was_shown_and_says_when_nothing_is_left(small:
 @pytest.mark.parametrize("words", ["Any more of them?", "Are there any others?", "Which others?"])
 def test_more_of_them_is_more_and_not_the_same_again(small: Release, words: str) -> None:
     talk = Talk(small)
-    shown = set(cited(talk.ask("Which churches are in Orest?"))) - {iri("orest")}
+    shown = set(cited(talk.ask("Which churches are in Orest?")))
     assert shown == {iri("dunstan"), iri("egidio")}
     assert not shown & sources(talk.ask(words))
 

@@ -64,8 +64,15 @@ def test_without_any_channel_the_answer_is_that_nothing_was_found(small: Release
     stages = small.method.retrieval.stages.model_copy(update=dict.fromkeys(ALL_OFF, False))
     prepared = prepare(small, QUESTION, stages=stages)
     assert not prepared.retrieved.chosen and not prepared.context.sources
-    answer = Talk(small, Ask(stages=stages)).ask(QUESTION)
+    answer = Talk(small, Ask(stages=stages)).ask("What is remarkable about Saint Anna?")
     assert answer.refused and answer.sources == ()
+
+
+def test_an_exact_set_needs_no_channel(small: Release) -> None:
+    stages = small.method.retrieval.stages.model_copy(update=dict.fromkeys(ALL_OFF, False))
+    answer = Talk(small, Ask(stages=stages)).ask(QUESTION)
+    assert answer.exhaustive and answer.set is not None
+    assert {member.iri for member in answer.set.members} == {source.iri for source in answer.sources}
 
 
 def test_a_stage_that_is_off_takes_no_part(small: Release) -> None:
@@ -134,8 +141,9 @@ def test_the_data_set_decides_whether_wikidata_is_asked(asked: tuple[Release, Wi
 @pytest.mark.parametrize("wanted", [True, False])
 def test_the_asker_may_decide_otherwise(asked: tuple[Release, Wiki], wanted: bool) -> None:
     release, server = asked
-    first, *_ = events = list(stream(release, "What is Asinou?", Ask(wikidata=wanted)))
-    assert isinstance(first, Found) and len(events) > 2
+    events = list(stream(release, "What is Asinou?", Ask(wikidata=wanted)))
+    [first] = [event for event in events if isinstance(event, Found)]
+    assert len(events) > 2
     assert any(IMAGE in source.images for source in first.sources) is wanted
     assert bool(server.asked) is wanted
 

@@ -168,13 +168,14 @@ def test_nothing_is_rewritten_in_a_first_question(small: Release) -> None:
     assert len(model.asked) == 1 and understood.analysis.by == "replying"
 
 
-def test_a_model_that_rewrites_and_answers_is_asked_three_times(small: Release) -> None:
+def test_a_model_that_rewrites_plans_and_answers_is_asked_four_times(small: Release) -> None:
     talk = Talk(small)
     talk.ask("Who painted the mural of Saint Anna?")
-    model = Replying(WHOLE, json.dumps(ANALYSIS), "Leon Karas was born in Varna [1].")
+    told = {"plan": None, "unmapped": [], "cannot": "It is not in the catalogue."}
+    model = Replying(WHOLE, json.dumps(ANALYSIS), json.dumps(told), "Leon Karas was born in Varna [1].")
     answer = Talk(small, Ask(model), talk.state).ask("And where was he born?")
-    assert len(model.asked) == 3 and answer.written_by == "replying"
-    prompt = str(model.asked[2][1]["content"])
+    assert len(model.asked) == 4 and answer.written_by == "replying"
+    prompt = str(model.asked[3][1]["content"])
     assert prompt.endswith(
         "Earlier question: Who painted the mural of Saint Anna?\nQuestion: And where was he born?"
     )

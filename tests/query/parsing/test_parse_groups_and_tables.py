@@ -101,6 +101,7 @@ def test_a_table_tells_each_thing_with_what_belongs_to_it(gallery: Museum, quest
 @pytest.mark.parametrize(("question", "pattern", "columns"), [
     ("When was A Quiet Canal painted?", "?x ^crm:P108_has_produced/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day VALUES ?x { :p6 }", "?x ?day"),
     ("When was Marta Lindqvist born?", "?x ^crm:P98_brought_into_life/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day VALUES ?x { :lindqvist }", "?x ?day"),
+    ("When did Claire Duvernay die?", "?x ^crm:P100_was_death_of/crm:P4_has_time-span/crm:P82b_end_of_the_end ?day VALUES ?x { :duvernay }", "?x ?day"),
 ])  # fmt: skip
 def test_when_is_answered_by_the_date(gallery: Museum, question: str, pattern: str, columns: str) -> None:
     parsed = gallery.parse(question)

@@ -41,10 +41,9 @@ def test_yes_or_no_is_understood_for_certain_and_right(gallery: Museum, question
     assert gallery.value(question) is bool(gallery.gold(pattern))
 
 
-def test_there_are_as_many_who_say_yes_as_who_say_no() -> None:
-    """The cases above would be met by no answer that is always the same."""
-    said = ["Pietro", "sculptures?", "Nikos", "a print?", "marble", "oil", "Masters", "Guild", "1700", "after 1750"]
-    assert sum(any(word in question for word in said) for question, _ in SURE) == 10 < len(SURE) - 10 + 1
+def test_these_questions_have_both_answers(gallery: Museum) -> None:
+    answers = [bool(gallery.gold(pattern)) for _, pattern in SURE]
+    assert min(answers.count(True), answers.count(False)) >= 8
 
 
 HARD = [
