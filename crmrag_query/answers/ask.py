@@ -12,7 +12,7 @@ from crmrag_query.answers.focus import focus_of, spoken_of
 from crmrag_query.answers.generated import Token, Written, stream_answer
 from crmrag_query.answers.prepare import Prepared, prepare
 from crmrag_query.answers.records import Answer, Source
-from crmrag_query.answers.refusal import refusal
+from crmrag_query.answers.refusal import nothing_of, refusal
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import check_support
 from crmrag_query.answers.understand import FIRST
@@ -23,6 +23,7 @@ from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import Model
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.questions.followup import ConversationState
+from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import Kind, turns_of
 from crmrag_query.retrieval.pipeline import k_of
 from crmrag_query.sets.guard import misstated
@@ -175,14 +176,21 @@ def _by_model(
 def _without_model(
     release: Release, prepared: Prepared, exact: Exact | Parsed, cited: SourceList
 ) -> Written:
-    """What can be said without a language model: the exact set, else that the data does not tell, else what was found."""
+    """What can be said without a language model: the exact set, else that the data does not tell, else the set of a likely
+    reading, told as such, else what was found."""
     if isinstance(exact, Exact) and exact.certain:
         return _checked(release, prepared, told_set(release, exact, cited), cited, _nothing_more(prepared, exact))
     parsed = exact.parsed if isinstance(exact, Exact) else exact
     told = refusal(release, parsed, prepared.analysis, prepared.ranked)
     if told:
         return _checked(release, prepared, told, cited, refused=True)
-    return _from_lines(release, prepared, cited)
+    if isinstance(exact, Exact) and exact.likely and prepared.analysis.form is not Form.SPECIFIC:
+        return _checked(release, prepared, told_set(release, exact, cited), cited, refused=False)
+    written = _from_lines(release, prepared, cited)
+    named = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
+    if written.support.refused and named and not written.support.citations:
+        return _checked(release, prepared, named, cited, refused=True, notes=written.notes)
+    return written
 
 
 def _nothing_more(prepared: Prepared, exact: Exact) -> bool:

@@ -17,7 +17,7 @@ from crmrag_query.parsing.heard import analysed
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import UNCERTAIN, Outcome
+from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Anchor, Compute, Plan, Related, Way
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import ConversationState, Kind
@@ -29,6 +29,7 @@ from crmrag_query.sets.paths import reasons_of
 from crmrag_query.sets.prose import prose
 from crmrag_query.sets.records import AnswerSet, Page
 
+LIKELY = 0.5  # score of a reading whose set is told rather than what retrieval found; ours
 LARGE = 500_000  # entities of a graph above which a set's SPARQL is written when asked for, not with every answer; ours
 
 
@@ -46,6 +47,11 @@ class Exact:
     parsed: Parsed
     by: str = ""
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def likely(self) -> bool:
+        """Whether every word was understood and the set holds anything, though its reading is not sure."""
+        return self.set.size > 0 and not self.parsed.unknown and self.parsed.score >= LIKELY
 
 
 def find_exact(
@@ -70,7 +76,6 @@ def find_exact(
     except QuestionError:
         return parsed
     certain = made.usable or (parsed.certain and not _may_go_on(release, understood, state))
-    certain = certain and not (plan.compute.by != "entity" and UNCERTAIN in outcome.excluded)
     told = Told(certain, () if made.usable else parsed.unknown, parsed.runner_up)
     page = Page(sort=parsed.sort)
     small = release.world.size <= LARGE

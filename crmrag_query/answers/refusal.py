@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.evidence import Evidence
+from crmrag_query.context.evidence import ANCHORED, Evidence
 from crmrag_query.parsing.occurring import occurrences
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.parsing.tree import Link, Node
@@ -26,21 +26,29 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if parsed.tree.several or parsed.plan is None:
         return ""
     words = release.method.sets.words(analysis.reading.language)
-    if parsed.tree.form != "ask" and (told := _absent(release, parsed, analysis)):
+    if parsed.tree.form != "ask" and (told := _absent(release, parsed, analysis, ranked)):
         return words.absent.replace("{what}", told)
     lost = unheard(release, parsed, analysis, ranked)
-    if analysis.form is Form.SPECIFIC and (unnamed := _unnamed(parsed, ranked)):
-        return words.not_told.replace("{words}", ", ".join(f"“{name}”" for name in unnamed))
+    if analysis.form is Form.SPECIFIC and (unnamed := nothing_of(release, parsed, analysis, ranked)):
+        return unnamed
     if lost and _asks_of_something(parsed):
         quoted = ", ".join(f"“{word}”" for word in lost)
         return words.not_told.replace("{words}", quoted)
     return ""
 
 
-def _absent(release: Release, parsed: Parsed, analysis: Analysis) -> str:
+def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
+    """That nothing was found of the names that name nothing here; "" where there are none."""
+    words = release.method.sets.words(analysis.reading.language)
+    unnamed = ", ".join(f"“{name}”" for name in _unnamed(parsed, ranked))
+    return words.not_told.replace("{words}", unnamed) if unnamed else ""
+
+
+def _absent(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
     """The labels of relations that nothing states: of one thing, or, for any question, in all of the data."""
     language = analysis.reading.language
     one = analysis.form is Form.SPECIFIC and not parsed.unknown and len(parsed.plan.where if parsed.plan else ()) < 2
+    one = one and not _told_of_a_part(release, analysis, ranked)
     ids = [id for id in parsed.absent if one or not occurrences(release.world, id)]
     for piece in parsed.pieces:
         said = piece.relations("forward", "backward", "ends")
@@ -48,6 +56,20 @@ def _absent(release: Release, parsed: Parsed, analysis: Analysis) -> str:
             ids += [id for id in said[:1] if id not in ids]
     relations = release.method.relations
     return ", ".join(f"“{relations[id].labels.get(language, relations[id].labels['en'])}”" for id in ids)
+
+
+def _told_of_a_part(release: Release, analysis: Analysis, ranked: Sequence[Evidence]) -> bool:
+    """Whether one of the best lines tells what is asked for of something in the document of what is named: the painter of
+    the church's mural."""
+    named = {one.entity for mention in analysis.mentions for one in mention.entities[:1]}
+    return any(
+        line.cued
+        and line.expected
+        and line.mention >= ANCHORED
+        and line.line.entity not in named
+        and release.documents.entity(line.line.document) in named
+        for line in ranked[:LOOKED_AT]
+    )
 
 
 def unheard(

@@ -91,6 +91,8 @@ class SetWords(Record):
     missing: str
     dated: str
     possibly: str
+    begins: str
+    ends: str
     contains: str
     name: str
     among: Counted

@@ -29,16 +29,18 @@ from crmrag_query.questions.state import ConversationState, Focus
 
 @dataclass(frozen=True)
 class Antecedent:
-    """``plan``: of the last set that was spoken of; ``before``: of the one before it; ``focus``: entities that "it" and "she"
+    """What went before.
+
+    ``plan``: of the last set that was spoken of; ``before``: of the one before it; ``focus``: entities that "it" and "she"
     stand for, best first; ``categories``: mask of what the set's members are; ``sure``: the set was an exact one; ``place``:
-    what "there" stands for."""
+    what "there" stands for.
+    """
 
     plan: Plan | None
     before: Plan | None = None
     focus: tuple[LinkedEntity, ...] = ()
     categories: int = 0
     sure: bool = True
-
     place: Mention | None = None
 
     @property
@@ -47,7 +49,9 @@ class Antecedent:
         return Mention(0, 0, self.focus[0].name, self.focus[:1]) if self.focus else None
 
 
-def antecedent_of(release: Release, state: ConversationState, focus: Sequence[Focus] = ()) -> Antecedent | None:
+def antecedent_of(
+    release: Release, state: ConversationState, focus: Sequence[Focus] = ()
+) -> Antecedent | None:
     """What a question after ``state`` may refer to; None at the beginning of a conversation."""
     turns = state.topic
     if not turns:
@@ -69,7 +73,8 @@ def _place(release: Release, plan: Plan | None) -> Mention | None:
     for one in reversed(plan.where if plan else ()):
         ties = one.of if isinstance(one, Either) else (one,)
         for tie in ties:
-            nodes = [n for iri in tie.to.iris if (n := release.graph.node(iri)) is not None] if isinstance(tie, Related) else []
+            iris = tie.to.iris if isinstance(tie, Related) else ()
+            nodes = [n for iri in iris if (n := release.graph.node(iri)) is not None]
             if nodes and all(int(categories[n]) & int(Category.Place) for n in nodes):
                 return Mention(0, 0, "", tuple(LinkedEntity(n, 1.0, "", "label") for n in nodes))
         if isinstance(one, Member):
@@ -98,7 +103,9 @@ def rest_of(earlier: Antecedent) -> Plan | None:
     """What the set before holds beside the last one: "and the others?"."""
     if earlier.plan is None or earlier.before is None:
         return None
-    return Plan(where=(Member(plan=as_list(earlier.before)), Member(plan=as_list(earlier.plan), negated=True)))
+    return Plan(
+        where=(Member(plan=as_list(earlier.before)), Member(plan=as_list(earlier.plan), negated=True))
+    )
 
 
 def changed(plan: Plan, constraints: Sequence[Constraint]) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.tree import Link, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
@@ -64,10 +65,7 @@ def _asked(pieces: Sequence[Piece]) -> int | None:
     noun = next((one for one in pieces if one.kinds), None)
     if noun is None:
         return None
-    found = 0
-    for kind in noun.kinds:
-        found |= kind.categories
-    return found
+    return categories_of(noun.kinds)
 
 
 def _columns(tail: Sequence[Piece]) -> list[Steps]:
@@ -102,7 +100,7 @@ def each_row(tree: Tree, know: Vocabulary) -> None:
     group, root = tree.group, tree.root
     if tree.form != "list" or tree.rank is not None or root is None or group is None or group.node is None:
         return
-    near = _kinds(group.node.kinds)
+    near = categories_of(group.node.kinds)
     ids = tuple(id for id in (root.ends or root.far) if know.domains[id] & near)
     if group.unit or group.at_least or not ids or near == int(Category.Concept):
         return
@@ -113,10 +111,3 @@ def each_row(tree: Tree, know: Vocabulary) -> None:
     root.ends = ids
     root.links.append(Link(ids, (), node, inverse=True, words=tuple(node.text.split())))
     tree.group = None
-
-
-def _kinds(kinds: Sequence[object]) -> int:
-    found = 0
-    for kind in kinds:
-        found |= kind.categories  # type: ignore[attr-defined]
-    return found

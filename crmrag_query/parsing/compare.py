@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.bind import UNSURE, Binder, Bound
+from crmrag_query.parsing.bind import Binder, Bound
+from crmrag_query.parsing.binding.meanings import same_name
 from crmrag_query.parsing.formed import plan_of
 from crmrag_query.parsing.pieces import WHOLE, Piece
 from crmrag_query.parsing.tree import Node, Rank, Tree
@@ -81,10 +82,9 @@ def _shared(nodes: Sequence[Node]) -> int:
 
 def among(binder: Binder, tree: Tree, bound: Bound) -> None:
     """Only what is compared counts: all that the names may mean and that is of the kind asked for."""
-    graph = binder.world.graph
-    found = [n for node in tree.compared for mention in node.mentions for n in binder.same_name(mention)]
-    bound.where.append(Among(iris=tuple(dict.fromkeys(map(graph.iri, found)))))
-    bound.mask = binder._mask(bound)
+    found = [n for node in tree.compared for n in same_name(binder, node.mentions)]
+    bound.where.append(Among(iris=binder.iris(found)))
+    bound.mask = binder.mask_of(bound.plan)
 
 
 def measured(binder: Binder, tree: Tree, measure: Measure, bound: Bound) -> float:
@@ -93,8 +93,5 @@ def measured(binder: Binder, tree: Tree, measure: Measure, bound: Bound) -> floa
         return 1.0
     ranked = plan_of(bound, Compute(kind="rank", measure=measure))
     having = set(execute(ranked, binder.world).members.tolist())
-    told = (
-        any(n in having for mention in node.mentions for n in binder.same_name(mention))
-        for node in tree.compared
-    )
-    return 1.0 if all(told) else UNSURE
+    told = (any(n in having for n in same_name(binder, node.mentions)) for node in tree.compared)
+    return 1.0 if all(told) else binder.scores.unsure

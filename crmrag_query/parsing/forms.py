@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.bind import UNSURE, Binder, Bound, best_kind
+from crmrag_query.parsing.bind import Binder, Bound
+from crmrag_query.parsing.binding.meanings import best_kind
 from crmrag_query.parsing.compare import among, measured
 from crmrag_query.parsing.formed import Formed, plan_of
 from crmrag_query.parsing.joined import date_way, holds, way_between
@@ -14,11 +15,6 @@ from crmrag_query.plans.members import satisfying
 from crmrag_query.plans.records import Anchor, Compute, Measure, Related, Way
 from crmrag_query.plans.world import Mask
 from crmrag_query.questions.lexicon import Number
-
-MANY = 10  # of a ranking that names no number but speaks of many; ours
-
-
-MOSTLY = 0.9  # of the things that a relation tells of; ours
 
 
 def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
@@ -60,7 +56,7 @@ def _paired(binder: Binder, tree: Tree, bound: Bound) -> Formed:
     assert tree.root is not None and bound.mask is not None
     found = [told_by(binder, tree.root.categories, ids, bound.mask, None, 0) for ids in tree.same]
     if not found or not all(found):
-        return Formed(bound.plan, UNSURE / 2, "pairs")
+        return Formed(bound.plan, binder.scores.unsure / 2, "pairs")
     return Formed(plan_of(bound, Compute(kind="pairs", ways=tuple(told[0].way for told in found))))
 
 
@@ -70,7 +66,7 @@ def _paired(binder: Binder, tree: Tree, bound: Bound) -> Formed:
 def _ranked(binder: Binder, tree: Tree, root: Node, bound: Bound) -> Formed:
     rank = tree.rank
     assert rank is not None and bound.mask is not None
-    first = rank.first or (MANY if _is_many(root) else 1)
+    first = rank.first or (binder.config.limits.many if _is_many(root) else 1)
     if tree.compared:
         among(binder, tree, bound)
         first = rank.first or 1
@@ -78,7 +74,7 @@ def _ranked(binder: Binder, tree: Tree, root: Node, bound: Bound) -> Formed:
     if rank.kind in ("earliest", "latest"):
         way, score = date_way(binder, root, rank.by or _date_ids(binder, root), bound.mask)
         if way is None:
-            return Formed(bound.plan, UNSURE / 2, rank.kind)
+            return Formed(bound.plan, binder.scores.unsure / 2, rank.kind)
         measure = Measure(kind=rank.kind, way=way)
         score *= measured(binder, tree, measure, bound)
         compute = Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "earliest")
@@ -87,15 +83,19 @@ def _ranked(binder: Binder, tree: Tree, root: Node, bound: Bound) -> Formed:
         return _counted(binder, root, rank, bound, first)
     numbers = [id for id in rank.by if binder.know.value(id) == "number"]
     if not numbers:
-        return Formed(bound.plan, UNSURE / 2, rank.kind)
+        return Formed(bound.plan, binder.scores.unsure / 2, rank.kind)
     relation = binder.know.relations[numbers[0]]
     measure = Measure(kind="value", way=Way(paths=relation.literal_paths("value")))
-    return Formed(plan_of(bound, Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "lowest")))
+    return Formed(
+        plan_of(bound, Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "lowest"))
+    )
 
 
 def _date_ids(binder: Binder, root: Node) -> tuple[str, ...]:
     """Dates of persons are those of their birth unless another is named."""
-    return ("born_on",) if root.categories == int(Category.Actor) and "born_on" in binder.know.relations else ()
+    return (
+        ("born_on",) if root.categories == int(Category.Actor) and "born_on" in binder.know.relations else ()
+    )
 
 
 def _is_many(root: Node) -> bool:
@@ -121,7 +121,7 @@ def _counted(binder: Binder, root: Node, rank: Rank, bound: Bound, first: int) -
                 if measure is None and fits and holds(binder, way, Anchor(), mask):
                     measure = Measure(kind="count", way=way)
     if measure is None:
-        return Formed(bound.plan, UNSURE / 2, rank.kind)
+        return Formed(bound.plan, binder.scores.unsure / 2, rank.kind)
     compute = Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "fewest")
     return Formed(plan_of(bound, compute), score)
 
@@ -134,48 +134,55 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     if group.unit:
         way, score = date_way(binder, root, (), bound.mask)
         if way is None:
-            return Formed(bound.plan, UNSURE / 2, group.unit)
-        how = Compute(kind="group", way=way, by=group.unit, at_least=group.at_least, edge=group.edge or "span")
+            return Formed(bound.plan, binder.scores.unsure / 2, group.unit)
+        how = Compute(
+            kind="group", way=way, by=group.unit, at_least=group.at_least, edge=group.edge or "span"
+        )
         return Formed(plan_of(bound, how), score)
     assert group.node is not None
     far = group.node
     kind = best_kind(far.kinds)
-    chain = None if kind is not None and kind.types and not far.links else _chained(binder, root, far, bound.mask)
+    chain = (
+        None if kind is not None and kind.types and not far.links else _chained(binder, root, far, bound.mask)
+    )
     if chain is not None:
         chain = _plainest(binder, chain, bound.mask)
         return Formed(plan_of(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)
     found = way_between(binder, root, bound.mask, far, far.ends)
     if found is None:
-        return Formed(bound.plan, UNSURE / 2, far.text)
+        return Formed(bound.plan, binder.scores.unsure / 2, far.text)
     way, to, score = found
     if kind is not None and kind.types and len(way.relations) == 1 and not way.then:
-        way = Way(paths=binder.know.relations[way.relations[0]].paths, inverse=way.inverse)  # up to what is of the kind
+        way = Way(
+            paths=binder.know.relations[way.relations[0]].paths, inverse=way.inverse
+        )  # up to what is of the kind
     return Formed(plan_of(bound, Compute(kind="group", way=way, to=to, at_least=group.at_least)), score)
 
 
 def _plainest(binder: Binder, way: Way, mask: Mask) -> Way:
-    """The first path of a relation where it alone tells of nearly all things that the relation tells of: what is classified besides
-    would make groups of its own."""
+    """The first path of a relation where it alone tells of nearly all things that the relation tells of: what is classified
+    besides would make groups of its own."""
     relation = binder.know.relations[way.relations[0]] if len(way.relations) == 1 and not way.then else None
     if relation is None or len(relation.direct) < 2:
         return way
     first = Way(paths=relation.direct[:1], inverse=way.inverse)
     told, whole = (
-        int((mask & satisfying(binder.world, Related(way=one), mask, members_of)).sum()) for one in (first, way)
+        int((mask & satisfying(binder.world, Related(way=one), mask, members_of)).sum())
+        for one in (first, way)
     )
-    return first if told >= MOSTLY * whole else way
+    return first if told >= binder.config.limits.mostly * whole else way
 
 
 def _chained(binder: Binder, root: Node, far: Node, mask: Mask) -> Way | None:
     """ "per birth place of their artists": from what is counted to the artists, and on to where they were born."""
     inner = next((link.anchor for link in far.links if isinstance(link.anchor, Node)), None)
-    places = set(far.ends)
-    if far.far and far.ends:  # "by the city where they were made": the verb tells the relation, the noun its end
-        ends = 0
-        for id in far.ends:
-            ends |= binder.know.ranges[id]
-        places = [id for id in far.far if binder.know.ranges[id] & ends] or far.ends  # type: ignore[assignment]
-    for id in places if far.far else far.ends:
+    places = far.ends
+    if (
+        far.far and far.ends
+    ):  # "by the city where they were made": the verb tells the relation, the noun its end
+        ends = binder.know.far(far.ends)
+        places = tuple(id for id in far.far if binder.know.ranges[id] & ends) or far.ends
+    for id in places:
         domain = binder.know.domains[id]
         if not root.categories or root.categories & domain:
             way = Way(relations=(id,))

@@ -1,4 +1,4 @@
-"""A question made ready for its plan: without what stands in brackets, without sentences that only lead up to it, analysed."""
+"""A question made ready for its plan: without brackets and what they hold, without sentences that only lead up to it."""
 
 from __future__ import annotations
 

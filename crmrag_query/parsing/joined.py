@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.bind import SIDE, Binder, best_kind
+from crmrag_query.parsing.bind import Binder
+from crmrag_query.parsing.binding.ground import category_names
+from crmrag_query.parsing.binding.meanings import best_kind
 from crmrag_query.parsing.tree import Node
-from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.members import satisfying
-from crmrag_query.plans.records import Anchor, Related, Way
+from crmrag_query.plans.records import Anchor, Way
 from crmrag_query.plans.world import Mask
 
 
@@ -17,19 +17,18 @@ def date_way(binder: Binder, node: Node, ids: tuple[str, ...], mask: Mask) -> tu
     """The way to the dates of a thing: that of the relations named, else of the first usual one that any member has."""
     know = binder.know
     named = [id for id in ids if know.value(id) == "date"]
-    names = [one.name for one in Category if one.value and node.categories & one and one.name]
-    usual = [id for name in names for id in binder.config.dates.get(name, ())]  # type: ignore[call-overload]
-    for score, found in ((1.0, named), (1.0, usual)):
-        for id in dict.fromkeys(found):
-            if id in know.relations and know.fits(id, node.categories, int(Category.Time))[0]:
-                way = Way(relations=(id,))
-                if holds(binder, way, Anchor(), mask):
-                    return way, score
+    usual = [id for name in category_names(node.categories) for id in binder.config.dates.get(name, ())]
+    for id in dict.fromkeys((*named, *usual)):
+        if id in know.relations and know.fits(id, node.categories, int(Category.Time))[0]:
+            way = Way(relations=(id,))
+            if holds(binder, way, Anchor(), mask):
+                return way, 1.0
     return None, 0.0
 
 
 def holds(binder: Binder, way: Way, to: Anchor, mask: Mask) -> bool:
-    return bool((mask & satisfying(binder.world, Related(way=way, to=to), mask, members_of)).any())
+    """Whether a way leads from any thing of a mask to what it should end in."""
+    return binder.holds(way, to, mask)
 
 
 def way_between(
@@ -42,11 +41,17 @@ def way_between(
     kind = best_kind(far.kinds)
     open_end = not to.where and (kind is None or kind.generic)
     anchor = Anchor() if open_end else Anchor(plan=to.plan)
-    thing = int(Category.Thing)
-    inside = binder.inside(node, far) if node.categories & thing and far.categories & thing else None
+    inside = binder.inside(node, far)
     known = {*ids, *far.ends, *far.far, *node.far, *node.ends, *binder.config.said_only}
     rest = [id for id in (*binder.config.inside, *binder.know.relations) if id not in known]
-    for score, found in ((1.0, [*ids, *binder.know.kin(ids), *far.ends]), (SIDE, [inside]), (1.0, [*far.far, *node.far, *node.ends]), (0.9, rest)):
+    scores = binder.scores
+    groups: tuple[tuple[float, Sequence[str | Way | None]], ...] = (
+        (scores.explicit, [*ids, *binder.know.kin(ids), *far.ends]),
+        (scores.side, [inside]),
+        (scores.explicit, [*far.far, *node.far, *node.ends]),
+        (scores.guessed, rest),
+    )
+    for score, found in groups:
         for one in found:
             for way in _both_ways(binder, node, far, one):
                 if holds(binder, way, anchor, mask):

@@ -263,6 +263,14 @@ class Kinds:
         return entries[0].partition("/")[0].strip()
 
 
+def categories_of(kinds: Iterable[KindMatch]) -> int:
+    """The union of what kinds may be."""
+    found = 0
+    for kind in kinds:
+        found |= kind.categories
+    return found
+
+
 def _mask(entry: KindEntry) -> int:
     return sum(int(Category[name]) for name in entry.implies)
 

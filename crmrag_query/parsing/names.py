@@ -16,8 +16,6 @@ from crmrag_query.questions.lexicon import Language
 from crmrag_query.questions.words import Asked
 from crmrag_query.retrieval.tokenizer import tokenize
 
-ALIKE = 1000  # entities of one name that count as one meaning, at most; ours
-
 
 @dataclass
 class Namesakes:
@@ -29,7 +27,7 @@ class Namesakes:
     def __call__(self, name: str) -> Sequence[int]:
         if name not in self._known:
             method = self.release.method
-            config = method.linking.model_copy(update={"entities": ALIKE})
+            config = method.linking.model_copy(update={"entities": method.parsing.limits.namesakes})
             words = sorted(tokenize(name))
             found = link(self.release.names, tokenize(name), stop_words(method.questions), config)
             self._known[name] = tuple(
@@ -69,27 +67,28 @@ def _is_phrase(mention: Mention) -> bool:
     return mention.last - mention.first > 1 and mention.entities[0].how in WHOLE
 
 
-STATEMENTS = frozenset({"E33"})
-"""Classes of texts that say something of a thing (a medium, a credit line): what they say is no name of theirs."""
-
-
 def _without_statements(release: Release, mention: Mention, heard: Asked) -> Mention:
+    """The mention without texts that say something of a thing, unless it is quoted."""
     quoted = {i for chunk in heard.chunks if chunk.quoted for i in range(chunk.first, chunk.last)}
     if all(i in quoted for i in range(mention.first, mention.last)):
         return mention
-    graph = release.graph
+    graph, statements = release.graph, release.method.parsing.statements
     return replace(
         mention,
         entities=tuple(
             one
             for one in mention.entities
-            if not any(graph.class_code(int(number)) in STATEMENTS for number in graph.types(one.entity))
+            if not any(graph.class_code(int(number)) in statements for number in graph.types(one.entity))
         ),
     )
 
 
 def _breaks(
-    mention: Mention, heard: Asked, kinds: Sequence[KindMatch], spans: Sequence[PhraseSpan], language: Language
+    mention: Mention,
+    heard: Asked,
+    kinds: Sequence[KindMatch],
+    spans: Sequence[PhraseSpan],
+    language: Language,
 ) -> set[int]:
     """Tokens within the mention that are a word of the question: small words, nouns, verbs, a new clause."""
     inside = range(mention.first, mention.last)
@@ -98,10 +97,11 @@ def _breaks(
     said = {i for kind in kinds for i in range(kind.first, kind.last)}
     said |= {i for span in spans for i in range(span.first, span.last)}
     said |= {i for i in inside if heard.words[i] in language.stop}
-    return {i for i in plain & said} if len(inside) > 1 else set()
+    return plain & said if len(inside) > 1 else set()
 
 
 def _relinked(release: Release, heard: Asked, mention: Mention, breaks: set[int]) -> list[Mention]:
+    """The names in what is left of a mention between its breaks."""
     method = release.method
     found: list[Mention] = []
     first = None
@@ -118,6 +118,7 @@ def _relinked(release: Release, heard: Asked, mention: Mention, breaks: set[int]
 
 
 def _widened(mention: Mention, heard: Asked) -> Mention:
+    """With letters before it that are written with it: "O'*Keeffe*"."""
     chunk = next((one for one in heard.chunks if one.first <= mention.first < one.last), None)
     if chunk is None or not chunk.capital or chunk.first == mention.first:
         return mention

@@ -1,24 +1,26 @@
-"""From a question to a plan without a language model: read it into a tree, bind the tree to the data, say how sure that is."""
+"""From a question to a plan without a language model: read into a tree, bound to the data, told how sure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.parsing import Scores
 from crmrag_query.errors import QuestionError
-from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.bind import SURE, UNSURE, Binder, Bound
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.apart import apart
-from crmrag_query.parsing.formed import Formed
+from crmrag_query.parsing.bind import Binder, Bound
 from crmrag_query.parsing.exonyms import with_exonyms
+from crmrag_query.parsing.formed import Formed
 from crmrag_query.parsing.forms import form
+from crmrag_query.parsing.kinds import KindMatch
+from crmrag_query.parsing.lead import lead_of
 from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
 from crmrag_query.parsing.names import Namesakes, refined
 from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
-from crmrag_query.parsing.reader import Lead, read_tree
+from crmrag_query.parsing.reader import read_tree
 from crmrag_query.parsing.tree import Node, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 from crmrag_query.parsing.words import Roles, roles_of, with_references
@@ -28,17 +30,14 @@ from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.words import Asked, asked
 
 
-PRONOUNS = frozenset({"everything", "anything", "tout", "alles", "ολα", "οτιδηποτε", "whatever"})
-ONES = frozenset({"one", "a", "an", "un", "une", "ein", "eine", "einen", "einem", "einer", "ενα", "εναν", "μια", "een"})
-
-
 @dataclass(frozen=True)
 class Parsed:
     """What a question was understood to ask.
 
     ``plan`` None: nothing that can be executed; ``runner_up``: the next best understanding; ``score`` 0..1; ``certain``: sure
     enough to be answered as the whole set; ``unknown``: words that nothing is known of; ``missing``: parts of the question
-    that nothing in the data meets; ``absent``: relations (ids) asked for of something known that nothing states; ``notes``: choices that a reader should know of; ``sort``: the order that was asked for.
+    that nothing in the data meets; ``absent``: relations (ids) asked for of something known that nothing states; ``notes``:
+    choices that a reader should know of; ``sort``: the order that was asked for.
     """
 
     plan: Plan | None
@@ -65,7 +64,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     started = _tree(analysis, polar)
     asked_for = apart(pieces, know, method.parsing, started.form)
     pieces = asked_for.pieces
-    tree = read_tree(pieces, know, _lead(release, heard, language, earlier), polar, started)
+    tree = read_tree(pieces, know, lead_of(release, heard, language, earlier), polar, started)
     asked_for.onto(tree, know)
     if tree.root is None:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
@@ -82,7 +81,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         return Parsed(None, unknown=tuple(tree.unknown), notes=(str(error),), tree=tree, pieces=pieces)
     if formed.plan.depth > world.config.deepest:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
-    return _told(tree, pieces, bound, formed, language.stop)
+    return _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
 
 
 def _as_titles(root: Node, before: Plan) -> None:
@@ -103,21 +102,22 @@ def _gone_on(before: Plan, tree: Tree, bound: Bound, formed: Formed) -> Formed:
 
 
 def _told(
-    tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed, stop: Collection[str]
+    tree: Tree, pieces: tuple[Piece, ...], bound: Bound, formed: Formed, stop: Collection[str], scores: Scores
 ) -> Parsed:
     lost = unused(tree, pieces, stop)
     unknown = tuple(
         dict.fromkeys([*tree.unknown, *bound.unknown, *lost, *([formed.lacking] if formed.lacking else [])])
     )
-    score = bound.score * formed.score * 0.6 ** (len(tree.unknown) + len(lost))
+    score = bound.score * formed.score * scores.lost ** (len(tree.unknown) + len(lost))
     plan = formed.plan
     empty = not _restricts(plan)
     if tree.root is not None and tree.root.named and _only_denies(plan):
-        score *= UNSURE  # a named thing "without" something is a picture of it, and not the thing
+        score *= scores.unsure  # a named thing "without" something is a picture of it, and not the thing
+    whole = not unknown and not empty and (tree.form == "ask" or not bound.missing)
     return Parsed(
         plan=None if empty else plan,
         score=score,
-        certain=score >= SURE and not unknown and not empty and not tree.several and (tree.form == "ask" or not bound.missing),
+        certain=score >= scores.sure and whole and not tree.several,
         unknown=unknown,
         missing=tuple(dict.fromkeys(bound.missing)),
         absent=tuple(dict.fromkeys(bound.absent)),
@@ -151,7 +151,12 @@ def unused(tree: Tree, pieces: tuple[Piece, ...], stop: Collection[str] = ()) ->
     for piece in () if tree.sort else pieces:
         if all(word in stop for word in piece.words):
             continue  # "are in": a phrase of small words says nothing that is not said otherwise
-        says = piece.mention or piece.kinds or piece.period or piece.relations("forward", "backward", "ends", "starts")
+        says = (
+            piece.mention
+            or piece.kinds
+            or piece.period
+            or piece.relations("forward", "backward", "ends", "starts")
+        )
         if says and not piece.roles and not piece.stop and not held.intersection(piece.words):
             unit = tree.group is not None and bool(tree.group.unit)
             if not unit and not by.intersection(piece.relations("forward", "backward", "ends")):
@@ -195,7 +200,8 @@ def _cut(
     kinds = tuple(
         kind
         for kind in release.kinds.at(words, language.code)
-        if not noun_capitals or kind.last - 1 in capitals  # German nouns have capitals, verbs and adjectives none
+        if not noun_capitals
+        or kind.last - 1 in capitals  # German nouns have capitals, verbs and adjectives none
     )
     spans = _plain(compiled_relations(method.relations, language.code).spans(words), words, language, know)
     quoted = {i for chunk in heard.chunks if chunk.quoted for i in range(chunk.first, chunk.last)}
@@ -203,8 +209,13 @@ def _cut(
     return pieces_of(
         Readings(
             words=words,
+            weights=method.parsing.weights,
             mentions=with_exonyms(
-                release.exonyms, refined(release, analysis.mentions, heard, kinds, spans, language), heard, language, said
+                release.exonyms,
+                refined(release, analysis.mentions, heard, kinds, spans, language),
+                heard,
+                language,
+                said,
             ),
             kinds=kinds,
             phrases=[span for span in spans if not _hides_noun(span, kinds)],
@@ -244,16 +255,17 @@ def _plain(
         PhraseSpan(a.first, a.last, b.role, b.relations)
         for a in found
         for b in found
-        if a.last == b.last and a.first < b.first and all(word in language.stop for word in words[a.first : b.first])
+        if a.last == b.last
+        and a.first < b.first
+        and all(word in language.stop for word in words[a.first : b.first])
     ]  # "was painted" says all that "painted" does
     return [*found, *inner]
 
 
-def _hides_noun(span: PhraseSpan, kinds: tuple[object, ...]) -> bool:
+def _hides_noun(span: PhraseSpan, kinds: Sequence[KindMatch]) -> bool:
     """ "works by": the noun is what is asked for, the phrase is what follows it."""
     return span.role in ("forward", "backward") and any(
-        kind.first == span.first and kind.last < span.last  # type: ignore[attr-defined]
-        for kind in kinds
+        kind.first == span.first and kind.last < span.last for kind in kinds
     )
 
 
@@ -271,48 +283,3 @@ def _periods(analysis: Analysis, words: tuple[str, ...]) -> list[Stretch]:
             start = None
     length, first = best[0], -best[1]
     return [Stretch(first, first + length, analysis.period)] if length else []
-
-
-def _lead(release: Release, heard: Asked, language: Language, earlier: Antecedent | None) -> Lead:
-    """Where the question words stand, and what they ask for."""
-    words, forms = heard.visible, language.forms
-    found: dict[int, tuple[str, int]] = {}
-    for at in range(len(words)):
-        if not words[at]:
-            continue
-        expected = [mask for mask, phrases in language.expects if phrases.at(words, at)]
-        mask = expected[0] if expected else 0
-        if mask & int(Category.Time):
-            found[at] = ("when", mask)
-        elif mask & int(Category.Place):
-            found[at] = ("where", mask)
-        elif forms.who.at(words, at) or mask & int(Category.Actor):
-            found[at] = ("who", int(Category.Actor))
-        elif forms.what.at(words, at):
-            found[at] = ("what", 0)
-        elif forms.everything.at(words, at) == 1 and words[at] in PRONOUNS:
-            found[at] = ("what", 0)
-        elif any(p.at(words, at) for p in (forms.which, forms.which_one, forms.which_many)):
-            found[at] = ("which", 0)
-    numbers = dict(release.method.answers.numbers)
-    copulas = forms.being.single | forms.one_verbs.single | forms.many_verbs.single
-    being = bool(words) and bool(forms.being.at(words, 0))
-    before = earlier.categories if earlier is not None else 0
-    focus = earlier.mention if earlier is not None else None
-    place = earlier.place if earlier is not None else None
-    return Lead(
-        found, _with_digits(numbers), _units(language), ONES, before, focus, place, being, copulas, language.stop
-    )
-
-
-def _with_digits(numbers: dict[str, int]) -> dict[str, int]:
-    return {**numbers, **{str(n): n for n in range(1, 101)}}
-
-
-def _units(language: Language) -> dict[str, str]:
-    from crmrag_query.parsing.units import UNITS
-
-    return UNITS.get(language.code, UNITS["en"])
-
-
-__all__ = ["Parsed", "parse", "replace"]

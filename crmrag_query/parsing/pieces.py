@@ -1,7 +1,8 @@
 """A question as pieces: its words cut into names, kinds, relation phrases, periods and words of grammar.
 
 Of all ways to cut it the one of most weight counts: every reading of a stretch weighs by its words and by how telling it is
-(`WEIGHTS`, ours), so that a long name wins over the words within it. Readings of one stretch stay together in its piece.
+(``weights`` of `parsing.yaml`), so that a long name wins over the words within it. Readings of one stretch stay together in
+its piece.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from crmrag_query.config.parsing import Weights
 from crmrag_query.dates import Interval
 from crmrag_query.linking.records import Mention
 from crmrag_query.parsing.kinds import KindMatch
@@ -17,14 +19,10 @@ from crmrag_query.parsing.lexicon import PhraseSpan
 from crmrag_query.parsing.words import Roles
 from crmrag_query.questions.words import Chunk
 
-_MARKS = ".?!;:,()[]\"“”„«»"
+_MARKS = '.?!;:,()[]"“”„«»'
 _POSSESSIVE = re.compile(r"['’]s?$")
-# Weight of one word of a reading.
-UNKNOWN, GRAMMAR, KIND, RELATION, NAME, PLAIN_NAME, WEAK_NAME, PERIOD, QUOTED = (
-    0.05, 0.5, 0.85, 0.9, 1.0, 0.7, 0.45, 1.2, 2.0,
-)  # fmt: skip
-LONGER = 0.1  # for each further word: one long reading rather than several short ones
 WHOLE = frozenset({"label", "alternative", "identifier"})
+"""How a whole name is linked; any other way a part of it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,11 @@ class Piece:
     @property
     def text(self) -> str:
         return " ".join(self.words)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the whole name of something."""
+        return self.mention is not None and self.mention.entities[0].how in WHOLE
 
     @property
     def unknown(self) -> bool:
@@ -89,6 +92,7 @@ class Readings:
     """All that the words of a question may be."""
 
     words: tuple[str, ...]
+    weights: Weights = Weights()
     mentions: Sequence[Mention] = ()
     kinds: Sequence[KindMatch] = ()
     phrases: Sequence[PhraseSpan] = ()
@@ -108,7 +112,9 @@ def pieces_of(read: Readings) -> tuple[Piece, ...]:
     count = len(read.words)
     best: list[tuple[float, int]] = [(0.0, count)] * (count + 1)
     for first in reversed(range(count)):
-        options = ends.get(first, {}) | {first + 1: max(UNKNOWN, ends.get(first, {}).get(first + 1, 0.0))}
+        options = ends.get(first, {}) | {
+            first + 1: max(read.weights.unknown, ends.get(first, {}).get(first + 1, 0.0))
+        }
         best[first] = max((weight + best[last][0], last) for last, weight in options.items())
     found: list[Piece] = []
     at = 0
@@ -127,7 +133,7 @@ def _whole_names(read: Readings, pieces: Sequence[Piece]) -> Iterator[Piece]:
             run.append(piece)
             continue
         initial = any(len(word) == 1 for one in run for word in one.words)
-        if len(run) > 1 and (initial or not any(map(_is_whole, run))):
+        if len(run) > 1 and (initial or not any(one.whole for one in run)):
             yield replace(_piece(read, run[0].first, run[-1].last), mention=None, kinds=(), phrases=())
         else:
             yield from run
@@ -140,46 +146,42 @@ def _may_join(piece: Piece) -> bool:
     return piece.capital and not piece.roles and piece.period is None and not piece.opens
 
 
-def _is_whole(piece: Piece) -> bool:
-    return piece.mention is not None and piece.mention.entities[0].how in WHOLE
-
-
 def _weights(read: Readings) -> dict[int, dict[int, float]]:
     """first -> last -> weight of the best reading of that stretch."""
     found: dict[int, dict[int, float]] = {}
+    weights = read.weights
 
     def add(first: int, last: int, each: float) -> None:
         length = last - first
-        weight = each * length + LONGER * (length - 1)
+        weight = each * length + weights.longer * (length - 1)
         row = found.setdefault(first, {})
         row[last] = max(row.get(last, 0.0), weight)
 
     for period in read.periods:
-        add(period.first, period.last, PERIOD)
+        add(period.first, period.last, weights.period)
     for mention in read.mentions:
         if mention.last > mention.first:
             add(mention.first, mention.last, _name_weight(read, mention))
     for kind in read.kinds:
-        add(kind.first, kind.last, KIND)
+        add(kind.first, kind.last, weights.kind)
     for span in read.phrases:
-        add(span.first, span.last, RELATION if span.role != "loose" else GRAMMAR)
+        add(span.first, span.last, weights.grammar if span.role == "loose" else weights.relation)
     for at, word in enumerate(read.words):
         if word in read.stop:
-            add(at, at + 1, GRAMMAR)
+            add(at, at + 1, weights.grammar)
         for length, _ in read.roles.at(read.words, at):
-            add(at, at + length, GRAMMAR if length == 1 else KIND)
+            add(at, at + length, weights.grammar if length == 1 else weights.kind)
     return found
 
 
 def _name_weight(read: Readings, mention: Mention) -> float:
-    inside = range(mention.first, mention.last)
+    inside, weights = range(mention.first, mention.last), read.weights
     if all(i in read.quoted for i in inside):
-        return QUOTED
-    best = mention.entities[0] if mention.entities else None
+        return weights.quoted
     written = any(i in read.capitals for i in inside)
-    if best is not None and best.how in WHOLE:
-        return NAME if written or len(inside) > 1 else PLAIN_NAME
-    return PLAIN_NAME if written else WEAK_NAME
+    if mention.entities and mention.entities[0].how in WHOLE:
+        return weights.name if written or len(inside) > 1 else weights.plain_name
+    return weights.plain_name if written else weights.weak_name
 
 
 def _piece(read: Readings, first: int, last: int) -> Piece:
@@ -187,11 +189,15 @@ def _piece(read: Readings, first: int, last: int) -> Piece:
         return one.first == first and one.last == last
 
     roles = frozenset(role for length, role in read.roles.at(read.words, first) if first + length == last)
-    written = any(i in read.capitals and i not in read.starts or i in read.quoted for i in range(first, last))
+    written = any(
+        (i in read.capitals and i not in read.starts) or i in read.quoted for i in range(first, last)
+    )
     number = last - first == 1 and read.words[first] in read.numbers
     names = () if (roles or number) and not written else read.mentions  # "here" and "ever" may be titles, too
     if "filler" in roles and not any(i in read.quoted for i in range(first, last)):
-        names = [one for one in names if one.entities and one.entities[0].how in WHOLE]  # "the KG" is no "Domberger KG"
+        names = [
+            one for one in names if one.entities and one.entities[0].how in WHOLE
+        ]  # "the KG" is no "Domberger KG"
     return Piece(
         first=first,
         last=last,

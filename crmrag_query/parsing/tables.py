@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from crmrag_query.parsing.bind import UNSURE, Binder, Bound
+from crmrag_query.parsing.bind import Binder, Bound
 from crmrag_query.parsing.formed import Formed, plan_of
 from crmrag_query.parsing.joined import date_way, holds
-from crmrag_query.parsing.tree import Link, Node, Tree
+from crmrag_query.parsing.tree import Edge, Link, Node, Tree
 from crmrag_query.plans.records import Anchor, Column, Compute, Dated, Related, Way
 from crmrag_query.plans.ways import pairs
 from crmrag_query.plans.world import Mask
@@ -27,10 +27,10 @@ def table_chain(root: Node) -> list[Node]:
     """
     chain = [root]
     while chain[-1].ends:
-        links = _inner(chain[-1])
+        links = _ends_of(chain[-1])
         if len(links) != 1:
             return []
-        chain.append(links[0].anchor)  # type: ignore[arg-type]
+        chain.append(links[0])
     last = chain[-1]
     said = any(_beside(node) for node in chain[1:-1]) or bool(last.links)
     if len(chain) < 2 or last.named or not last.kinds or last.earlier or (said and not last.every):
@@ -38,8 +38,9 @@ def table_chain(root: Node) -> list[Node]:
     return chain[::-1]
 
 
-def _inner(node: Node) -> list[Link]:
-    return [link for link in node.links if link.inverse and isinstance(link.anchor, Node)]
+def _ends_of(node: Node) -> list[Node]:
+    """What a thing of a chain is the far end of."""
+    return [link.anchor for link in node.links if link.inverse and isinstance(link.anchor, Node)]
 
 
 def _beside(node: Node) -> list[Link]:
@@ -97,7 +98,9 @@ def _cells(binder: Binder, node: Node) -> tuple[Anchor, float]:
     if not beside:
         return Anchor(), 1.0
     inner = binder.bind(Node(categories=node.categories, links=beside, text=node.text))
-    return Anchor(plan=inner.plan), inner.score * (UNSURE if inner.unknown or inner.missing else 1.0)
+    return Anchor(plan=inner.plan), inner.score * (
+        binder.scores.unsure if inner.unknown or inner.missing else 1.0
+    )
 
 
 def led(binder: Binder, way: Way, mask: Mask) -> Mask:
@@ -109,7 +112,7 @@ def led(binder: Binder, way: Way, mask: Mask) -> Mask:
 
 
 def told_by(
-    binder: Binder, near: int, ids: Sequence[str], mask: Mask, of: int | None, place: int, edge: str = ""
+    binder: Binder, near: int, ids: Sequence[str], mask: Mask, of: int | None, place: int, edge: Edge = ""
 ) -> list[Column]:
     """The columns of the first of the relations that leads anywhere from things of a mask, of the categories ``near``.
 
@@ -126,7 +129,7 @@ def told_by(
             if holds(binder, way, Anchor(), mask):
                 return [Column(way=way, of=of)]
             continue
-        which: Part = edge or "shown"  # type: ignore[assignment]
+        which: Part = edge or "shown"
         paths, tails = relation.literal_paths(which), relation.literal_tails(which)
         cells = led(binder, way, mask)
         if tails and cells.any() and holds(binder, Way(paths=tails), Anchor(), cells):
@@ -180,10 +183,10 @@ def dated(binder: Binder, root: Node, bound: Bound) -> Formed:
         of: int | None = len(columns) - 1
     else:
         bound.where = [one for one in bound.where if not _only_has(one, ids)]
-        columns, mask, of, formed = [], binder._mask(bound), None, Formed(bound.plan)
+        columns, mask, of, formed = [], binder.mask_of(bound.plan), None, Formed(bound.plan)
     way, score = date_way(binder, root, tuple(id for id in ids if binder.know.value(id) == "date"), mask)
     if way is None:
-        return Formed(bound.plan, UNSURE / 2, "when")
+        return Formed(bound.plan, binder.scores.unsure / 2, "when")
     told = told_by(binder, 0, way.relations, mask, of, len(columns))
     paths = binder.know.relations[way.relations[0]].literal_paths("shown")
     if not chain:  # of what is named the dates alone

@@ -1,15 +1,18 @@
-"""A question as a tree: what is asked for, and what each thing is said to be tied to. Nothing of the data is looked up here."""
+"""A question as a tree: what is asked for, and what each thing is said to be tied to. Nothing is looked up in the data here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
+from crmrag_query.config.parsing import Unit
 from crmrag_query.dates import Interval
 from crmrag_query.linking.records import Mention
-from crmrag_query.parsing.kinds import KindMatch
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.kinds import KindMatch, categories_of
 
 Edge = Literal["", "begin", "end"]
+Earlier = Literal["", "set", "rest"]
 RankKind = Literal["earliest", "latest", "most", "fewest", "highest", "lowest"]
 
 
@@ -31,9 +34,11 @@ class Text:
 class Node:
     """A thing of the question: of a kind, or named, or what went before in the conversation.
 
-    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``every``: each of them by itself; ``earlier``: what went before: the last set, or
-    the rest of the one before; ``ends``: ids
-    of the relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``capital``: written as a name is; ``far``: relations whose far end its noun may be ("materials"); ``raw``: as it was written.
+    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``every``: each
+    of them by itself; ``earlier``: what went before: the last set, or the rest of the one before; ``ends``: ids of the
+    relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``edge``: of
+    a period that it ends in; ``capital``: written as a name is; ``far``: relations whose far end its noun may be
+    ("materials"); ``raw``: as it was written.
     """
 
     kinds: tuple[KindMatch, ...] = ()
@@ -42,7 +47,7 @@ class Node:
     links: list[Link] = field(default_factory=list)
     generic: bool = False
     every: bool = False
-    earlier: Literal["", "set", "rest"] = ""
+    earlier: Earlier = ""
     ends: tuple[str, ...] = ()
     also: list[tuple[tuple[str, ...], Edge]] = field(default_factory=list)
     edge: Edge = ""
@@ -55,6 +60,12 @@ class Node:
     def named(self) -> bool:
         return bool(self.mentions)
 
+    @property
+    def may_be(self) -> int:
+        """Mask of what it may be in the data, where a noun may name a type as well."""
+        concept = int(Category.Concept) if any(kind.types for kind in self.kinds) else 0
+        return self.categories | categories_of(self.kinds) | concept
+
 
 Anchor = Node | Interval | Text | None
 
@@ -64,8 +75,8 @@ class Link:
     """What a node is tied to: by a phrase of any of the relations ``explicit``, with a small word of ``loose`` ones, or just
     by standing near (both empty). ``anchor`` None: anything at all. ``inverse``: the node is the far end, None: unknown.
 
-    ``before``: the anchor stands before the phrase; ``words``: what said it, for messages; ``titled``: a title or name holds the
-    words of the anchor, ``judged``: as a guess at what it is about; ``at_least``: so many of the anchor's things.
+    ``before``: the anchor stands before the phrase; ``words``: what said it, for messages; ``titled``: a title or name holds
+    the words of the anchor, ``judged``: as a guess at what it is about; ``at_least``: so many of the anchor's things.
     """
 
     explicit: tuple[str, ...]
@@ -96,16 +107,20 @@ class Group:
     """What a count or list is split by: a thing, an end of relations, or a unit of time."""
 
     node: Node | None = None
-    unit: Literal["", "year", "decade", "century"] = ""
+    unit: Unit | Literal[""] = ""
     at_least: int | None = None
     edge: Edge = ""
 
 
 @dataclass
 class Tree:
-    """A question as read; ``compared``: names of which one is asked for; ``same``: relations by which pairs lead to the same;
-    ``columns``: what is told beside each thing, relations one after the other; ``when``: a date is asked for; ``sort``: the last set is wanted in another order; ``fragment``: it names
-    nothing that is asked for, and goes on from the question before; ``several``: more than one question is asked; ``unknown``: words that nothing is known of."""
+    """A question as read.
+
+    ``compared``: names of which one is asked for; ``same``: relations by which pairs lead to the same; ``columns``: what is
+    told beside each thing, relations one after the other; ``when``: a date is asked for; ``sort``: the last set is wanted in
+    another order; ``fragment``: it names nothing that is asked for, and goes on from the question before; ``several``: more
+    than one question is asked; ``unknown``: words that nothing is known of.
+    """
 
     root: Node | None = None
     form: Literal["list", "count", "ask"] = "list"

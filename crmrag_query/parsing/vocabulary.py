@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,9 +30,24 @@ class Vocabulary:
     def ranges(self) -> dict[str, int]:
         """Masks of the far ends; of dates Time, of texts and numbers 0: these are no entities."""
         return {
-            id: int(Category.Time) if one.value == "date" else mask_of(one.range) if one.value == "entity" else 0
+            id: int(Category.Time)
+            if one.value == "date"
+            else mask_of(one.range)
+            if one.value == "entity"
+            else 0
             for id, one in self.relations.items()
         }
+
+    def far(self, ids: Iterable[str]) -> int:
+        """The union of the far ends of relations."""
+        found = 0
+        for id in ids:
+            found |= self.ranges[id]
+        return found
+
+    def end(self, ids: Sequence[str], inverse: bool) -> int:
+        """What the first of the relations leads to; ``inverse``: what it is of. Of none 0, that may be anything."""
+        return (self.domains if inverse else self.ranges)[ids[0]] if ids else 0
 
     def ordered(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Relations in the order of the lexicon, each once."""
@@ -43,7 +58,9 @@ class Vocabulary:
         """Relations of the same happening: what *died on* says of a day, *died in* says of a place."""
         known = set(ids)
         stems = {id.split("_")[0] for id in known if "_" in id}
-        return tuple(id for id in self.relations if id not in known and "_" in id and id.split("_")[0] in stems)
+        return tuple(
+            id for id in self.relations if id not in known and "_" in id and id.split("_")[0] in stems
+        )
 
     def value(self, id: str) -> str:
         return self.relations[id].value
@@ -66,4 +83,6 @@ class Vocabulary:
             return not mask or bool(mask & end)
 
         entity = self.value(id) in ("entity", "date")
-        return meets(near, domain) and entity and meets(far, range_), entity and meets(far, domain) and meets(near, range_)
+        return meets(near, domain) and entity and meets(far, range_), entity and meets(far, domain) and meets(
+            near, range_
+        )

@@ -55,7 +55,9 @@ def roles_of(part: ParsingPart, language: str) -> Roles:
 def _compiled(key: _Same) -> Roles:
     languages = key.part.languages
     words = languages.get(key.language) or next(iter(languages.values()))
-    return Roles({role: Phrases(getattr(words, role)) for role in PlanWords.model_fields if getattr(words, role)})
+    return Roles(
+        {role: Phrases(getattr(words, role)) for role in PlanWords.model_fields if getattr(words, role)}
+    )
 
 
 def narrows(question: str, part: ParsingPart, language: str) -> bool:

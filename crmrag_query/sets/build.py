@@ -12,6 +12,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.plans.execute import execute
+from crmrag_query.plans.identity import how_many
 from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.sparql import to_sparql
@@ -77,7 +78,7 @@ def answer_set(
         window.start,
         after,
         _excluded(release, found, reader),
-        _identity(plan, found),
+        _identity(release, plan, found),
         stated_in(release, found.members, reader),
         JOINT.join(chip.label for chip in chips),
         chips,
@@ -177,7 +178,9 @@ def _first(nodes: Ints, shown: int, reader: Reader) -> tuple[Named, ...]:
     return reader.all_named(np.asarray(nodes)[:shown].tolist())
 
 
-def _identity(plan: Plan, found: Outcome) -> Identity:
+def _identity(release: Release, plan: Plan, found: Outcome) -> Identity:
+    if plan.compute.kind == "rank":  # of those that came first, not of all that were measured
+        return Identity(plan.compute.identity, len(found.members), how_many(release.world, found.members))
     return Identity(plan.compute.identity, found.iris or len(found.members), found.identities or None)
 
 

@@ -12,8 +12,10 @@ from crmrag_query.answers.named import Named
 from crmrag_query.answers.naming import type_nodes
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.text import plain
-from crmrag_query.dates import describe
+from crmrag_query.dates import Interval, describe
 from crmrag_query.dates.calendar import civil, year_interval
+from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
+from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.outcome import cell
 from crmrag_query.plans.records import Measure
 from crmrag_query.sets.records import Cell, Member
@@ -42,10 +44,23 @@ class Reader:
         world = self.release.world
         if number < world.size:
             named = self.named(number)
-            return Cell(named.label, named.iri)
+            return Cell(self._dated(number, named.label), named.iri)
         found = cell(world, number)
         assert not isinstance(found, str)
         return Cell(found.text, "", found.datatype, found.lang, number_of(found.text))
+
+    def _dated(self, node: int, label: str) -> str:
+        """A time-span by its dates, after its name where that says something else; any other thing by its name."""
+        world = self.release.world
+        if not int(world.adjacency.categories[node]) & int(Category.Time) or not world.dated[node]:
+            return label
+        begin, end = (int(side[node]) for side in world.extents)
+        if begin > end:
+            return label  # the data has it end before it begins
+        known = Interval(None if begin == OPEN_BEGIN else begin, None if end == OPEN_END else end)
+        told = describe(known, self.language)
+        named = self.release.graph.labels(node)
+        return label if told in label else f"{label} ({told})" if named else told
 
     def member(self, node: int, value: float | None = None, measure: Measure | None = None) -> Member:
         """A member with all but its path."""

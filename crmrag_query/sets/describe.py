@@ -107,8 +107,13 @@ def _chips(wording: Wording, plan: Plan) -> Iterator[Chip]:
         yield Chip(label, "compute", plan.compute.kind)
 
 
+NAMED = 3  # entities of a list of some that are called by name; ours
+
+
 def _lacking(one: Constraint) -> bool:
     """Whether it says that something is not stated at all."""
+    if isinstance(one, Dated):
+        return one.negated and one.begin is None and one.end is None
     return isinstance(one, Related) and one.negated and not (one.to.iris or one.to.types or one.to.plan)
 
 
@@ -123,11 +128,16 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             return f"{way}: {to}" if to else f"{way}: {words.any_}"
         case Dated():
             way = wording.way(one.way) if one.way else words.dated
+            if _lacking(one):
+                return words.missing.format(what=way)
+            way = {"begin": words.begins, "end": words.ends}.get(one.edge, "{what}").format(what=way)
             label = f"{way}: {wording.period(one.begin, one.end) or words.any_}"
             return label if one.certain else words.possibly.format(what=label)
         case Texted():
             way = wording.way(one.way) if one.way else words.name
             return words.contains.format(what=way, first=wording.any_of(map(wording.name, one.texts)))
+        case Among() if len(one.iris) <= NAMED:
+            return wording.any_of(map(wording.node, one.iris))
         case Among():
             return words.among.of(len(one.iris)).format(n=len(one.iris))
         case Member():
@@ -151,7 +161,9 @@ def _compute(wording: Wording, compute: Compute) -> str:
         case "group":
             assert compute.way is not None
             period = words.periods.get(compute.by, "")
-            by = f"{wording.way(compute.way)} ({period})" if period else wording.way(compute.way)
+            way = wording.way(compute.way)
+            way = {"begin": words.begins, "end": words.ends}.get(compute.edge, "{what}").format(what=way)
+            by = f"{way} ({period})" if period else way
             parts = [words.grouped.format(what=by), *_least(wording, compute), *_first(wording, compute)]
             return ", ".join(parts)
         case "table":

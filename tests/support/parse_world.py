@@ -5,6 +5,8 @@ What a question should give is told by SPARQL over the same triples, which share
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -95,47 +97,51 @@ class Work:
     medium: str = ""
 
 
-OIL = "oil on canvas"
-WORKS: dict[str, Work] = {
-    "p1": Work("Morning at the Arno", "painting", "salvemini", "1680", "florence", "oil canvas", "florence bridge", "trust", "holm", "salon", "80", OIL),
-    "p2": Work("The Old Bridge", "painting", "salvemini", "1684", "florence", "oil canvas", "bridge", "trust", "", "salon", "95", OIL),
-    "p3": Work("Saint George and the Beast", "painting", "salvemini", "1690", "siena", "oil canvas", "george horse", "guild", "holm", "", "120", OIL),
-    "p4": Work("Storm over Siena", "painting", "ferrante", "1695", "siena", "oil canvas", "siena", "guild", "", "light", "60", OIL),
-    "p5": Work("Riders at Dawn", "painting", "ferrante", "1701", "siena", "oil canvas", "horse", "trust", "brandt", "", "70", OIL),
-    "p6": Work("A Quiet Canal", "painting", "verhoeck", "1735", "delft", "oil canvas", "bridge delft", "trust", "brandt", "salon light", "45", OIL),
-    "p7": Work("Lion in a Garden", "painting", "verhoeck", "1740", "delft", "oil canvas", "lion", "guild", "", "", "50", OIL),
-    "p8": Work("Frozen River", "painting", "verhoeck2", "1820", "leiden", "oil canvas", "bridge", "trust", "", "light", "55", OIL),
-    "p9": Work("The Lion Tamer", "painting", "maubert", "1811", "paris", "oil canvas", "lion", "trust", "holm", "salon", "150", OIL),
-    "p10": Work("Harvest", "painting", "maubert", "1815", "paris", "oil canvas", "horse", "guild", "", "", "", OIL),
-    "p11": Work("Evening on the Seine", "painting", "lindqvist", "1850", "paris", "oil canvas", "paris bridge", "trust", "", "light", "65", OIL),
-    "p12": Work("Girl with a Horse", "painting", "lindqvist", "1856", "paris", "oil canvas", "horse", "", "", "", "", "oil and gold leaf on panel"),
-    "p13": Work("Silk Weavers", "painting", "duvernay", "1870", "lyon", "oil canvas", "", "guild", "brandt", "light", "90", OIL),
-    "p14": Work("View of Lyon", "painting", "duvernay", "1874", "lyon", "oil canvas", "lyon", "trust", "", "", "88", OIL),
-    "p15": Work("Nocturne", "painting", "castelli", "1880", "florence", "oil canvas", "florence", "trust", "", "salon", "40", OIL),
-    "p16": Work("Market Day", "painting", "", "1790", "delft", "oil canvas", "", "guild", "", "", "", OIL),
-    "p17": Work("Unfinished Study", "painting", "castelli", "", "", "oil", "", "", "", "", "", "oil on cardboard"),
-    "p18": Work("Untitled Harbour", "painting", "", "", "", "oil canvas", "", "trust", "", "", "", OIL),
-    "e1": Work("The Lion and the Mouse", "print", "verhoeck", "1738", "delft", "paper", "lion", "trust", "", "", "20", "etching"),
-    "e2": Work("Windmills", "print", "verhoeck", "1742", "delft", "paper", "", "trust", "", "", "18", "etching"),
-    "e3": Work("Skaters", "print", "verhoeck2", "1825", "leiden", "paper", "", "guild", "holm", "", "22", "etching"),
-    "e4": Work("Bridge at Night", "print", "verhoeck2", "1831", "leiden", "paper", "bridge", "guild", "", "light", "24", "lithograph"),
-    "e5": Work("Carnival", "print", "maubert", "1810", "paris", "paper", "", "trust", "", "", "26", "lithograph"),
-    "e6": Work("Barricades", "print", "maubert", "1830", "paris", "paper", "paris", "trust", "", "", "28", "lithograph"),
-    "e7": Work("The Ferryman", "print", "lindqvist", "1845", "leiden", "paper", "", "guild", "", "", "21", "etching"),
-    "e8": Work("Two Horses", "print", "lindqvist", "1860", "paris", "paper", "horse", "trust", "brandt", "salon", "30", "etching"),
-    "e9": Work("Loom", "print", "duvernay", "1872", "lyon", "paper", "", "guild", "", "", "16", "woodcut"),
-    "e10": Work("Almanac Page", "print", "", "1799", "lyon", "paper", "", "", "", "", "", "woodcut"),
-    "e11": Work("Comet", "print", "", "", "", "paper", "", "trust", "", "", "", "woodcut"),
-    "s1": Work("Standing Lion", "sculpture", "ferrante", "1705", "florence", "bronze", "lion", "trust", "", "salon", "110", "cast bronze"),
-    "s2": Work("Rearing Horse", "sculpture", "ferrante", "1708", "florence", "bronze", "horse", "trust", "", "", "130", "cast bronze"),
-    "s3": Work("Saint George", "sculpture", "salvemini", "1700", "siena", "marble", "george", "guild", "", "", "180", "carved marble"),
-    "s4": Work("Bust of a Poet", "sculpture", "castelli", "1875", "florence", "marble", "", "trust", "holm", "light", "52", "carved marble"),
-    "s5": Work("Weeping Nymph", "sculpture", "castelli", "1882", "florence", "marble bronze", "", "", "", "", "75", "marble with bronze base"),
-    "s6": Work("Dockworker", "sculpture", "vafeas", "1890", "lyon", "bronze", "", "guild", "", "light", "160", "cast bronze"),
-    "s7": Work("Wreath", "sculpture", "vafeas", "", "lyon", "bronze", "", "trust", "", "", "", "cast bronze"),
-    "s8": Work("Votive Head", "sculpture", "", "-0450", "ostia", "marble", "", "trust", "brandt", "", "33", "carved marble"),
-    "s9": Work("Boundary Stone", "sculpture", "", "-0120", "ostia", "marble", "", "guild", "", "", "64", "carved marble"),
-}  # fmt: skip
+# A key, then the fields in order; what is of oil and canvas is oil on canvas where no medium is told.
+_ROWS = """
+p1 | Morning at the Arno | painting | salvemini | 1680 | florence | oil canvas | florence bridge | trust | holm | salon | 80 |
+p2 | The Old Bridge | painting | salvemini | 1684 | florence | oil canvas | bridge | trust | | salon | 95 |
+p3 | Saint George and the Beast | painting | salvemini | 1690 | siena | oil canvas | george horse | guild | holm | | 120 |
+p4 | Storm over Siena | painting | ferrante | 1695 | siena | oil canvas | siena | guild | | light | 60 |
+p5 | Riders at Dawn | painting | ferrante | 1701 | siena | oil canvas | horse | trust | brandt | | 70 |
+p6 | A Quiet Canal | painting | verhoeck | 1735 | delft | oil canvas | bridge delft | trust | brandt | salon light | 45 |
+p7 | Lion in a Garden | painting | verhoeck | 1740 | delft | oil canvas | lion | guild | | | 50 |
+p8 | Frozen River | painting | verhoeck2 | 1820 | leiden | oil canvas | bridge | trust | | light | 55 |
+p9 | The Lion Tamer | painting | maubert | 1811 | paris | oil canvas | lion | trust | holm | salon | 150 |
+p10 | Harvest | painting | maubert | 1815 | paris | oil canvas | horse | guild | | | |
+p11 | Evening on the Seine | painting | lindqvist | 1850 | paris | oil canvas | paris bridge | trust | | light | 65 |
+p12 | Girl with a Horse | painting | lindqvist | 1856 | paris | oil canvas | horse | | | | | oil and gold leaf on panel
+p13 | Silk Weavers | painting | duvernay | 1870 | lyon | oil canvas | | guild | brandt | light | 90 |
+p14 | View of Lyon | painting | duvernay | 1874 | lyon | oil canvas | lyon | trust | | | 88 |
+p15 | Nocturne | painting | castelli | 1880 | florence | oil canvas | florence | trust | | salon | 40 |
+p16 | Market Day | painting | | 1790 | delft | oil canvas | | guild | | | |
+p17 | Unfinished Study | painting | castelli | | | oil | | | | | | oil on cardboard
+p18 | Untitled Harbour | painting | | | | oil canvas | | trust | | | |
+e1 | The Lion and the Mouse | print | verhoeck | 1738 | delft | paper | lion | trust | | | 20 | etching
+e2 | Windmills | print | verhoeck | 1742 | delft | paper | | trust | | | 18 | etching
+e3 | Skaters | print | verhoeck2 | 1825 | leiden | paper | | guild | holm | | 22 | etching
+e4 | Bridge at Night | print | verhoeck2 | 1831 | leiden | paper | bridge | guild | | light | 24 | lithograph
+e5 | Carnival | print | maubert | 1810 | paris | paper | | trust | | | 26 | lithograph
+e6 | Barricades | print | maubert | 1830 | paris | paper | paris | trust | | | 28 | lithograph
+e7 | The Ferryman | print | lindqvist | 1845 | leiden | paper | | guild | | | 21 | etching
+e8 | Two Horses | print | lindqvist | 1860 | paris | paper | horse | trust | brandt | salon | 30 | etching
+e9 | Loom | print | duvernay | 1872 | lyon | paper | | guild | | | 16 | woodcut
+e10 | Almanac Page | print | | 1799 | lyon | paper | | | | | | woodcut
+e11 | Comet | print | | | | paper | | trust | | | | woodcut
+s1 | Standing Lion | sculpture | ferrante | 1705 | florence | bronze | lion | trust | | salon | 110 | cast bronze
+s2 | Rearing Horse | sculpture | ferrante | 1708 | florence | bronze | horse | trust | | | 130 | cast bronze
+s3 | Saint George | sculpture | salvemini | 1700 | siena | marble | george | guild | | | 180 | carved marble
+s4 | Bust of a Poet | sculpture | castelli | 1875 | florence | marble | | trust | holm | light | 52 | carved marble
+s5 | Weeping Nymph | sculpture | castelli | 1882 | florence | marble bronze | | | | | 75 | marble with bronze base
+s6 | Dockworker | sculpture | vafeas | 1890 | lyon | bronze | | guild | | light | 160 | cast bronze
+s7 | Wreath | sculpture | vafeas | | lyon | bronze | | trust | | | | cast bronze
+s8 | Votive Head | sculpture | | -0450 | ostia | marble | | trust | brandt | | 33 | carved marble
+s9 | Boundary Stone | sculpture | | -0120 | ostia | marble | | guild | | | 64 | carved marble
+"""
+WORKS = {
+    key: Work(*fields)
+    for key, *fields in (re.split(r" *[|] *", row.strip()) for row in _ROWS.strip().split("\n"))
+}
 
 
 def _labels(texts: tuple[str, ...]) -> str:
@@ -153,9 +159,12 @@ def _span(year: str) -> str:
 def parse_world() -> str:
     """The museum in Turtle."""
     lines = [PREFIXES, ':exhibition a crm:E55_Type ; rdfs:label "exhibition"@en .',
-             ':height a crm:E55_Type ; rdfs:label "height"@en . :statement a crm:E55_Type ; rdfs:label "material statement"@en .']  # fmt: skip
+             ':height a crm:E55_Type ; rdfs:label "height"@en .',
+             ':statement a crm:E55_Type ; rdfs:label "material statement"@en .']  # fmt: skip
     lines += [f":{key} a crm:E55_Type ; rdfs:label {_labels(texts)} ." for key, texts in TYPES.items()]
-    lines += [f":{key} a crm:E57_Material ; rdfs:label {_labels(texts)} ." for key, texts in MATERIALS.items()]
+    lines += [
+        f":{key} a crm:E57_Material ; rdfs:label {_labels(texts)} ." for key, texts in MATERIALS.items()
+    ]
     for key, (texts, around) in PLACES.items():
         within = f" ; crm:P89_falls_within :{around}" if around else ""
         lines.append(f":{key} a crm:E53_Place ; rdfs:label {_labels(texts)}{within} .")
@@ -177,7 +186,9 @@ def parse_world() -> str:
 
 
 def _work(key: str, work: Work) -> list[str]:
-    lines = [f':{key} a crm:E22_Human-Made_Object ; rdfs:label "{work.title}" ; crm:P2_has_type :{work.type} .']
+    lines = [
+        f':{key} a crm:E22_Human-Made_Object ; rdfs:label "{work.title}" ; crm:P2_has_type :{work.type} .'
+    ]
     made = [f":making-{key} a crm:E12_Production ; crm:P108_has_produced :{key}"]
     made += [f"crm:P14_carried_out_by :{work.maker}"] if work.maker else []
     made += [f"crm:P7_took_place_at :{work.made_in}"] if work.made_in else []
@@ -190,14 +201,49 @@ def _work(key: str, work: Work) -> list[str]:
         lines.append(f":{key} crm:P52_has_current_owner :{work.owner} .")
     if work.donor:
         lines.append(f":gift-{key} a crm:E8_Acquisition ; crm:P24_transferred_title_of :{key} ; "
-                     f"crm:P23_transferred_title_from :{work.donor} ; crm:P22_transferred_title_to :{work.owner} .")  # fmt: skip
+                     f"crm:P23_transferred_title_from :{work.donor} ; "
+                     f"crm:P22_transferred_title_to :{work.owner} .")  # fmt: skip
     if work.height:
         lines.append(f":{key} crm:P43_has_dimension [ a crm:E54_Dimension ; crm:P2_has_type :height ; "
                      f'crm:P90_has_value "{work.height}"^^xsd:integer ] .')  # fmt: skip
-    if work.medium:
+    if medium := work.medium or ("oil on canvas" if work.material == "oil canvas" else ""):
         lines.append(f":medium-{key} a crm:E33_Linguistic_Object ; crm:P2_has_type :statement ; "
-                     f'crm:P67_refers_to :{key} ; crm:P190_has_symbolic_content "{work.medium}" .')  # fmt: skip
+                     f'crm:P67_refers_to :{key} ; crm:P190_has_symbolic_content "{medium}" .')  # fmt: skip
     return lines
+
+
+# Paths between works, people, places and dates, as patterns write them: `?x @maker ?who`.
+SHORT = {
+    "maker": "^crm:P108_has_produced/crm:P14_carried_out_by",
+    "made_at": "^crm:P108_has_produced/crm:P7_took_place_at",
+    "made_on": "^crm:P108_has_produced/crm:P4_has_time-span",
+    "born_at": "^crm:P98_brought_into_life/crm:P7_took_place_at",
+    "born_on": "^crm:P98_brought_into_life/crm:P4_has_time-span",
+    "died_at": "^crm:P100_was_death_of/crm:P7_took_place_at",
+    "died_on": "^crm:P100_was_death_of/crm:P4_has_time-span",
+    "giver": "^crm:P24_transferred_title_of/crm:P23_transferred_title_from",
+    "gift": "^crm:P24_transferred_title_of",
+    "show": "^crm:P16_used_specific_object",
+    "within": "crm:P89_falls_within*",
+    "just_within": "crm:P89_falls_within",
+    "type": "crm:P2_has_type",
+    "of": "crm:P45_consists_of",
+    "depicts": "crm:P62_depicts",
+    "owner": "crm:P52_has_current_owner",
+    "at": "crm:P7_took_place_at",
+    "on": "crm:P4_has_time-span",
+    "begins": "crm:P82a_begin_of_the_begin",
+    "ends": "crm:P82b_end_of_the_end",
+    "by": "crm:P14_carried_out_by",
+    "made": "crm:P108_has_produced",
+    "from": "crm:P23_transferred_title_from",
+    "to": "crm:P22_transferred_title_to",
+    "given": "crm:P24_transferred_title_of",
+    "showed": "crm:P16_used_specific_object",
+    "about": "crm:P67_refers_to",
+    "says": "crm:P190_has_symbolic_content",
+    "dimension": "crm:P43_has_dimension",
+}
 
 
 @dataclass(frozen=True)
@@ -262,8 +308,9 @@ class Museum:
         return store
 
     def select(self, pattern: str) -> set[tuple[str, ...]]:
-        """Keys or texts of the rows of `SELECT DISTINCT …`, written without its prefixes."""
-        found = self.store.query(_QUERY + pattern)
+        """Keys or texts of the rows of `SELECT DISTINCT …`, written without its prefixes and with `SHORT` paths."""
+        query = re.sub(r"@(\w+)", lambda short: SHORT[short[1]], pattern)
+        found = self.store.query(_QUERY + query)
         assert isinstance(found, ox.QuerySolutions)
         return {tuple("" if term is None else term.value.removeprefix(BASE) for term in row) for row in found}
 
@@ -276,13 +323,17 @@ class Museum:
         return {row[0]: int(row[1]) for row in self.select(query)}
 
     def after(self, *questions: str, focus: str = "") -> Antecedent | None:
-        """What stands behind these questions, asked one after the other, as a conversation keeps it; ``focus``: the key of what
-        "it" or "she" is."""
+        """What stands behind these questions, asked one after the other, as a conversation keeps it.
+
+        ``focus``: the key of what "it" or "she" is.
+        """
         state = ConversationState()
         for number, question in enumerate(questions):
             parsed = self.parse(question, antecedent_of(self.release, state))
             state = ConversationState((*state.turns, _turn(question, parsed, number == 0)))
-        return antecedent_of(self.release, state, [Focus(BASE + focus, label=MAKERS[focus][0])] if focus else [])
+        return antecedent_of(
+            self.release, state, [Focus(BASE + focus, label=MAKERS[focus][0])] if focus else []
+        )
 
 
 _QUERY = f"""PREFIX crm: <http://www.cidoc-crm.org/cidoc-crm/> PREFIX : <{BASE}>
@@ -291,10 +342,10 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> PREFIX xsd: <http://www.w3.
 
 
 def _turn(question: str, parsed: Parsed, opens: bool) -> Turn:
-    import json
-
     plan = json.dumps(plan_json(parsed.plan)) if isinstance(parsed.plan, Plan) else ""
-    return Turn(question, question, Form.ENUMERATION, Kind.STANDALONE, opens=opens, plan=plan, sure=parsed.certain)
+    return Turn(
+        question, question, Form.ENUMERATION, Kind.STANDALONE, opens=opens, plan=plan, sure=parsed.certain
+    )
 
 
 def build_museum(root: Path) -> Museum:

@@ -10,6 +10,7 @@ from pyoxigraph import RdfFormat, Store
 from crmrag_query.artifacts.release import Release, open_release
 from tests.conftest import ROOT
 from tests.support.builds import build_all, make_project
+from tests.support.set_world import build_set_world
 from tests.support.small_world import small_world
 
 SAMPLE = ROOT / "data" / "sample" / "troodos.ttl"
@@ -37,3 +38,9 @@ def store() -> Store:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """Churches, painters and villages to talk about."""
     return built(tmp_path_factory.mktemp("small") / "project", small_world())
+
+
+@pytest.fixture(scope="session")
+def museum(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """Seven paintings with makers, years, materials and places, in two named graphs."""
+    return build_set_world(tmp_path_factory.mktemp("museum") / "project")

@@ -66,10 +66,11 @@ def test_only_the_users_message_holds_data_and_a_model_that_obeys_it_is_marked(h
     analysis = json.dumps(
         {"query_type": "enumeration", "target_categories": ["Thing"], "context_categories": []}
     )
-    with model_server(analysis, SAID) as server:
+    no_plan = json.dumps({"plan": None, "unmapped": [], "cannot": "There is no such relation."})
+    with model_server(analysis, no_plan, SAID) as server:
         answer = ask(hostile, QUESTION, LiteLLM("openai/scripted", server.address))
         requests = server.requests
-    assert answer.written_by == "openai/scripted" and len(requests) == 2
+    assert answer.written_by == "openai/scripted" and len(requests) == 3
     for request in requests:
         system, *rest = request["messages"]
         assert system["role"] == "system" and [one["role"] for one in rest] == ["user"]

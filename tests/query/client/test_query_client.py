@@ -71,7 +71,7 @@ def test_a_ranking_comes_with_the_context_that_an_answer_is_written_from(
     assert [source.n for source in ranking.sources] == list(range(1, len(ranking.sources) + 1))
     assert all(f'n="{source.n}"' in ranking.context for source in ranking.sources)
     assert not any(source.cited for source in ranking.sources)
-    evidence = call("stream", QUESTION)[0]
+    [evidence] = [event for event in call("stream", QUESTION) if isinstance(event, Evidence)]
     assert [source.iri for source in evidence.sources] == [source.iri for source in ranking.sources]
     follow = "And who paid for its paintings?"
     assert call("retrieve", follow, history=[QUESTION]) == local.retrieve(follow, history=[QUESTION])

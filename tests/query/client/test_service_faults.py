@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from crmrag_query import AsyncClient, Client, Evidence, Limits, Timeout, Token, errors
+from crmrag_query import AsyncClient, Client, Evidence, Limits, Planned, Timeout, Token, errors
 from crmrag_query.client import wire
 from crmrag_query.client.exchange import Service
 from crmrag_query.client.local import open_engine
@@ -245,6 +245,6 @@ def test_events_are_given_as_they_come(asynchronous: bool) -> None:
 def test_a_stream_may_be_left_early(data: Path) -> None:
     with api_server(open_engine(str(data))) as address, Client(address) as client:
         for event in client.stream(QUESTION):
-            assert isinstance(event, Evidence)
+            assert isinstance(event, Planned | Evidence)
             break
         assert client.datasets()

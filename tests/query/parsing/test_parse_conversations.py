@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from crmrag_query.parsing.antecedent import Antecedent
 from tests.support.parse_world import Museum
 
-MAKER = "?x ^crm:P108_has_produced/crm:P14_carried_out_by"
-YEAR = "?x ^crm:P108_has_produced/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?d"
-PLACE = "?x ^crm:P108_has_produced/crm:P7_took_place_at"
-SALON = "?x crm:P2_has_type :painting . :salon crm:P16_used_specific_object ?x . "
-BY_MAUBERT, AT_SALON = "Which works did Henri Maubert make?", "Which paintings were exhibited at the Winter Salon?"
+MAKER = "?x @maker"
+YEAR = "?x @made_on/@begins ?d"
+PLACE = "?x @made_at"
+SALON = "?x @type :painting . :salon @showed ?x . "
+BY_MAUBERT, AT_SALON = (
+    "Which works did Henri Maubert make?",
+    "Which paintings were exhibited at the Winter Salon?",
+)
 IN_FLORENCE, BEFORE = "Which works were made in Florence?", "Which works were made before 1700?"
 
 SETS = [
     # a part of the set
-    ((BY_MAUBERT, "Which of them depict a lion?"), f"{MAKER} :maubert . ?x crm:P62_depicts :lion"),
-    ((BY_MAUBERT, "Which of these does the Harbour Trust own?"), f"{MAKER} :maubert . ?x crm:P52_has_current_owner :trust"),
+    ((BY_MAUBERT, "Which of them depict a lion?"), f"{MAKER} :maubert . ?x @depicts :lion"),
+    ((BY_MAUBERT, "Which of these does the Harbour Trust own?"), f"{MAKER} :maubert . ?x @owner :trust"),
     ((BY_MAUBERT, "Which of them were made in 1815?"), f"{MAKER} :maubert . {YEAR} FILTER(YEAR(?d) = 1815)"),
-    ((BY_MAUBERT, "only the prints"), f"{MAKER} :maubert . ?x crm:P2_has_type :print"),
+    ((BY_MAUBERT, "only the prints"), f"{MAKER} :maubert . ?x @type :print"),
     ((AT_SALON, "Which of them were not made by Pietro Salvemini?"), SALON + f"FILTER NOT EXISTS {{ {MAKER} :salvemini }}"),
     ((BY_MAUBERT, "Which of them does the Harbour Trust own?", "Which of them depict a lion?"),
-     f"{MAKER} :maubert . ?x crm:P52_has_current_owner :trust ; crm:P62_depicts :lion"),
+     f"{MAKER} :maubert . ?x @owner :trust ; @depicts :lion"),
     (("Which artists were born in Leiden?", "Which of them died in Paris?"),
-     "?x ^crm:P98_brought_into_life/crm:P7_took_place_at :leiden ; ^crm:P100_was_death_of/crm:P7_took_place_at :paris"),
+     "?x @born_at :leiden ; @died_at :paris"),
     # what belongs to it
-    ((AT_SALON, "Who made them?"), "?m crm:P14_carried_out_by ?x ; crm:P108_has_produced ?w . ?w crm:P2_has_type :painting . :salon crm:P16_used_specific_object ?w"),
+    ((AT_SALON, "Who made them?"), "?m @by ?x ; @made ?w . ?w @type :painting . :salon @showed ?w"),
     # another period
     ((BEFORE, "And before 1750?"), f"{YEAR} FILTER(YEAR(?d) < 1750)"),
 ]  # fmt: skip
@@ -41,12 +46,14 @@ def test_a_question_goes_on_from_a_set(gallery: Museum, turns: tuple[str, ...], 
 
 @pytest.mark.parametrize(("turns", "pattern"), [
     (("Which paintings depict a bridge?", "Which of them were made by Jan Verhoeck?"),
-     f'?x crm:P2_has_type :painting ; crm:P62_depicts :bridge . {MAKER}/rdfs:label "Jan Verhoeck"'),
+     f'?x @type :painting ; @depicts :bridge . {MAKER}/rdfs:label "Jan Verhoeck"'),
     (("Which artists were born in Leiden?", "What did they make?"),
-     f"{MAKER}/^crm:P98_brought_into_life/crm:P7_took_place_at :leiden"),
+     f"{MAKER}/@born_at :leiden"),
     ((AT_SALON, "Except those by Pietro Salvemini?"), SALON + f"FILTER NOT EXISTS {{ {MAKER} :salvemini }}"),
 ])  # fmt: skip
-def test_the_best_understanding_goes_on_rightly(gallery: Museum, turns: tuple[str, ...], pattern: str) -> None:
+def test_the_best_understanding_goes_on_rightly(
+    gallery: Museum, turns: tuple[str, ...], pattern: str
+) -> None:
     gold = gallery.gold(pattern)
     assert gold
     assert gallery.read(turns[-1], gallery.after(*turns[:-1])) == gold
@@ -76,7 +83,9 @@ def test_the_first_of_a_set_is_found(gallery: Museum) -> None:
     assert gallery.sure("Which is the oldest of them?", gallery.after(BY_MAUBERT)) == {"e5"}
 
 
-@pytest.mark.parametrize(("asked", "order"), [("Sort them alphabetically", "label"), ("sort them by date", "date")])
+@pytest.mark.parametrize(
+    ("asked", "order"), [("Sort them alphabetically", "label"), ("sort them by date", "date")]
+)
 def test_a_set_is_sorted_and_stays_what_it_is(gallery: Museum, asked: str, order: str) -> None:
     parsed = gallery.parse(asked, gallery.after(BY_MAUBERT))
     assert parsed.sort == order
@@ -85,13 +94,13 @@ def test_a_set_is_sorted_and_stays_what_it_is(gallery: Museum, asked: str, order
 
 def test_there_is_where_the_last_set_was_made(gallery: Museum) -> None:
     parsed = gallery.parse("Which sculptures were made there?", gallery.after(IN_FLORENCE))
-    assert gallery.members(parsed) == gallery.gold(f"?x crm:P2_has_type :sculpture . {PLACE} :florence")
+    assert gallery.members(parsed) == gallery.gold(f"?x @type :sculpture . {PLACE} :florence")
 
 
 @pytest.mark.parametrize(("asked", "pattern"), [
-    ("Where was she born?", ":birth-castelli crm:P7_took_place_at/crm:P89_falls_within* ?x"),
+    ("Where was she born?", ":birth-castelli @at/@within ?x"),
     ("What did she make?", f"{MAKER} :castelli"),
-    ("Which sculptures did she make?", f"?x crm:P2_has_type :sculpture . {MAKER} :castelli"),
+    ("Which sculptures did she make?", f"?x @type :sculpture . {MAKER} :castelli"),
 ])  # fmt: skip
 def test_she_is_who_was_spoken_of(gallery: Museum, asked: str, pattern: str) -> None:
     earlier = gallery.after("Who painted Nocturne?", focus="castelli")
@@ -101,26 +110,25 @@ def test_she_is_who_was_spoken_of(gallery: Museum, asked: str, pattern: str) -> 
 def test_the_others_are_the_rest_of_the_set_before(gallery: Museum) -> None:
     turns = (BY_MAUBERT, "Which of them depict a lion?")
     found = gallery.read("and the others?", gallery.after(*turns))
-    assert found == gallery.gold(f"{MAKER} :maubert FILTER NOT EXISTS {{ ?x crm:P62_depicts :lion }}")
+    assert found == gallery.gold(f"{MAKER} :maubert FILTER NOT EXISTS {{ ?x @depicts :lion }}")
 
 
 # honesty
 
 
-@pytest.mark.parametrize("asked", [
-    "Which of them were made before 1820?", "Where was she born?", "How many of them are there?", "Who made them?",
-    "Which of them are prints?",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "asked", ["How many of them are there?", "and the others?", "only those", "Sort them by date"]
+)
 def test_a_reference_to_nothing_is_never_certain(gallery: Museum, asked: str) -> None:
     assert not gallery.parse(asked, None).certain
     assert not gallery.parse(asked, Antecedent(None)).certain
 
 
 def test_what_follows_an_unsure_set_is_not_sure(gallery: Museum) -> None:
-    earlier = gallery.after("Which paintings show a lion?")
+    asked, earlier = "Which of them depict a lion?", gallery.after(BY_MAUBERT)
     assert earlier is not None
-    if not earlier.sure:
-        assert not gallery.parse("How many of them did Henri Maubert make?", earlier).certain
+    assert gallery.parse(asked, earlier).certain
+    assert not gallery.parse(asked, replace(earlier, sure=False)).certain
 
 
 def test_a_whole_question_does_not_depend_on_what_went_before(gallery: Museum) -> None:
@@ -129,7 +137,9 @@ def test_a_whole_question_does_not_depend_on_what_went_before(gallery: Museum) -
 
 
 def test_what_the_data_lacks_is_told_in_a_further_question_too(gallery: Museum) -> None:
-    parsed = gallery.parse("Which of them are made of porcelain?", gallery.after("Which works are made of marble?"))
+    parsed = gallery.parse(
+        "Which of them are made of porcelain?", gallery.after("Which works are made of marble?")
+    )
     assert not parsed.certain
     assert "porcelain" in " ".join((*parsed.missing, *parsed.unknown))
 
@@ -137,8 +147,10 @@ def test_what_the_data_lacks_is_told_in_a_further_question_too(gallery: Museum) 
 @pytest.mark.parametrize(("turns", "kind"), [
     (("Welche Werke schuf Henri Maubert?", "Welche davon sind Druckgrafiken?"), "print"),
     (("Ποια έργα έφτιαξε ο Henri Maubert;", "Ποια από αυτά είναι χαρακτικά;"), "print"),
-    (("Quelles œuvres Henri Maubert a-t-il peintes ?", "Lesquelles sont des estampes ?"), "print"),
+    (("Quelles œuvres Henri Maubert a-t-il peintes ?", "Lesquelles d'entre elles sont des estampes ?"), "print"),
 ])  # fmt: skip
 def test_conversations_go_on_in_other_languages(gallery: Museum, turns: tuple[str, ...], kind: str) -> None:
     parsed = gallery.parse(turns[-1], gallery.after(*turns[:-1]))
-    assert not parsed.certain or gallery.members(parsed) == gallery.gold(f"{MAKER} :maubert . ?x crm:P2_has_type :{kind}")
+    assert not parsed.certain or gallery.members(parsed) == gallery.gold(
+        f"{MAKER} :maubert . ?x @type :{kind}"
+    )

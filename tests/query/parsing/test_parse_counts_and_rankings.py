@@ -8,22 +8,22 @@ import pytest
 
 from tests.support.parse_world import Museum
 
-MADE = "?x ^crm:P108_has_produced/crm:P14_carried_out_by"
-YEAR = "?x ^crm:P108_has_produced/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day"
-PAINTING, PRINT, SCULPTURE = (f"?x crm:P2_has_type :{name} . " for name in ("painting", "print", "sculpture"))
+MADE = "?x @maker"
+YEAR = "?x @made_on/@begins ?day"
+PAINTING, PRINT, SCULPTURE = (f"?x @type :{name} . " for name in ("painting", "print", "sculpture"))
 
 COUNTS = [
     ("How many paintings are there?", PAINTING),
     ("How many prints did Henri Maubert make?", PRINT + f"{MADE} :maubert"),
-    ("How many artists were born in Tuscany?", "?x ^crm:P98_brought_into_life/crm:P7_took_place_at/crm:P89_falls_within :tuscany"),
-    ("How many works does the Weavers Guild own?", "?x crm:P52_has_current_owner :guild"),
-    ("How many sculptures of marble are there?", SCULPTURE + "?x crm:P45_consists_of :marble"),
+    ("How many artists were born in Tuscany?", "?x @born_at/@just_within :tuscany"),
+    ("How many works does the Weavers Guild own?", "?x @owner :guild"),
+    ("How many sculptures of marble are there?", SCULPTURE + "?x @of :marble"),
     ("How many materials are there?", "?x a crm:E57_Material"),
     ("What is the number of prints by Marta Lindqvist?", PRINT + f"{MADE} :lindqvist"),
-    ("How many works were given by Karl Brandt?", "?x ^crm:P24_transferred_title_of/crm:P23_transferred_title_from :brandt"),
-    ("How many paintings were exhibited at Masters of Light?", PAINTING + ":light crm:P16_used_specific_object ?x"),
-    ("How many works were made in Ostia?", "?x ^crm:P108_has_produced/crm:P7_took_place_at :ostia"),
-    ("How many artists died in Paris?", "?x ^crm:P100_was_death_of/crm:P7_took_place_at :paris"),
+    ("How many works were given by Karl Brandt?", "?x @giver :brandt"),
+    ("How many paintings were exhibited at Masters of Light?", PAINTING + ":light @showed ?x"),
+    ("How many works were made in Ostia?", "?x @made_at :ostia"),
+    ("How many artists died in Paris?", "?x @died_at :paris"),
 ]  # fmt: skip
 
 
@@ -43,7 +43,9 @@ def test_who_bears_the_same_name_is_counted_with_it(gallery: Museum) -> None:
 # superlatives
 
 
-def first_by(measure: Callable[[Museum], dict[str, float]], how_many: int, ascending: bool = False) -> Callable[[Museum], set[str]]:
+def first_by(
+    measure: Callable[[Museum], dict[str, float]], how_many: int, ascending: bool = False
+) -> Callable[[Museum], set[str]]:
     """The keys with the best values, ties of the last kept."""
 
     def best(museum: Museum) -> set[str]:
@@ -68,20 +70,23 @@ def years(pattern: str) -> Callable[[Museum], dict[str, float]]:
 
 
 def births() -> Callable[[Museum], dict[str, float]]:
-    return number("SELECT ?x (YEAR(?day) AS ?n) WHERE { ?b crm:P98_brought_into_life ?x ; crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day }")  # fmt: skip
+    return number("SELECT ?x (YEAR(?day) AS ?n) WHERE { ?b crm:P98_brought_into_life ?x ; @on/@begins ?day }")  # fmt: skip
 
 
 RANKINGS = [
     ("Which artist made the most works?", first_by(works(), 1)),
     ("Which artist made the fewest works?", first_by(works(), 1, ascending=True)),
     ("Which three artists have the most paintings?", first_by(works(PAINTING), 3)),
-    ("Who gave the most works?", first_by(number("SELECT ?who (COUNT(?x) AS ?n) WHERE { ?a crm:P24_transferred_title_of ?x ; crm:P23_transferred_title_from ?who } GROUP BY ?who"), 1)),
-    ("Which place was most often depicted?", first_by(number("SELECT ?p (COUNT(?x) AS ?n) WHERE { ?x crm:P62_depicts ?p . ?p a crm:E53_Place } GROUP BY ?p"), 1)),
-    ("Which material is used most often?", first_by(number("SELECT ?m (COUNT(?x) AS ?n) WHERE { ?x crm:P45_consists_of ?m } GROUP BY ?m"), 1)),
+    ("Who gave the most works?",
+     first_by(number("SELECT ?who (COUNT(?x) AS ?n) WHERE { ?a @given ?x ; @from ?who } GROUP BY ?who"), 1)),
+    ("Which place was most often depicted?",
+     first_by(number("SELECT ?p (COUNT(?x) AS ?n) WHERE { ?x @depicts ?p . ?p a crm:E53_Place } GROUP BY ?p"), 1)),
+    ("Which material is used most often?",
+     first_by(number("SELECT ?m (COUNT(?x) AS ?n) WHERE { ?x @of ?m } GROUP BY ?m"), 1)),
     ("What is the oldest painting?", first_by(years(PAINTING), 1, ascending=True)),
     ("What are the five oldest paintings?", first_by(years(PAINTING), 5, ascending=True)),
     ("Which two prints are the most recent?", first_by(years(PRINT), 2)),
-    ("What is the earliest print made in Leiden?", first_by(years(PRINT + "?x ^crm:P108_has_produced/crm:P7_took_place_at :leiden ."), 1, ascending=True)),
+    ("What is the earliest print made in Leiden?", first_by(years(PRINT + "?x @made_at :leiden ."), 1, ascending=True)),
     ("Which painting by Henri Maubert is the latest?", first_by(years(PAINTING + f"{MADE} :maubert ."), 1)),
     ("What is the oldest sculpture?", first_by(years(SCULPTURE), 1, ascending=True)),
     ("Who is the oldest artist?", first_by(births(), 1, ascending=True)),
@@ -89,7 +94,9 @@ RANKINGS = [
 
 
 @pytest.mark.parametrize(("question", "gold"), RANKINGS)
-def test_a_ranking_keeps_ties_and_is_right(gallery: Museum, question: str, gold: Callable[[Museum], set[str]]) -> None:
+def test_a_ranking_keeps_ties_and_is_right(
+    gallery: Museum, question: str, gold: Callable[[Museum], set[str]]
+) -> None:
     assert gallery.sure(question) == gold(gallery)
 
 
@@ -115,9 +122,11 @@ def test_what_has_no_date_is_left_out_of_a_ranking_by_date(gallery: Museum) -> N
 
 
 @pytest.mark.parametrize(("question", "query", "least"), [
-    ("Which artists made more than three works?", f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
-    ("Which artists made at least four works?", f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
-    ("Which exhibitions showed more than seven works?", "SELECT ?e (COUNT(?x) AS ?n) WHERE { ?e crm:P16_used_specific_object ?x } GROUP BY ?e", 8),
+    ("Which artists made more than three works?",
+     f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
+    ("Which artists made at least four works?",
+     f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
+    ("Which exhibitions showed more than seven works?", "SELECT ?e (COUNT(?x) AS ?n) WHERE { ?e @showed ?x } GROUP BY ?e", 8),
 ])  # fmt: skip
 def test_so_many_of_something(gallery: Museum, question: str, query: str, least: int) -> None:
     gold = {key for key, count in gallery.counts(query).items() if count >= least}
@@ -125,6 +134,6 @@ def test_so_many_of_something(gallery: Museum, question: str, query: str, least:
 
 
 def test_a_ranking_by_what_the_question_measures_needs_that_measure(gallery: Museum) -> None:
-    """"Tallest" names no number of the data by a noun: it is told as not understood, or it is right."""
+    """ "Tallest" names no number of the data by a noun: it is told as not understood, or it is right."""
     parsed = gallery.parse("What is the tallest sculpture?")
     assert not parsed.certain or gallery.members(parsed) == {"s3"}

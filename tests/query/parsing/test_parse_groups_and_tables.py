@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 
 import pytest
@@ -9,9 +10,9 @@ import pytest
 from tests.support.parse_world import Museum
 
 Rows = set[tuple[str, ...]]
-MAKER = "?x ^crm:P108_has_produced/crm:P14_carried_out_by"
-DAY = "?x ^crm:P108_has_produced/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day"
-PAINTING, PRINT = (f"?x crm:P2_has_type :{name} . " for name in ("painting", "print"))
+MAKER = "?x @maker"
+DAY = "?x @made_on/@begins ?day"
+PAINTING, PRINT = (f"?x @type :{name} . " for name in ("painting", "print"))
 WORK = "?x a crm:E22_Human-Made_Object . "
 
 
@@ -22,9 +23,9 @@ def per(group: str, pattern: str) -> str:
 GROUPS = [
     ("How many works per artist?", per("?who", f"{MAKER} ?who")),
     ("How many paintings by each artist?", per("?who", PAINTING + f"{MAKER} ?who")),
-    ("How many works of each material are there?", per("?m", "?x crm:P45_consists_of ?m")),
-    ("How many paintings does each owner have?", per("?o", PAINTING + "?x crm:P52_has_current_owner ?o")),
-    ("How many works per type?", per("?t", WORK + "?x crm:P2_has_type ?t")),
+    ("How many works of each material are there?", per("?m", "?x @of ?m")),
+    ("How many paintings does each owner have?", per("?o", PAINTING + "?x @owner ?o")),
+    ("How many works per type?", per("?t", WORK + "?x @type ?t")),
 ]  # fmt: skip
 
 
@@ -37,8 +38,8 @@ def test_groups_are_counted_right(gallery: Museum, question: str, query: str) ->
 
 UNSURE_GROUPS = [
     ("How many works did each artist make?", per("?who", f"{MAKER} ?who")),
-    ("How many works were exhibited at each exhibition?", per("?e", "?e crm:P16_used_specific_object ?x")),
-    ("How many works were given by each donor?", per("?d", "?x ^crm:P24_transferred_title_of/crm:P23_transferred_title_from ?d")),
+    ("How many works were exhibited at each exhibition?", per("?e", "?e @showed ?x")),
+    ("How many works were given by each donor?", per("?d", "?x @giver ?d")),
 ]  # fmt: skip
 
 
@@ -47,9 +48,16 @@ def test_the_best_understanding_of_each_is_right(gallery: Museum, question: str,
     assert gallery.groups(gallery.parse(question)) == gallery.counts(query)
 
 
+def decade(year: int) -> int:
+    return year // 10 * 10
+
+
 def century(year: int) -> int:
     """The first century is 1, the first before Christ -1; the data's year -0450 is 451 BC, which is -451."""
     return (year - 1) // 100 + 1 if year > 0 else -((-year) // 100 + 1)
+
+
+UNITS: dict[str, Callable[[int], int]] = {"year": int, "decade": decade, "century": century}
 
 
 @pytest.mark.parametrize(("question", "pattern", "unit"), [
@@ -58,7 +66,7 @@ def century(year: int) -> int:
     ("How many works were made per century?", WORK, "century"),
 ])  # fmt: skip
 def test_groups_of_time_are_counted_right(gallery: Museum, question: str, pattern: str, unit: str) -> None:
-    rounded = {"year": int, "decade": lambda year: year // 10 * 10, "century": century}[unit]
+    rounded = UNITS[unit]
     gold: dict[str, int] = {}
     for _, year in gallery.select(f"SELECT ?x (YEAR(?day) AS ?n) WHERE {{ {pattern} {DAY} }}"):
         key = str(rounded(int(year)))
@@ -74,24 +82,28 @@ def test_groups_of_time_are_counted_right(gallery: Museum, question: str, patter
 def shows(rows: Rows, gold: Rows) -> bool:
     """Whether some columns of the rows, in some order, are these: further columns may stand beside them."""
     width, wanted = len(next(iter(rows), ())), len(next(iter(gold)))
-    return any({tuple(row[i] for i in order) for row in rows} == gold for order in permutations(range(width), wanted))
+    return any(
+        {tuple(row[i] for i in order) for row in rows} == gold for order in permutations(range(width), wanted)
+    )
 
 
 TABLES = [
     ("Show each painting with its maker.", PAINTING + f"{MAKER} ?a", "?x ?a"),
-    ("List all works with their owner.", "?x crm:P52_has_current_owner ?a", "?x ?a"),
+    ("List all works with their owner.", "?x @owner ?a", "?x ?a"),
     ("Show every print together with its date.", PRINT + DAY, "?x ?day"),
     ("List the paintings with their makers and the birth places of their makers.",
-     PAINTING + f"{MAKER} ?a . ?a ^crm:P98_brought_into_life/crm:P7_took_place_at ?b", "?x ?a ?b"),
+     PAINTING + f"{MAKER} ?a . ?a @born_at ?b", "?x ?a ?b"),
     ("List artists with their birth dates.",
-     "?x ^crm:P98_brought_into_life/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day", "?x ?day"),
+     "?x @born_on/@begins ?day", "?x ?day"),
     ("List all sculptures with their material and date.",
-     f"?x crm:P2_has_type :sculpture ; crm:P45_consists_of ?a . {DAY}", "?x ?a ?day"),
+     f"?x @type :sculpture ; @of ?a . {DAY}", "?x ?a ?day"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("question", "pattern", "columns"), TABLES)
-def test_a_table_tells_each_thing_with_what_belongs_to_it(gallery: Museum, question: str, pattern: str, columns: str) -> None:  # fmt: skip
+def test_a_table_tells_what_belongs_to_each_thing(
+    gallery: Museum, question: str, pattern: str, columns: str
+) -> None:
     gold = gallery.select(f"SELECT DISTINCT {columns} WHERE {{ {pattern} }}")
     parsed = gallery.parse(question)
     assert parsed.certain
@@ -99,9 +111,9 @@ def test_a_table_tells_each_thing_with_what_belongs_to_it(gallery: Museum, quest
 
 
 @pytest.mark.parametrize(("question", "pattern", "columns"), [
-    ("When was A Quiet Canal painted?", "?x ^crm:P108_has_produced/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day VALUES ?x { :p6 }", "?x ?day"),
-    ("When was Marta Lindqvist born?", "?x ^crm:P98_brought_into_life/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?day VALUES ?x { :lindqvist }", "?x ?day"),
-    ("When did Claire Duvernay die?", "?x ^crm:P100_was_death_of/crm:P4_has_time-span/crm:P82b_end_of_the_end ?day VALUES ?x { :duvernay }", "?x ?day"),
+    ("When was A Quiet Canal painted?", "?x @made_on/@begins ?day VALUES ?x { :p6 }", "?x ?day"),
+    ("When was Marta Lindqvist born?", "?x @born_on/@begins ?day VALUES ?x { :lindqvist }", "?x ?day"),
+    ("When did Claire Duvernay die?", "?x @died_on/@ends ?day VALUES ?x { :duvernay }", "?x ?day"),
 ])  # fmt: skip
 def test_when_is_answered_by_the_date(gallery: Museum, question: str, pattern: str, columns: str) -> None:
     parsed = gallery.parse(question)
@@ -114,10 +126,10 @@ def test_when_is_answered_by_the_date(gallery: Museum, question: str, pattern: s
 
 @pytest.mark.parametrize(("question", "pattern"), [
     ("List all pairs of artists born in the same place.",
-     "?a ^crm:P98_brought_into_life/crm:P7_took_place_at ?c . ?b ^crm:P98_brought_into_life/crm:P7_took_place_at ?c"),
+     "?a @born_at ?c . ?b @born_at ?c"),
     ("Pairs of prints by the same artist",
-     "?a crm:P2_has_type :print ; ^crm:P108_has_produced/crm:P14_carried_out_by ?c . "
-     "?b crm:P2_has_type :print ; ^crm:P108_has_produced/crm:P14_carried_out_by ?c"),
+     "?a @type :print ; @maker ?c . "
+     "?b @type :print ; @maker ?c"),
 ])  # fmt: skip
 def test_pairs_share_what_is_asked_for(gallery: Museum, question: str, pattern: str) -> None:
     parsed = gallery.parse(question)

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.parse_world import Museum
 
-MAKER = "?x ^crm:P108_has_produced/crm:P14_carried_out_by"
-PAINTING, PRINT, SCULPTURE = (f"?x crm:P2_has_type :{name} . " for name in ("painting", "print", "sculpture"))
+MAKER = "?x @maker"
+PAINTING, PRINT, SCULPTURE = (f"?x @type :{name} . " for name in ("painting", "print", "sculpture"))
 WORK = "?x a crm:E22_Human-Made_Object . "
 
 
@@ -16,37 +16,41 @@ def lacks(pattern: str) -> str:
 
 
 SURE = [
-    ("Which works were not made in Italy?", WORK + lacks("?x ^crm:P108_has_produced/crm:P7_took_place_at/crm:P89_falls_within* :italy")),
-    ("Which works made in Italy are not paintings?", WORK + "?x ^crm:P108_has_produced/crm:P7_took_place_at/crm:P89_falls_within* :italy " + lacks("?x crm:P2_has_type :painting")),
-    ("Which works by Aldo Ferrante are not sculptures?", f"{MAKER} :ferrante " + lacks("?x crm:P2_has_type :sculpture")),
-    ("Which works have no known owner?", WORK + lacks("?x crm:P52_has_current_owner ?o")),
-    ("Which works have no depiction?", WORK + lacks("?x crm:P62_depicts ?o")),
-    ("Which works have no date?", WORK + lacks("?x ^crm:P108_has_produced/crm:P4_has_time-span ?o")),
-    ("Which works have no place of creation?", WORK + lacks("?x ^crm:P108_has_produced/crm:P7_took_place_at ?o")),
+    ("Which works were not made in Italy?", WORK + lacks("?x @made_at/@within :italy")),
+    ("Which works by Aldo Ferrante are not sculptures?", f"{MAKER} :ferrante " + lacks("?x @type :sculpture")),
+    ("Which works have no known owner?", WORK + lacks("?x @owner ?o")),
+    ("Which works have no depiction?", WORK + lacks("?x @depicts ?o")),
+    ("Which works have no date?", WORK + lacks("?x @made_on ?o")),
+    ("Which works have no place of creation?", WORK + lacks("?x @made_at ?o")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("question", "pattern"), SURE)
-def test_what_is_not_so_is_understood_for_certain_and_right(gallery: Museum, question: str, pattern: str) -> None:
+def test_what_is_not_so_is_understood_for_certain_and_right(
+    gallery: Museum, question: str, pattern: str
+) -> None:
     gold = gallery.gold(pattern)
     assert gold
     assert gallery.sure(question) == gold
 
 
 RIGHT = [
-    ("Which paintings do not depict a horse?", PAINTING + lacks("?x crm:P62_depicts :horse")),
-    ("Which sculptures are not made of bronze?", SCULPTURE + lacks("?x crm:P45_consists_of :bronze")),
+    ("Which works made in Italy are not paintings?", WORK + "?x @made_at/@within :italy " + lacks("?x @type :painting")),
+    ("Which paintings do not depict a horse?", PAINTING + lacks("?x @depicts :horse")),
+    ("Which sculptures are not made of bronze?", SCULPTURE + lacks("?x @of :bronze")),
     ("Which paintings have no maker?", PAINTING + lacks(f"{MAKER} ?o")),
-    ("Which prints are not owned by the Harbour Trust?", PRINT + lacks("?x crm:P52_has_current_owner :trust")),
-    ("Which paintings were never exhibited?", PAINTING + lacks("?o crm:P16_used_specific_object ?x")),
-    ("Which paintings without a date are there?", PAINTING + lacks("?x ^crm:P108_has_produced/crm:P4_has_time-span ?o")),
+    ("Which prints are not owned by the Harbour Trust?", PRINT + lacks("?x @owner :trust")),
+    ("Which paintings were never exhibited?", PAINTING + lacks("?o @showed ?x")),
+    ("Which paintings without a date are there?", PAINTING + lacks("?x @made_on ?o")),
     ("Which paintings except those by Pietro Salvemini are there?", PAINTING + lacks(f"{MAKER} :salvemini")),
-    ("List all paintings besides those in the Winter Salon.", PAINTING + lacks(":salon crm:P16_used_specific_object ?x")),
+    ("List all paintings besides those in the Winter Salon.", PAINTING + lacks(":salon @showed ?x")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("question", "pattern"), RIGHT)
-def test_the_best_understanding_of_what_is_not_so_is_right(gallery: Museum, question: str, pattern: str) -> None:
+def test_the_best_understanding_of_what_is_not_so_is_right(
+    gallery: Museum, question: str, pattern: str
+) -> None:
     gold = gallery.gold(pattern)
     assert gold
     assert gallery.read(question) == gold
@@ -66,13 +70,14 @@ def test_what_is_so_and_what_is_not_are_the_whole(gallery: Museum) -> None:
 
 
 HARD = [
-    ("Which paintings do not show Florence?", PAINTING + lacks("?x crm:P62_depicts :florence")),
-    ("Which works were not given by anyone?", WORK + lacks("?x ^crm:P24_transferred_title_of ?o")),
-    ("Which sculptures do not have a height?", SCULPTURE + lacks("?x crm:P43_has_dimension ?o")),
+    ("Which works are neither paintings nor prints?", WORK + lacks("?x @type :painting") + lacks("?x @type :print")),
+    ("Which paintings do not show Florence?", PAINTING + lacks("?x @depicts :florence")),
+    ("Which works were not given by anyone?", WORK + lacks("?x @gift ?o")),
+    ("Which sculptures do not have a height?", SCULPTURE + lacks("?x @dimension ?o")),
     ("Which paintings were not made in the 18th century?",
-     PAINTING + lacks('?x ^crm:P108_has_produced/crm:P4_has_time-span/crm:P82a_begin_of_the_begin ?d FILTER(YEAR(?d) > 1700 && YEAR(?d) < 1801)')),
-    ("Which prints have neither a maker nor an owner?", PRINT + lacks(f"{MAKER} ?o") + lacks("?x crm:P52_has_current_owner ?w")),
-    ("Which works were not exhibited and not given?", WORK + lacks("?o crm:P16_used_specific_object ?x") + lacks("?x ^crm:P24_transferred_title_of ?g")),
+     PAINTING + lacks('?x @made_on/@begins ?d FILTER(YEAR(?d) > 1700 && YEAR(?d) < 1801)')),
+    ("Which prints have neither a maker nor an owner?", PRINT + lacks(f"{MAKER} ?o") + lacks("?x @owner ?w")),
+    ("Which works were not exhibited and not given?", WORK + lacks("?o @showed ?x") + lacks("?x @gift ?g")),
 ]  # fmt: skip
 
 

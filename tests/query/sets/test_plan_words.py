@@ -55,7 +55,7 @@ def test_each_part_is_a_chip_in_plain_words(museum: Release) -> None:
         "is also one of: painting · was produced by › carried out by: Ada Berg",
         "consists of: ivory or was produced by › has time-span: since 3 October 1891",
         "stated in north",
-        "among the 2 named before",
+        "Harbour 2 or Harbour 10",
     ]
 
 

@@ -1,0 +1,176 @@
+"""Words of grammar: question words, negation, numbers, superlatives, splitting, words about titles."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.reading.ahead import is_each, is_group, is_rank, next_content, noun_at
+from crmrag_query.parsing.reading.nodes import start
+from crmrag_query.parsing.reading.state import State
+from crmrag_query.parsing.tree import Group, Node, Rank, RankKind, Text
+
+RANKS: tuple[RankKind, ...] = get_args(RankKind)
+
+
+def take_lead(state: State, at: int) -> bool:
+    """A question word: what is asked for, the first time; whether no more is to be read of it."""
+    piece = state.pieces[at]
+    kind, mask = state.lead.at[piece.first]
+    if state.tree.root is not None or state.open:
+        again = "both" in state.pieces[at - 1].roles or piece.opens or at == len(state.pieces) - 1
+        state.tree.several |= again and kind != "what" and not state.grouping
+        return kind != "what" or not piece.mention
+    state.negated = state.excluding = state.joined = False
+    state.rel, state.loose, state.last = (), (), None
+    if kind == "when":
+        state.tree.when = True
+    elif kind in ("who", "where"):
+        start(state, Node(categories=mask, text=piece.text))
+    elif kind == "what" and not noun_at(state, at + 1):
+        start(state, Node(text=piece.text))
+    return True
+
+
+def take_grammar(state: State, at: int) -> bool:
+    """A word of grammar, that says nothing by itself; whether it was one."""
+    return (
+        _asks(state, at)
+        or _denies(state, at)
+        or _numbers(state, at)
+        or _ranks(state, at)
+        or _splits(state, at)
+    )
+
+
+def _asks(state: State, at: int) -> bool:
+    """Words about titles, the order, the form of the answer."""
+    piece, before = state.pieces[at], state.pieces[at - 1].roles if at else frozenset()
+    if "titles" in piece.roles:
+        take_titles(state, at)
+    elif "word" in piece.roles and "containing" in before and "titles" not in before:
+        state.titling, state.texted = True, _texted(state)
+        state.rel, state.rel_words, state.loose, state.copula = (), (), (), ()
+    elif "sorting" in piece.roles and state.lead.earlier:
+        state.tree.sort = state.tree.sort or "label"
+    elif "pairs" in piece.roles:
+        state.tree.pairs = True
+    elif "count" in piece.roles and not piece.kinds:
+        if state.tree.root is None:
+            state.rel, state.loose = (), ()
+    else:
+        return False
+    return True
+
+
+def _denies(state: State, at: int) -> bool:
+    """Negation and exclusion; "broken down" and "only", that change what the rest does."""
+    piece = state.pieces[at]
+    if "exclusion" in piece.roles:
+        state.negated = state.excluding = True
+    elif "negation" in piece.roles and not piece.kinds:
+        state.negated, state.denied = True, piece.words
+    elif "breakdown" in piece.roles:
+        state.breaking, state.tree.group = True, state.tree.group or Group()
+    elif "only" in piece.roles and at == 0:
+        state.narrowing = True
+    else:
+        return False
+    return True
+
+
+def _numbers(state: State, at: int) -> bool:
+    """Number words, and what stands before ("at least") or after them ("or more")."""
+    piece = state.pieces[at]
+    if piece.roles & {"least", "over"}:
+        state.at_least, state.over = True, "over" in piece.roles
+    elif "or_more" in piece.roles and state.number is not None:
+        if state.last is not None:
+            state.last.at_least = state.number
+        else:
+            state.least = state.number
+        state.number = None
+    elif len(piece.words) == 1 and not piece.kinds and (number := _number(state, piece.words[0])):
+        _take_number(state, number)
+    else:
+        return False
+    return True
+
+
+def _ranks(state: State, at: int) -> bool:
+    """Superlatives."""
+    rank = next((kind for kind in RANKS if kind in state.pieces[at].roles), None)
+    if rank is None or not is_rank(state, at, rank):
+        return False
+    state.tree.rank = state.tree.rank or Rank(rank, state.number)
+    state.number = None
+    return True
+
+
+def _splits(state: State, at: int) -> bool:
+    """Words before what the rest is split by: "per", "for each"."""
+    roles = state.pieces[at].roles
+    if not (("group" in roles and not is_each(state, at)) or ("split" in roles and is_group(state, at))):
+        return False
+    state.grouping, state.tree.group = True, state.tree.group or Group()
+    return True
+
+
+def take_titles(state: State, at: int) -> None:
+    """Words about titles: of what follows at once ("titled X"), else of what was said last ("with X in the title")."""
+    after = next_content(state, at)
+    follows = after is not None and not any(one.opens or one.stop for one in state.pieces[at + 1 : after + 1])
+    if follows and "word" not in state.pieces[at].roles:
+        state.titling = True
+        return
+    last = state.held.pop() if state.held else state.last
+    if last is None:
+        state.titling = True
+        return
+    if isinstance(last.anchor, Node | Text):
+        last.titled, last.explicit, last.loose = True, (), ()
+        last.judged = "judging" in state.pieces[at].roles
+        if not any(last in node.links for node in state.open) and state.tree.root is not None:
+            state.tree.root.links.append(last)
+
+
+def _texted(state: State) -> Node | None:
+    """What "containing the word …" is said of: the nearest thing that is no person."""
+    return next(
+        (one for one in reversed(state.open) if one.categories != int(Category.Actor)), state.tree.root
+    )
+
+
+def _number(state: State, word: str) -> int | None:
+    """A number word; "one" and "a" count after "more than" only."""
+    return state.lead.numbers.get(word) or (1 if state.at_least and word in state.lead.ones else None)
+
+
+def _take_number(state: State, number: int) -> None:
+    """What a number says: at least so many of something, so many of a ranking, or what a later word tells."""
+    if state.at_least:
+        least = number + 1 if state.over else number
+        if state.group is not None:
+            state.group.at_least = least
+        else:
+            state.least = least
+        state.at_least = False
+    elif state.tree.rank is not None and state.tree.rank.first is None:
+        state.tree.rank.first = number
+    else:
+        state.number = number
+
+
+def take_small(state: State, piece: Piece) -> None:
+    """What small words say of the thing after them."""
+    if "generic" in piece.roles:
+        state.generic = True
+    if "every" in piece.roles:
+        state.every = True
+    if piece.roles & {"either", "both"} and (state.tree.root is not None or state.last is not None):
+        state.joined = True  # before anything else it is an article: "η γενέτειρα"
+    if "begins" in piece.roles:
+        state.edge = "begin"
+    if "ends" in piece.roles:
+        state.edge = "end"

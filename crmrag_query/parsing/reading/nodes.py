@@ -1,0 +1,68 @@
+"""A noun or name as a node of the tree, and its place there."""
+
+from __future__ import annotations
+
+from crmrag_query.parsing.kinds import categories_of
+from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.reading.state import State, clear, is_bare_root
+from crmrag_query.parsing.reading.ties import attach
+from crmrag_query.parsing.tree import Node
+
+
+def node_of(piece: Piece) -> Node:
+    """What a piece stands for, by its kinds and its name."""
+    plain = any(kind.generic for kind in piece.kinds) and not (piece.capital or piece.quoted)
+    named = [piece.mention] if piece.mention and not plain else []  # "a date" is no thing called so
+    return Node(
+        kinds=piece.kinds, mentions=named, categories=categories_of(piece.kinds), text=piece.text,
+        capital=piece.capital or piece.quoted, far=piece.relations("ends"), raw=piece.raw,
+    )  # fmt: skip
+
+
+def say_of(state: State, node: Node) -> None:
+    """What stood before a noun is said of it."""
+    node.links += state.modifiers
+    state.modifiers = []
+
+
+def place(state: State, node: Node, piece: Piece) -> Node:
+    """A noun where it stands: what is asked for, or what the thing before is tied to; the node that it became."""
+    root, tied = state.tree.root, state.waits or state.negated
+    if root is None and not tied:
+        start(state, node)
+    elif root is None:
+        attach(state, node, piece)
+    elif is_bare_root(state) and not tied:
+        _merge(state, root, node)
+        return root
+    else:
+        attach(state, node, piece)
+        state.open.append(node)
+    return node
+
+
+def start(state: State, node: Node) -> None:
+    """The node is what is asked for."""
+    if state.pending is not None:
+        node.earlier, state.pending = state.pending.earlier, None
+    if state.least is not None:  # "more than two works by …": how many, of what is asked for
+        state.tree.unknown.append(str(state.least))
+        state.least = None
+    if state.narrowing and state.lead.earlier and not node.earlier:
+        node.earlier = "set"
+    state.tree.root = node
+    state.open = [node]
+    node.links += state.fronted
+    state.fronted = []
+    if state.number is not None and state.tree.rank is not None:
+        state.tree.rank.first = state.tree.rank.first or state.number
+    clear(state)
+
+
+def _merge(state: State, root: Node, node: Node) -> None:
+    """ "who are the painters": the noun says what is asked for."""
+    root.kinds, root.categories, root.ends = node.kinds, node.categories, node.ends
+    root.links += node.links
+    root.text, root.far = node.text, node.far
+    if state.force is node:
+        state.force = root

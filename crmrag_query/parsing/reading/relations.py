@@ -1,0 +1,127 @@
+"""Phrases of relations: verbs, and nouns for the far end of a relation ("the *creator* of")."""
+
+from __future__ import annotations
+
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.reading.ahead import next_content, object_follows, of_before
+from crmrag_query.parsing.reading.nodes import node_of, place
+from crmrag_query.parsing.reading.state import State, clear, is_polar_name
+from crmrag_query.parsing.reading.ties import attach, host_of
+from crmrag_query.parsing.tree import Group, Link, Node
+
+MAKING = ("created_by",)
+"""The relation by which a maker stands for the works: "whom did Warhol portray"."""
+
+
+def take_verb(state: State, piece: Piece) -> None:
+    """A verb waits for what follows it, or is said of a name that waited for it."""
+    ids = piece.relations("forward", "backward")
+    if state.group is not None and state.group.node is not None and state.tree.root:
+        state.group.node.far = (*ids, *state.know.kin(ids))
+        return
+    if state.tree.when and state.tree.root is None and not state.asked:
+        state.asked = Link(ids, (), None, words=piece.words)  # "πότε πέθανε ο …"
+        return
+    common = tuple(id for id in ids if id in state.rel)
+    state.rel, state.rel_words = common or ids, (*state.rel_words, *piece.words)
+    for link in state.held:
+        _by_works(state, link)
+    fitting = [link for link in state.held if host_of(state, state.rel, link.anchor) is not None]
+    if fitting and not object_follows(state, piece):
+        _said_of(state, fitting[-1])
+
+
+def _said_of(state: State, link: Link) -> None:
+    """The verb is said of a name before it."""
+    state.held.remove(link)
+    link.explicit, link.before, link.words = state.rel, True, state.rel_words
+    link.negated, state.negated = link.negated or state.negated, False
+    host = host_of(state, state.rel, link.anchor)
+    if host is not None:
+        host.links.append(link)
+    state.context, state.rel, state.rel_words = state.rel, (), ()
+
+
+def _by_works(state: State, link: Link) -> None:
+    """ "whom did Warhol portray": of what a maker's works are, not the maker, the phrase is said."""
+    maker = link.anchor
+    if not isinstance(maker, Node) or maker.categories != Category.Actor or host_of(state, state.rel, maker):
+        return
+    works = Node(
+        categories=int(Category.Thing),
+        links=[Link((), (), maker, words=link.words)],
+        text=maker.text,
+        far=MAKING,
+    )
+    if host_of(state, state.rel, works) is not None:
+        link.anchor = works
+
+
+def take_weak(state: State, ids: tuple[str, ...], piece: Piece) -> None:
+    """ "does the Getty *own*": a word that may say nothing, after the name that it may be said of."""
+    link = state.held[-1]
+    host = host_of(state, ids, link.anchor)
+    if host is not None and not link.loose:
+        state.held.remove(link)
+        link.loose, link.before, link.words = ids, True, (*link.words, *piece.words)
+        link.negated, state.negated = link.negated or state.negated, False
+        host.links.append(link)
+        state.copula = ()
+
+
+def take_end(state: State, at: int) -> int:
+    """A noun such as "creator": the far end of what follows or was named before, or what a thing has. Where to read on."""
+    piece, after = state.pieces[at], state.after(at)
+    owners = [link for link in state.modifiers if link.before]
+    follows = after is not None and "of" in after.roles and next_content(state, at) is not None
+    joined = state.joined or (at > 0 and "both" in state.pieces[at - 1].roles)
+    if state.group is not None and not owners:
+        _split_by(state, state.group, at)
+        return at + 2 if follows else at + 1
+    if joined and state.force is not None and state.force.ends:
+        state.force.also.append((piece.relations("ends"), state.edge))
+        state.joined, state.edge = False, ""
+    elif not owners and not follows and state.tree.root is not None and not is_polar_name(state):
+        state.rel, state.rel_words = piece.relations("ends"), piece.words
+        _maybe_none(state, at)
+    else:
+        _end_of(state, piece, owners)
+    return at + 1
+
+
+def _split_by(state: State, group: Group, at: int) -> None:
+    """The rest is split by the far end of a relation: "per *birth place*"."""
+    piece = state.pieces[at]
+    ids = piece.relations("ends")
+    if group.node is None:
+        group.node = Node(kinds=piece.kinds, ends=ids, text=piece.text, edge=state.edge)
+    elif piece.kinds and of_before(state, at):
+        group.node.links.append(Link((), (), node_of(piece), inverse=True, words=piece.words))
+    elif state.joined:
+        group.node.ends += tuple(id for id in ids if id not in group.node.ends)
+    state.joined = False
+    clear(state)
+
+
+def _end_of(state: State, piece: Piece, owners: list[Link]) -> None:
+    """The far end of what was named before (``owners``), else of what follows."""
+    ids = piece.relations("ends")
+    root = state.tree.root if is_polar_name(state) and not state.waits else None
+    if root is None:
+        node = Node(kinds=piece.kinds, ends=ids, text=piece.text, edge=state.edge, generic=state.generic)
+        node.categories = state.know.far(ids)
+        root = place(state, node, piece)
+    if owners:
+        state.modifiers = [link for link in state.modifiers if not link.before]
+        root.links += [Link(ids, (), link.anchor, inverse=True, words=piece.words) for link in owners]
+    else:
+        state.force, state.rel, state.rel_words = root, ids, piece.words
+    state.generic, state.edge = False, ""
+
+
+def _maybe_none(state: State, at: int) -> None:
+    """ "no maker recorded": nothing is named after the noun, so none at all is meant."""
+    after = next_content(state, at)
+    if state.negated and (after is None or state.pieces[after].opens):
+        attach(state, None, state.pieces[at])

@@ -1,0 +1,136 @@
+"""Tying a thing to the nearest one before it that the waiting phrase can be of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crmrag_query.dates import Interval
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.pieces import WHOLE, Piece
+from crmrag_query.parsing.reading.ahead import verb_follows
+from crmrag_query.parsing.reading.state import State, clear, denied_once
+from crmrag_query.parsing.tree import Anchor, Link, Node, Text
+
+
+def attach(state: State, anchor: Anchor, piece: Piece) -> None:
+    """Tie a thing to the nearest one before it that the waiting phrase can be of."""
+    listed = state.joined or (piece.opens and not state.waits)
+    if listed and _joins(state, anchor):
+        state.joined = False
+        denied_once(state)
+        return
+    link = _link(state, anchor, piece)
+    link.at_least, state.least = state.least, None
+    if state.titling and isinstance(anchor, Node | Text):
+        link.titled, link.explicit, link.loose, state.titling = True, (), (), False
+        (state.texted or state.tree.root or Node()).links.append(link)
+        state.texted = None
+    else:
+        _settle(state, link, piece)
+    state.last, state.joined = link, False
+    clear(state, keep_negation=state.excluding)
+
+
+def _link(state: State, anchor: Anchor, piece: Piece) -> Link:
+    """The tie by what waits for a thing; where nothing does, by the phrase before: "made in 1890 and *in 1891*"."""
+    explicit, loose = state.rel, state.loose
+    if not loose and state.copula and not (explicit or verb_follows(state, piece)):
+        loose = state.copula if host_of(state, state.copula, anchor) is not None else ()
+    if explicit and loose:
+        explicit = tuple(id for id in explicit if id in loose and _may_end(state, id, anchor)) or explicit
+    words = (*state.rel_words, *piece.words) if state.rel else piece.words
+    link = Link(explicit, loose, anchor, state.negated, edge=state.edge, words=words)
+    if not explicit and state.context:
+        shared = tuple(id for id in state.context if id in loose)
+        dated = isinstance(anchor, Interval)
+        link.explicit = shared or (state.context if dated or not loose else ())
+        link.loose = loose or state.context
+    return link
+
+
+def _settle(state: State, link: Link, piece: Piece) -> None:
+    """Put a tie where it belongs, or keep it until that is known."""
+    if state.force is not None:
+        link.inverse = True
+        state.force.links.append(link)
+        state.force = None
+    elif state.tree.root is None:
+        state.fronted.append(link)
+    elif state.group is not None and state.group.node is not None:
+        state.group.node.links.append(link)
+    elif _waits_for_verb(state, link, piece):
+        state.held.append(link)
+    elif (owner := _owner(state, piece)) is not None and not link.explicit:
+        owner.links.append(link)
+    elif link.negated and state.excluding:
+        state.tree.root.links.append(link)
+    else:
+        nearest(state, link).links.append(link)
+
+
+def nearest(state: State, link: Link) -> Node:
+    """The thing that a tie is most likely of."""
+    return host_of(state, link.explicit or link.loose, link.anchor) or state.open[-1]
+
+
+def _waits_for_verb(state: State, link: Link, piece: Piece) -> bool:
+    bare = not (link.explicit or link.loose or link.negated)
+    return bare and isinstance(link.anchor, Node | Text) and link.anchor.named and verb_follows(state, piece)
+
+
+def _owner(state: State, piece: Piece) -> Node | None:
+    """The named thing right before "of": the narthex *of Asinou*."""
+    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first) - 1
+    while at >= 0 and state.pieces[at].roles & {"generic"} and "of" not in state.pieces[at].roles:
+        at -= 1
+    before = state.last.anchor if state.last is not None else None
+    if at < 1 or "of" not in state.pieces[at].roles or not isinstance(before, Node) or not before.named:
+        return None
+    return before if state.pieces[at - 1].text.endswith(before.text) else None
+
+
+def host_of(state: State, ids: Sequence[str], anchor: Anchor) -> Node | None:
+    """The nearest open thing that one of the relations may tie to the anchor; None when none may."""
+    if not ids:
+        return state.open[-1] if state.open else None
+    for node in reversed(state.open):
+        if any(any(_directions(state, id, node, anchor)) for id in ids):
+            return node
+    return None
+
+
+def _directions(state: State, id: str, node: Node, anchor: Anchor) -> tuple[bool, bool]:
+    """Whether the relation may lead from the node to the anchor, and from the anchor to the node."""
+    if isinstance(anchor, Node):
+        parts = (
+            anchor.named and not anchor.kinds and all(m.entities[0].how not in WHOLE for m in anchor.mentions)
+        )
+        return state.know.fits(
+            id, node.categories, 0 if parts else anchor.categories
+        )  # a part of a name tells little
+    if anchor is None or isinstance(anchor, Text):
+        ahead = not node.categories or bool(node.categories & state.know.domains[id])
+        return ahead, bool(node.categories & state.know.ranges[id])
+    if state.know.value(id) == "date":
+        return state.know.fits(id, node.categories, int(Category.Time))
+    return False, False
+
+
+def _may_end(state: State, id: str, anchor: Anchor) -> bool:
+    """Whether the relation may tie anything to the anchor."""
+    if isinstance(anchor, Node):
+        return any(state.know.fits(id, 0, anchor.categories))
+    return isinstance(anchor, Text) or anchor is None or state.know.value(id) == "date"
+
+
+def _joins(state: State, anchor: Anchor) -> bool:
+    """Add a further name to the thing that was named before: "by Andy Warhol *or Alfred Stieglitz*"."""
+    before = state.last.anchor if state.last is not None else None
+    if state.last is None or not isinstance(before, Node) or not isinstance(anchor, Node) or state.waits:
+        return False
+    if not (before.named and anchor.named):
+        return False
+    before.mentions += anchor.mentions
+    before.categories |= anchor.categories
+    state.last.words += tuple(anchor.text.split())
+    return True

@@ -1,0 +1,114 @@
+"""Exact answers with a language model: its plan counts, its numbers must be the set's, and its failures cost nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+
+from crmrag_query.answers.ask import Ask, Done, Planned, Restart, SetFound, Token, ask, stream
+from crmrag_query.answers.records import Answer
+from crmrag_query.artifacts.release import Release
+from crmrag_query.llm.model import LiteLLM
+from crmrag_query.plans.records import read_plan
+from tests.support.model_server import Script, model_server
+from tests.support.plan_server import MODEL, plan_server, reply_with
+from tests.support.set_world import BY_ADA, iri
+from tests.support.small_world import Talk, cited, sources
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("litellm") is None, reason="litellm is not installed"
+)
+
+BY_HER = "Which paintings did Ada Berg make?"
+STRANGE = "Whatever came from that lady of the harbours?"
+ANALYSIS = json.dumps({"query_type": "enumeration", "target_categories": ["Thing"], "context_categories": []})
+PLAN = reply_with(BY_ADA)
+
+
+@pytest.fixture(autouse=True)
+def a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+def members(answer: Answer) -> set[str]:
+    assert answer.set is not None
+    return {member.iri for member in answer.set.members}
+
+
+def by(server: Script) -> LiteLLM:
+    return LiteLLM(MODEL, server.address)
+
+
+def test_a_models_plan_is_the_answer_where_ours_is_not_sure(museum: Release) -> None:
+    assert not ask(museum, STRANGE).exhaustive
+    with plan_server({STRANGE: BY_ADA}) as planner:
+        answer = ask(museum, STRANGE, LiteLLM(MODEL, planner.address))
+    assert answer.exhaustive and answer.written_by == MODEL and answer.set is not None
+    assert members(answer) == {iri("p1"), iri("p2"), iri("p3")} <= sources(answer)
+    assert read_plan(answer.set.plan) == BY_ADA
+
+
+def test_a_models_plan_that_is_none_leaves_ours(museum: Release) -> None:
+    with plan_server({}) as planner:
+        answer = ask(museum, BY_HER, LiteLLM(MODEL, planner.address))
+    assert answer.exhaustive and members(answer) == {iri("p1"), iri("p2"), iri("p3")}
+
+
+def test_what_the_model_reads_holds_the_set_and_its_size(museum: Release) -> None:
+    with model_server(ANALYSIS, PLAN, "There are 3: Harbour 2 [1] and others.") as server:
+        answer = ask(museum, BY_HER, by(server))
+        prompt = server.requests[-1]["messages"][1]["content"]
+    block = prompt.partition("<set")[2].partition("</set>")[0]
+    assert "3" in block and "Harbour 10" in block and prompt.endswith(f"Question: {BY_HER}")
+    assert answer.written_by == MODEL and answer.text.startswith("There are 3")
+    assert members(answer) <= sources(answer)
+
+
+def test_an_unsure_set_is_not_shown_to_the_model_as_one(museum: Release) -> None:
+    cannot = reply_with(None, cannot="It is not in the catalogue.")
+    with model_server(ANALYSIS, cannot, "Nothing is stated about that.") as server:
+        answer = ask(museum, STRANGE, by(server))
+        prompt = server.requests[-1]["messages"][1]["content"]
+    assert "<set" not in prompt and not answer.exhaustive
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["There are 57 paintings by Ada Berg [1].", "Ada Berg made twelve paintings.", "No paintings are known."],
+)
+def test_another_number_than_the_sets_is_replaced_by_the_sets_own_sentence(
+    museum: Release, said: str
+) -> None:
+    with model_server(ANALYSIS, PLAN, said) as server:
+        events = list(stream(museum, BY_HER, Ask(by(server))))
+    done = events[-1]
+    assert isinstance(done, Done)
+    [restart] = [event for event in events if isinstance(event, Restart)]
+    after = events[events.index(restart) + 1 :]
+    assert "".join(event.text for event in after if isinstance(event, Token)) == done.answer.text
+    assert said not in done.answer.text and "3 known to this data set" in done.answer.text
+    assert done.answer.written_by == "extractive" and done.answer.exhaustive
+    assert any("another number" in note for note in done.answer.notes)
+    assert set(cited(done.answer)) == {iri("p1"), iri("p2"), iri("p3")}
+
+
+@pytest.mark.parametrize("fault", ["status", "cut", "refusal", "empty"])
+def test_a_model_that_fails_leaves_our_own_set(museum: Release, fault: str) -> None:
+    own = ask(museum, BY_HER)
+    server = model_server("It is", status=500) if fault == "status" else model_server("It is", fault=fault)  # type: ignore[arg-type]
+    with server as script:
+        events = list(stream(museum, BY_HER, Ask(by(script))))
+    done = events[-1]
+    assert isinstance(done, Done) and isinstance(events[0], Planned) and isinstance(events[1], SetFound)
+    assert done.answer.exhaustive and done.answer.text == own.text and done.answer.set == own.set
+    assert done.answer.notes and done.answer.written_by == "extractive"
+
+
+def test_a_follow_up_goes_on_from_the_set_of_a_models_plan(museum: Release) -> None:
+    with plan_server({STRANGE: BY_ADA}) as planner:
+        talk = Talk(museum, Ask(LiteLLM(MODEL, planner.address)))
+        talk.ask(STRANGE)
+    answer = Talk(museum, state=talk.state).ask("Which of them are made of oil?")
+    assert answer.exhaustive and members(answer) == {iri("p1"), iri("p2")}
