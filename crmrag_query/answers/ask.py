@@ -168,18 +168,19 @@ def _by_model(
     for event in stream_answer(model, release, told, prepared.context, earlier, cited, known):
         if isinstance(event, Written) and known is not None and misstated(event.text, known, release.method):
             raise ModelError(
-                f"The model {model.name} stated another number than the set's.", "Read the set's own sentence."
+                f"The model {model.name} stated another number than the set's.",
+                "Read the set's own sentence.",
             )
         yield event
 
 
-def _without_model(
-    release: Release, prepared: Prepared, exact: Exact | Parsed, cited: SourceList
-) -> Written:
+def _without_model(release: Release, prepared: Prepared, exact: Exact | Parsed, cited: SourceList) -> Written:
     """What can be said without a language model: the exact set, else that the data does not tell, else the set of a likely
     reading, told as such, else what was found."""
     if isinstance(exact, Exact) and exact.certain:
-        return _checked(release, prepared, told_set(release, exact, cited), cited, _nothing_more(prepared, exact))
+        return _checked(
+            release, prepared, told_set(release, exact, cited), cited, _nothing_more(prepared, exact)
+        )
     parsed = exact.parsed if isinstance(exact, Exact) else exact
     told = refusal(release, parsed, prepared.analysis, prepared.ranked)
     if told:
@@ -199,7 +200,12 @@ def _nothing_more(prepared: Prepared, exact: Exact) -> bool:
 
 
 def _checked(
-    release: Release, prepared: Prepared, text: str, cited: SourceList, refused: bool, notes: tuple[str, ...] = ()
+    release: Release,
+    prepared: Prepared,
+    text: str,
+    cited: SourceList,
+    refused: bool,
+    notes: tuple[str, ...] = (),
 ) -> Written:
     """A text made of the data itself, so that none of it is unsupported."""
     lines = {source.n: _said_of(source) for source in cited.sources()}
@@ -292,7 +298,9 @@ def _after(
     focus = focus_of(release, about, answer)
     turn = understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
     if isinstance(exact, Exact) and _nothing_more(prepared, exact) and state.topic:
-        turn = replace(turn, plan=state.topic[-1].plan, sure=state.topic[-1].sure)  # it is still about that set
+        turn = replace(
+            turn, plan=state.topic[-1].plan, sure=state.topic[-1].sure
+        )  # it is still about that set
     elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
         turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
     return state.after(turn, release.method.conversation)

@@ -79,7 +79,9 @@ def find_exact(
     told = Told(certain, () if made.usable else parsed.unknown, parsed.runner_up)
     page = Page(sort=parsed.sort)
     small = release.world.size <= LARGE
-    found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=release.manifest.dataset)
+    found = answer_set(
+        release, plan, page, language, told, outcome, sparql=small, name=release.manifest.dataset
+    )
     return Exact(plan, outcome, found, certain, parsed, made.by if made.usable else "", made.notes)
 
 

@@ -65,7 +65,9 @@ def _alone(parsed: Parsed, question: str, words: RefWords) -> Parsed:
 
 def _answers_itself(plan: Plan, meant: Sequence[str]) -> bool:
     """Whether a list can only hold the one thing that the question is about: "what did he paint?" is not him."""
-    alone = [one.iris for one in plan.where if isinstance(one, Among) and not one.negated and len(one.iris) == 1]
+    alone = [
+        one.iris for one in plan.where if isinstance(one, Among) and not one.negated and len(one.iris) == 1
+    ]
     return plan.compute.kind == "list" and any(iris[0] in meant for iris in alone)
 
 

@@ -47,12 +47,21 @@ def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Seq
 def _absent(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
     """The labels of relations that nothing states: of one thing, or, for any question, in all of the data."""
     language = analysis.reading.language
-    one = analysis.form is Form.SPECIFIC and not parsed.unknown and len(parsed.plan.where if parsed.plan else ()) < 2
+    one = (
+        analysis.form is Form.SPECIFIC
+        and not parsed.unknown
+        and len(parsed.plan.where if parsed.plan else ()) < 2
+    )
     one = one and not _told_of_a_part(release, analysis, ranked)
     ids = [id for id in parsed.absent if one or not occurrences(release.world, id)]
     for piece in parsed.pieces:
         said = piece.relations("forward", "backward", "ends")
-        if said and not piece.roles and not piece.kinds and not any(occurrences(release.world, id) for id in said):
+        if (
+            said
+            and not piece.roles
+            and not piece.kinds
+            and not any(occurrences(release.world, id) for id in said)
+        ):
             ids += [id for id in said[:1] if id not in ids]
     relations = release.method.relations
     return ", ".join(f"“{relations[id].labels.get(language, relations[id].labels['en'])}”" for id in ids)
@@ -100,7 +109,10 @@ def _unnamed(parsed: Parsed, ranked: Sequence[Evidence]) -> list[str]:
     return [
         piece.raw
         for piece in parsed.pieces
-        if piece.unknown and (piece.capital or piece.quoted) and not piece.opens and not said & set(piece.words)
+        if piece.unknown
+        and (piece.capital or piece.quoted)
+        and not piece.opens
+        and not said & set(piece.words)
     ]
 
 

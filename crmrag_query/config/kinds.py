@@ -50,8 +50,8 @@ class KindsPart(Record):
     """`kinds.yaml`; its limits are told there.
 
     ``inflections``: paradigms by language; ``heads``: whether a name's head is its last word, its first or either;
-    ``compounds``: languages that write compounds as one word, head last; ``cuts``: words that end the part of a name that holds its head;
-    ``joints``: words between parts of a name that have a head each.
+    ``compounds``: languages that write compounds as one word, head last; ``cuts``: words that end the part of a name that
+    holds its head; ``joints``: words between parts of a name that have a head each.
     """
 
     shortest_stem: Count

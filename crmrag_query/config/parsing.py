@@ -16,6 +16,9 @@ Unit = Literal["year", "decade", "century"]
 class PlanWords(Record):
     """Phrases of one language by what they do in a question; a star ends a word of any ending."""
 
+    universal: Words = ()
+    exactly: Words = ()
+    under: Words = ()
     of: Words = ()
     possessive: Words = ()
     negation: Words = ()
@@ -115,6 +118,7 @@ class Limits(Record):
     verb_letters: Count = 4
     many: Count = 10
     mostly: Share = 0.9
+    things: Count = 12
 
 
 class ParsingPart(Record):

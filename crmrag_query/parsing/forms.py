@@ -82,10 +82,10 @@ def _ranked(binder: Binder, tree: Tree, root: Node, bound: Bound) -> Formed:
     if rank.kind in ("most", "fewest"):
         return _counted(binder, root, rank, bound, first)
     numbers = [id for id in rank.by if binder.know.value(id) == "number"]
-    if not numbers:
+    paths = next((found for id in numbers if (found := binder.know.relations[id].literal_paths("value"))), ())
+    if not paths:
         return Formed(bound.plan, binder.scores.unsure / 2, rank.kind)
-    relation = binder.know.relations[numbers[0]]
-    measure = Measure(kind="value", way=Way(paths=relation.literal_paths("value")))
+    measure = Measure(kind="value", way=Way(paths=paths))
     return Formed(
         plan_of(bound, Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "lowest"))
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from pydantic import ValidationError
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parsing import Scores
@@ -12,6 +14,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.apart import apart
 from crmrag_query.parsing.bind import Binder, Bound
+from crmrag_query.parsing.doubts import doubts
 from crmrag_query.parsing.exonyms import with_exonyms
 from crmrag_query.parsing.formed import Formed
 from crmrag_query.parsing.forms import form
@@ -36,8 +39,9 @@ class Parsed:
 
     ``plan`` None: nothing that can be executed; ``runner_up``: the next best understanding; ``score`` 0..1; ``certain``: sure
     enough to be answered as the whole set; ``unknown``: words that nothing is known of; ``missing``: parts of the question
-    that nothing in the data meets; ``absent``: relations (ids) asked for of something known that nothing states; ``notes``:
-    choices that a reader should know of; ``sort``: the order that was asked for.
+    that nothing in the data meets; ``absent``: relations (ids) asked for of something known that nothing states;
+    ``doubts``: words that may have been passed over; ``notes``: choices that a reader should know of; ``sort``: the order
+    that was asked for.
     """
 
     plan: Plan | None
@@ -46,6 +50,7 @@ class Parsed:
     unknown: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     runner_up: Plan | None = None
     sort: Literal["", "label", "date"] = ""
@@ -66,7 +71,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     pieces = asked_for.pieces
     tree = read_tree(pieces, know, lead_of(release, heard, language, earlier), polar, started)
     asked_for.onto(tree, know)
-    if tree.root is None:
+    if tree.root is None or _things(tree.root) > method.parsing.limits.things:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     binder = Binder(world, know, method.parsing, Namesakes(release), earlier)
     if tree.fragment and earlier is not None and earlier.plan is not None:
@@ -79,9 +84,18 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
             bound.missing.clear()  # what it names was bound without what went before
     except QuestionError as error:
         return Parsed(None, unknown=tuple(tree.unknown), notes=(str(error),), tree=tree, pieces=pieces)
+    except ValidationError:  # longer than a plan may be, such as a word of a thousand letters
+        return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     if formed.plan.depth > world.config.deepest:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
-    return _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
+    parsed = _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
+    passed_over = doubts(pieces, tree, method.answers.numbers)
+    return replace(parsed, certain=parsed.certain and not passed_over, doubts=passed_over)
+
+
+def _things(node: Node) -> int:
+    """How many things the question speaks of."""
+    return 1 + sum(_things(link.anchor) for link in node.links if isinstance(link.anchor, Node))
 
 
 def _as_titles(root: Node, before: Plan) -> None:
@@ -232,10 +246,12 @@ def _cut(
 
 
 def _roles(release: Release, language: Language, goes_on: bool) -> Roles:
-    """Roles of grammar; in a conversation also of the words that stand for what went before."""
+    """Roles of grammar, and of the words that stand for what went before."""
     roles = roles_of(release.method.parsing, language.code)
     references = release.method.conversation.references.get(language.code)
-    return with_references(roles, references) if goes_on and references is not None else roles
+    if references is None:
+        return roles
+    return with_references(roles, references, goes_on)
 
 
 def _plain(

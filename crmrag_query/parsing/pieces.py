@@ -92,7 +92,7 @@ class Readings:
     """All that the words of a question may be."""
 
     words: tuple[str, ...]
-    weights: Weights = Weights()
+    weights: Weights = field(default_factory=Weights)
     mentions: Sequence[Mention] = ()
     kinds: Sequence[KindMatch] = ()
     phrases: Sequence[PhraseSpan] = ()

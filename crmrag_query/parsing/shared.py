@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.vocabulary import Vocabulary
 
@@ -29,9 +30,7 @@ def paired(
     ):
         verb, last = _verb_after(pieces, last)
     ends = [ids for noun in nouns if (ids := _of(noun.relations("ends"), near, know))]
-    far = 0
-    for ids in ends:
-        far |= know.ranges[ids[0]]
+    far = know.far(ids[0] for ids in ends)
     ways: list[Ids] = []
     for noun in nouns:
         own = _of(noun.relations("ends"), near, know)
@@ -54,10 +53,7 @@ def paired(
 def _category(pieces: Sequence[Piece]) -> int:
     """Of the noun that pairs are asked of; 0 unknown."""
     noun = next((one for one in pieces if one.kinds), None)
-    found = 0
-    for kind in noun.kinds if noun is not None else ():
-        found |= kind.categories
-    return found
+    return categories_of(noun.kinds) if noun is not None else 0
 
 
 def _verb_before(pieces: Sequence[Piece], at: int) -> tuple[int, Ids]:
@@ -94,9 +90,7 @@ def _nouns(pieces: Sequence[Piece], at: int) -> tuple[list[Piece], int]:
 
 def _of(ids: Ids, near: int, know: Vocabulary, noun: Piece | None = None) -> Ids:
     """The relations of a thing of the category that lead to an entity, one such as the noun names."""
-    far = 0
-    for kind in noun.kinds if noun is not None else ():
-        far |= kind.categories
+    far = categories_of(noun.kinds) if noun is not None else 0
     return tuple(
         id for id in ids
         if know.value(id) == "entity" and (not near or know.domains[id] & near)

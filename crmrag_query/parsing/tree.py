@@ -1,4 +1,4 @@
-"""A question as a tree: what is asked for, and what each thing is said to be tied to. Nothing is looked up in the data here."""
+"""A question as a tree: what is asked for, and what each thing is said to be tied to. Nothing of the data is looked up."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Text:
 class Node:
     """A thing of the question: of a kind, or named, or what went before in the conversation.
 
-    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``every``: each
-    of them by itself; ``earlier``: what went before: the last set, or the rest of the one before; ``ends``: ids of the
-    relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``edge``: of
-    a period that it ends in; ``capital``: written as a name is; ``far``: relations whose far end its noun may be
+    ``categories``: mask of what it may be, 0 when nothing says so; ``generic``: any of its kind ("an artwork"); ``every``:
+    each of them by itself; ``earlier``: what went before: the last set, or the rest of the one before; ``ends``: ids of the
+    relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``edge``:
+    of a period that it ends in; ``capital``: written as a name is; ``far``: relations whose far end its noun may be
     ("materials"); ``raw``: as it was written.
     """
 

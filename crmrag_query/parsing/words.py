@@ -36,13 +36,19 @@ class _Same:
         return isinstance(other, _Same) and other.part is self.part and other.language == self.language
 
 
-def with_references(roles: Roles, references: References) -> Roles:
-    """The roles with the words that stand for what went before: ``earlier`` for several things, ``single`` for one."""
+def with_references(roles: Roles, references: References, goes_on: bool = True) -> Roles:
+    """The roles with the words that stand for what went before: ``earlier`` for several things, ``single`` for one.
+
+    ``goes_on`` False: nothing went before, and what stands for it can only be told to be unknown; "there" may then be
+    a word of the sentence ("are there").
+    """
     many = tuple(word for word in references.many if word not in references.own)
     own = tuple(word for word in references.many if word in references.own)
     single = tuple(w for w in (*references.person, *references.thing) if w not in references.own)
     one = tuple(w for w in (*references.person, *references.thing) if w in references.own)
-    added = {"earlier": many, "theirs": own, "single": single, "its": one, "there": references.place}
+    added = {"earlier": many, "theirs": own, "single": single, "its": one}
+    if goes_on:
+        added["there"] = references.place
     return Roles({**roles.by_role, **{role: Phrases(words) for role, words in added.items() if words}})
 
 

@@ -49,8 +49,8 @@ class Focus:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One question: as asked; with the names that it stands for; its form and kind; the entities in focus (best first),
-    those shown as sources, and those that pivots excluded so far in its topic. ``opens``: it is the first of its topic; ``plan``: of
-    the set that answered it, as JSON, "" for none; ``sure``: that set was the whole answer."""
+    those shown as sources, and those that pivots excluded so far in its topic. ``opens``: it is the first of its topic;
+    ``plan``: of the set that answered it, as JSON, "" for none; ``sure``: that set was the whole answer."""
 
     __pydantic_config__: ClassVar[Any] = ConfigDict(extra="forbid")
 

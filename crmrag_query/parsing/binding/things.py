@@ -97,6 +97,11 @@ def _relations(ground: Ground, node: Node, link: Link, anchor: Node) -> Iterator
             scores.explicit,
             own,
         )  # "artists represented by works": what the noun asked for says goes before the verb
+        said = tuple(id for id in know.kin(link.explicit) if id in link.loose)
+        yield (
+            scores.explicit,
+            (*(id for id in link.explicit if id in link.loose), *said),
+        )  # "painted *in* Delft"
         yield scores.explicit, link.explicit
         yield scores.near, nouns
         yield scores.loose, know.kin(link.explicit)
@@ -142,7 +147,7 @@ def _to_kind(
         return ground.choice(Related(way=way, to=to, negated=link.negated), score, mask)
     plan = inner(anchor)
     own = not typed and bool(set(way.relations) & set(anchor.far))
-    bare = kind is not None and not anchor.links and not anchor.named
-    if bare and (own or (kind.generic and (link.negated or is_anything(kind)))):
+    bare = not anchor.links and not anchor.named
+    if kind is not None and bare and (own or (kind.generic and (link.negated or is_anything(kind)))):
         return ground.choice(ground.any_of(way, link.negated), score, mask)
     return ground.choice(Related(way=way, to=Anchor(plan=plan), negated=link.negated), score, mask)

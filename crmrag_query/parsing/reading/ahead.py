@@ -47,6 +47,8 @@ def is_verb(state: State, at: int) -> bool:
         return False
     if not piece.kinds:
         return True
+    if all(kind.number is Number.MANY for kind in piece.kinds):
+        return False  # "which of them are prints"
     noun = state.waits or state.negated or state.generic or state.number
     return state.tree.root is not None and not noun
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
 from crmrag_query.config.parsing import PlanWords
-from crmrag_query.parsing.bind import SURE
 from crmrag_query.parsing.heard import question_of
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.plans.records import Plan
@@ -93,7 +92,7 @@ def check(gallery: Museum, question: str) -> Parsed:
     assert 0 <= parsed.score <= 1
     if parsed.certain:
         assert parsed.plan is not None and restricts(parsed.plan)
-        assert not parsed.unknown and parsed.score >= SURE
+        assert not parsed.unknown and parsed.score >= METHOD.parsing.scores.sure
     if parsed.plan is not None:
         gallery.outcome(parsed)
     return parsed

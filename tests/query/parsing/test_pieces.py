@@ -8,25 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crmrag_query.config.parsing import Weights
 from crmrag_query.dates import Interval
 from crmrag_query.linking.records import How, LinkedEntity, Mention
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.lexicon import PhraseSpan
-from crmrag_query.parsing.pieces import (
-    GRAMMAR,
-    KIND,
-    LONGER,
-    PERIOD,
-    RELATION,
-    UNKNOWN,
-    Piece,
-    Readings,
-    Stretch,
-    pieces_of,
-)
+from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.words import Roles
 from crmrag_query.questions.phrases import Phrases
 from crmrag_query.questions.words import chunks_of
+
+WEIGHTS = Weights()
 
 
 def mention(first: int, last: int, how: How = "label") -> Mention:
@@ -155,15 +147,15 @@ def weight(read: Readings, cut: tuple[int, ...]) -> float:
     total, first = 0.0, 0
     for last in cut:
         length, each = last - first, 0.0
-        for values, value in ((read.periods, PERIOD), (read.kinds, KIND)):
+        for values, value in ((read.periods, WEIGHTS.period), (read.kinds, WEIGHTS.kind)):
             if any((one.first, one.last) == (first, last) for one in values):
                 each = max(each, value)
         for span in read.phrases:
             if (span.first, span.last) == (first, last):
-                each = max(each, GRAMMAR if span.role == "loose" else RELATION)
+                each = max(each, WEIGHTS.grammar if span.role == "loose" else WEIGHTS.relation)
         if length > 1 and not each:
             return -1.0  # no reading of this stretch
-        total += max(each * length + LONGER * (length - 1), UNKNOWN if length == 1 else 0.0)
+        total += max(each * length + WEIGHTS.longer * (length - 1), WEIGHTS.unknown if length == 1 else 0.0)
         first = last
     return total
 

@@ -1,0 +1,81 @@
+"""Words that change what a question asks for and that a plan does not hold: with any of these no reading is sure.
+
+"Both … and", "all of them", "the same", "exactly three": what was read may be right, and nothing shows that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.tree import Link, Node, Tree
+
+
+def doubts(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> tuple[str, ...]:
+    """What of a question may have been passed over, as it was said; none where all was understood."""
+    return tuple(dict.fromkeys(_doubts(pieces, tree, numbers)))
+
+
+def _doubts(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> Iterator[str]:
+    yield from _joined(pieces, tree)
+    yield from _small_words(pieces, tree)
+    yield from _numbers(pieces, tree, numbers)
+    root = tree.root
+    if root is None:
+        return
+    if tree.rank is not None and root.categories == Category.Time:
+        yield root.text
+    if tree.group is not None and tree.group.node is not None:
+        yield from (" ".join(link.words) for link in tree.group.node.links if not link.inverse)
+    bare = not (root.kinds or root.named or root.earlier or root.links or root.ends)
+    if bare and tree.rank is None and not tree.fragment and not tree.columns:
+        yield root.text
+
+
+def _joined(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
+    """ "and" or "or" between two nouns, and "and" between two names: both of them, or either?"""
+    if tree.compared or tree.pairs or tree.columns:
+        return
+    denied = any(one.roles & {"negation", "exclusion"} for one in pieces)
+    for at, one in enumerate(pieces):
+        if not one.roles & {"both", "either"} or at == 0 or at + 1 == len(pieces):
+            continue
+        before, after = pieces[at - 1], pieces[at + 1]
+        nouns = bool(before.kinds and after.kinds) and not (before.roles or after.roles)
+        named = (
+            before.mention is not None and after.mention is not None and "both" in one.roles and not denied
+        )
+        if nouns or named:
+            yield f"{before.text} {one.text} {after.text}"
+
+
+def _small_words(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
+    counted = tree.rank is not None or tree.group is not None
+    for at, one in enumerate(pieces):
+        if "same" in one.roles and not (tree.pairs or tree.same):
+            yield one.text
+        if "universal" in one.roles and tree.form == "ask":
+            yield one.text
+        if "count" in one.roles and not counted and any(before.kinds for before in pieces[:at]):
+            yield one.text
+        if one.roles & {"exactly", "under"}:
+            yield one.text
+
+
+def _numbers(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> Iterator[str]:
+    """A number that nothing was made of."""
+    used = tree.rank is not None or (tree.group is not None and tree.group.at_least is not None)
+    if used or any(link.at_least is not None for link in _links(tree.root)):
+        return
+    for one in pieces:
+        plain = len(one.words) == 1 and not one.mention and one.period is None
+        if plain and (one.words[0] in numbers or one.words[0].isdigit()):
+            yield one.text
+
+
+def _links(node: Node | None) -> Iterator[Link]:
+    for link in node.links if node is not None else ():
+        yield link
+        if isinstance(link.anchor, Node):
+            yield from _links(link.anchor)
