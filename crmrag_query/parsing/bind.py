@@ -29,6 +29,7 @@ from crmrag_query.parsing.binding.things import to_thing
 from crmrag_query.parsing.binding.times import in_period, to_anything
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.tree import Link, Node, Text
+from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import targeted
 from crmrag_query.plans.records import (
     Among,
@@ -138,6 +139,8 @@ class Binder(Ground):
     def _of_kind(self, bound: Bound, node: Node, kind: KindMatch) -> None:
         """How sure a kind is, and what its entities made."""
         if not (kind.generic or kind.types or kind.classes or kind.makes):
+            if self._of_role(bound, node, kind) or _said_by_tie(node):
+                return
             bound.score *= self.scores.unsure  # understood, and nothing in the data is called so
         elif kind.how == "like" and not kind.generic:
             bound.score *= self.scores.side
@@ -145,6 +148,21 @@ class Binder(Ground):
         if kind.makes and not kind.types and "created_by" in self.know.relations:
             made = Anchor(plan=Plan(target=Target(types=tuple(map(self.world.graph.iri, kind.makes)))))
             bound.where.append(Related(way=Way(relations=("created_by",), inverse=True), to=made))
+
+    def _of_role(self, bound: Bound, node: Node, kind: KindMatch) -> bool:
+        """ "The donors", "sitters": who has that role is what the relation leads to; whether it leads anywhere."""
+        for id in node.far:
+            categories = kind.categories & self.know.ranges[id]
+            way = Way(relations=(id,), inverse=True)
+            if not categories or self.know.value(id) != "entity":
+                continue
+            plan = Plan(target=Target(categories=category_names(categories)), where=(Related(way=way),))
+            if len(members_of(self.world, plan)):
+                bound.target = plan.target
+                bound.where += plan.where
+                bound.score *= self.scores.near
+                return True
+        return False
 
     def _within(self, anchor: Node) -> Plan:
         """The plan of a thing within a thing, bound once."""
@@ -265,6 +283,11 @@ def _before(earlier: Antecedent, node: Node) -> Plan | None:
 def _by_name(anchor: Node) -> Node:
     """A named thing by its name alone."""
     return Node(mentions=anchor.mentions, categories=anchor.categories, links=anchor.links, text=anchor.text)
+
+
+def _said_by_tie(node: Node) -> bool:
+    """Whether a tie says what the noun names: "the *owners* of paintings"."""
+    return any(link.inverse and set(link.explicit) & set(node.ends) for link in node.links)
 
 
 def _way(constraint: Constraint) -> Way | None:

@@ -12,7 +12,7 @@ from crmrag_query.parsing.tables import dated, table_chain, tabled, told_by, wit
 from crmrag_query.parsing.tree import Group, Node, Rank, Tree
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import satisfying
-from crmrag_query.plans.records import Anchor, Compute, Measure, Related, Way
+from crmrag_query.plans.records import Anchor, Compute, Measure, Member, Related, Way
 from crmrag_query.plans.world import Mask
 from crmrag_query.questions.lexicon import Number
 
@@ -27,6 +27,8 @@ def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
         if turned is not None:
             tree.root, tree.group.node = turned
             bound = binder.bind(tree.root)
+        elif (each := _counted_each(bound)) is not None:
+            return each
     if tree.group is not None and (tree.group.node is not None or tree.group.unit):
         return _grouped(binder, tree.root, tree.group, bound)
     if tree.when:
@@ -49,6 +51,15 @@ def _turned(root: Node) -> tuple[Node, Node] | None:
     assert isinstance(counted, Node)
     counted.links += [link for link in root.links if link is not links[0]]
     return counted, Node(kinds=root.kinds, ends=root.ends, categories=root.categories, text=root.text)
+
+
+def _counted_each(bound: Bound) -> Formed | None:
+    """ "in two or more works, and in how many each?": all that have as many, with their numbers."""
+    counted = [one for one in bound.where if isinstance(one, Member) and one.plan.compute.at_least]
+    if len(counted) != 1 or counted[0].negated:
+        return None
+    bound.where.remove(counted[0])
+    return Formed(plan_of(bound, counted[0].plan.compute))
 
 
 def _paired(binder: Binder, tree: Tree, bound: Bound) -> Formed:

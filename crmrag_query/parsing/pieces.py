@@ -92,7 +92,6 @@ class Readings:
     """All that the words of a question may be."""
 
     words: tuple[str, ...]
-    weights: Weights = field(default_factory=Weights)
     mentions: Sequence[Mention] = ()
     kinds: Sequence[KindMatch] = ()
     phrases: Sequence[PhraseSpan] = ()
@@ -104,6 +103,7 @@ class Readings:
     roles: Roles = field(default_factory=lambda: Roles({}))
     numbers: Collection[str] = frozenset()
     chunks: Sequence[Chunk] = ()
+    weights: Weights = field(default_factory=Weights)
 
 
 def pieces_of(read: Readings) -> tuple[Piece, ...]:

@@ -10,11 +10,10 @@ from crmrag_query.linking.records import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.binding.ground import Choice, Ground
 from crmrag_query.parsing.binding.meanings import is_loose, is_merged, meanings, sureness
+from crmrag_query.parsing.binding.places import with_places
 from crmrag_query.parsing.tree import Link, Node
-from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.records import Anchor, Constraint, Either, Plan, Related, Target, Texted, Way
+from crmrag_query.plans.records import Anchor, Way
 from crmrag_query.plans.world import Mask
-from crmrag_query.retrieval.tokenizer import fold
 
 
 def to_named(
@@ -42,8 +41,7 @@ def to_named(
             note = f"{mention.text}: {label}"
     if not nodes:
         return
-    related = Related(way=way, to=Anchor(iris=ground.iris(nodes)), negated=link.negated)
-    yield ground.choice(_with_places(ground, related, anchor), score * sure, mask, note)
+    yield ground.choice(with_places(ground, way, nodes, link.negated), score * sure, mask, note)
 
 
 def _is_part(anchor: Node) -> bool:
@@ -66,18 +64,3 @@ def _is_mixed(ground: Ground, way: Way, nodes: Sequence[int]) -> bool:
     """Whether things of several classes have the name: a picture and its file, an image and its painted area."""
     end = ground.know.end(way.relations, way.inverse)
     return bool(end & int(Category.Thing)) and len({tuple(ground.world.graph.types(n)) for n in nodes}) > 1
-
-
-def _with_places(ground: Ground, related: Related, anchor: Node) -> Constraint:
-    """A place with all whose names say that they are inside it: "Florence, Italy", where no triple says so."""
-    if not ground.know.end(related.way.relations, related.way.inverse) & int(Category.Place):
-        return related
-    names = [fold(name) for name in dict.fromkeys(mention.entities[0].name for mention in anchor.mentions)]
-    if any(len(name) < 3 for name in names):
-        return related  # too short to tell
-    inside = Texted(texts=tuple(f", {name}" for name in names))
-    plan = Plan(target=Target(categories=("Place",)), where=(inside,))
-    if not len(members_of(ground.world, plan)):
-        return related
-    plain = related.model_copy(update={"negated": False})
-    return Either(of=(plain, Related(way=related.way, to=Anchor(plan=plan))), negated=related.negated)

@@ -30,13 +30,15 @@ def kinds(talk: Talk) -> list[Kind]:
 
 
 def shows(answer: Answer, name: str) -> bool:
-    """Whether an entity comes back: as a source, as one shown with it, in its triples, or by any of its names in the text."""
+    """Whether an entity comes back: as a source, as one shown with it, in its triples, or by any of its names in the text,
+    but for where a set says that it leaves it out."""
     english, greek, *_ = CHURCHES[name]
     shown = {one.iri for source in answer.sources for one in source.entities} | sources(answer)
-    lines = [
-        row.replace(f"Mural of {english}", "").replace(f"Painting of {english}", "")
-        for row in answer.text.splitlines()
-    ]
+    unsaid = [f"Mural of {english}", f"Painting of {english}"]
+    unsaid += [chip.label for chip in answer.set.chips if chip.negated] if answer.set is not None else []
+    lines = answer.text.splitlines()
+    for words in unsaid:
+        lines = [row.replace(words, "") for row in lines]
     return iri(name) in shown or any(english in row or greek in row for row in lines)
 
 
