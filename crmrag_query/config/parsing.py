@@ -23,6 +23,7 @@ class PlanWords(Record):
     possessive: Words = ()
     negation: Words = ()
     exclusion: Words = ()
+    others: Words = ()
     either: Words = ()
     both: Words = ()
     titles: Words = ()

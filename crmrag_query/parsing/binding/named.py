@@ -12,7 +12,7 @@ from crmrag_query.parsing.binding.ground import Choice, Ground
 from crmrag_query.parsing.binding.meanings import is_loose, is_merged, meanings, sureness
 from crmrag_query.parsing.binding.places import with_places
 from crmrag_query.parsing.tree import Link, Node
-from crmrag_query.plans.records import Anchor, Way
+from crmrag_query.plans.records import Anchor, Constraint, Member, Plan, Related, Way
 from crmrag_query.plans.world import Mask
 
 
@@ -41,7 +41,16 @@ def to_named(
             note = f"{mention.text}: {label}"
     if not nodes:
         return
+    if link.other:
+        yield ground.choice(_other(ground, way, nodes), score * sure, mask, note)
+        return
     yield ground.choice(with_places(ground, way, nodes, link.negated), score * sure, mask, note)
+
+
+def _other(ground: Ground, way: Way, nodes: Sequence[int]) -> Constraint:
+    """ "By someone other than X": it leads somewhere, and not to X."""
+    own = Related(way=way, to=Anchor(iris=ground.iris(nodes)), negated=True)
+    return Member(plan=Plan(where=(ground.any_of(way), own)))
 
 
 def _is_part(anchor: Node) -> bool:

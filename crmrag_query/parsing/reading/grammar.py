@@ -67,8 +67,11 @@ def _asks(state: State, at: int) -> bool:
 def _denies(state: State, at: int) -> bool:
     """Negation and exclusion; "broken down" and "only", that change what the rest does."""
     piece = state.pieces[at]
-    if "exclusion" in piece.roles:
+    if "others" in piece.roles:
+        state.others = True
+    elif "exclusion" in piece.roles:
         state.negated = state.excluding = True
+        state.beside = _tied_before(state, at)
     elif "negation" in piece.roles and not piece.kinds:
         state.negated, state.denied = True, piece.words
     elif "breakdown" in piece.roles:
@@ -78,6 +81,14 @@ def _denies(state: State, at: int) -> bool:
     else:
         return False
     return True
+
+
+def _tied_before(state: State, at: int) -> Node | None:
+    """The noun right before, where it is tied to something: "by *artists* other than X"."""
+    tied = state.last.anchor if state.last is not None else None
+    if at == 0 or not isinstance(tied, Node) or tied.named or not tied.kinds:
+        return None
+    return tied if state.pieces[at - 1].text == tied.text else None
 
 
 def _numbers(state: State, at: int) -> bool:

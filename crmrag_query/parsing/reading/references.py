@@ -19,6 +19,8 @@ def take_reference(state: State, at: int) -> bool:
         node = Node(mentions=[place], categories=state.know.categories(place), text=piece.text)
         attach(state, node, piece)
         return True
+    if state.excluding and piece.roles & {"earlier", "single"} and _is_said_of(state, at):
+        return True  # "except *those* by X": what is asked for
     referred = _meant(state, piece)
     if referred is not None:
         _take(state, at, referred)
@@ -27,6 +29,12 @@ def take_reference(state: State, at: int) -> bool:
         state.tree.unknown += piece.words  # what it stands for is not known
         return True
     return False
+
+
+def _is_said_of(state: State, at: int) -> bool:
+    """Whether what follows says which ones are meant."""
+    after = state.after(at)
+    return after is not None and bool(after.relations("forward", "backward", "loose"))
 
 
 def _meant(state: State, piece: Piece) -> Node | None:

@@ -74,6 +74,9 @@ class State:
     negated: bool = False
     denied: tuple[str, ...] = ()
     excluding: bool = False
+    others: bool = False
+    beside: Node | None = None
+    """What "other than" was said of: "by *artists* other than X"."""
     joined: bool = False
     generic: bool = False
     every: bool = False
@@ -114,6 +117,7 @@ def clear(state: State, keep_negation: bool = False) -> None:
     state.generic, state.every, state.edge = False, False, ""
     state.negated = state.negated and keep_negation
     state.excluding = state.excluding and keep_negation
+    state.others, state.beside = False, state.beside if state.excluding else None
 
 
 def denied_once(state: State) -> None:

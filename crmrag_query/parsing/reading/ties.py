@@ -21,6 +21,7 @@ def attach(state: State, anchor: Anchor, piece: Piece) -> None:
         return
     link = _link(state, anchor, piece)
     link.at_least, state.least = state.least, None
+    link.other, state.others = state.others, False
     if state.titling and isinstance(anchor, Node | Text):
         link.titled, link.explicit, link.loose, state.titling = True, (), (), False
         (state.texted or state.tree.root or Node()).links.append(link)
@@ -63,9 +64,17 @@ def _settle(state: State, link: Link, piece: Piece) -> None:
     elif (owner := _owner(state, piece)) is not None and not link.explicit:
         owner.links.append(link)
     elif link.negated and state.excluding:
-        state.tree.root.links.append(link)
+        (_left_out_of(state, link) or state.tree.root).links.append(link)
     else:
         nearest(state, link).links.append(link)
+
+
+def _left_out_of(state: State, link: Link) -> Node | None:
+    """The tied noun that a thing is left out of, where it may be one of what the noun names."""
+    own = state.beside
+    if own is None or not isinstance(link.anchor, Node) or not own.categories & link.anchor.categories:
+        return None
+    return own
 
 
 def nearest(state: State, link: Link) -> Node:

@@ -171,7 +171,7 @@ def test_nothing_is_rewritten_in_a_first_question(small: Release) -> None:
 def test_a_model_that_rewrites_plans_and_answers_is_asked_four_times(small: Release) -> None:
     talk = Talk(small)
     talk.ask("Who painted the mural of Saint Anna?")
-    told = {"plan": None, "unmapped": [], "cannot": "It is not in the catalogue."}
+    told: dict[str, object] = {"plan": None, "unmapped": [], "cannot": "It is not in the catalogue."}
     model = Replying(WHOLE, json.dumps(ANALYSIS), json.dumps(told), "Leon Karas was born in Varna [1].")
     answer = Talk(small, Ask(model), talk.state).ask("And where was he born?")
     assert len(model.asked) == 4 and answer.written_by == "replying"
