@@ -123,6 +123,9 @@ class Binder(Ground):
         mask = self.mask_of(bound.plan)
         for link in node.links:
             mask = self._tie(bound, node, link, mask)
+        if kind is None and not node.named and not node.earlier and _is_open(bound.target):
+            bound.where = [_stated(one) for one in bound.where]
+            mask = self.mask_of(bound.plan)
         bound.mask = mask
         return bound
 
@@ -283,6 +286,19 @@ def _before(earlier: Antecedent, node: Node) -> Plan | None:
 def _by_name(anchor: Node) -> Node:
     """A named thing by its name alone."""
     return Node(mentions=anchor.mentions, categories=anchor.categories, links=anchor.links, text=anchor.text)
+
+
+def _is_open(target: Target) -> bool:
+    """Whether nothing but its category is said of what is asked for: "where"."""
+    return not (target.types or target.classes) and len(target.categories) == 1
+
+
+def _stated(constraint: Constraint) -> Constraint:
+    """ "Where was she born": what is stated, and not all that lies around it."""
+    if not isinstance(constraint, Related) or not constraint.way.inverse or constraint.negated:
+        return constraint
+    way = constraint.way
+    return constraint.model_copy(update={"way": way.model_copy(update={"direct": way.then is None})})
 
 
 def _said_by_tie(node: Node) -> bool:

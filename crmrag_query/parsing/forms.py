@@ -9,7 +9,7 @@ from crmrag_query.parsing.compare import among, measured
 from crmrag_query.parsing.formed import Formed, plan_of
 from crmrag_query.parsing.joined import date_way, holds, way_between
 from crmrag_query.parsing.tables import dated, table_chain, tabled, told_by, with_columns
-from crmrag_query.parsing.tree import Group, Node, Rank, Tree
+from crmrag_query.parsing.tree import Group, Link, Node, Rank, Tree
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import satisfying
 from crmrag_query.plans.records import Anchor, Compute, Measure, Member, Related, Way
@@ -143,7 +143,12 @@ def _counted(binder: Binder, root: Node, rank: Rank, bound: Bound, first: int) -
 def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     assert bound.mask is not None
     if group.unit:
-        way, score = date_way(binder, root, (), bound.mask)
+        said = _said_when(binder, root)
+        if said:  # "born in each century": the verb says which date it is split by, and nothing else
+            root.links = [link for link in root.links if not _says_only_when(binder, link)]
+            bound = binder.bind(root)
+        assert bound.mask is not None
+        way, score = date_way(binder, root, (*said, *group.by), bound.mask)
         if way is None:
             return Formed(bound.plan, binder.scores.unsure / 2, group.unit)
         how = Compute(
@@ -168,6 +173,17 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
             paths=binder.know.relations[way.relations[0]].paths, inverse=way.inverse
         )  # up to what is of the kind
     return Formed(plan_of(bound, Compute(kind="group", way=way, to=to, at_least=group.at_least)), score)
+
+
+def _says_only_when(binder: Binder, link: Link) -> bool:
+    dated = any(binder.know.value(id) == "date" for id in link.explicit)
+    return dated and link.anchor is None and not link.negated
+
+
+def _said_when(binder: Binder, root: Node) -> tuple[str, ...]:
+    """Relations to dates that a verb without anything else says."""
+    said = (id for link in root.links if _says_only_when(binder, link) for id in link.explicit)
+    return tuple(id for id in said if binder.know.value(id) == "date")
 
 
 def _plainest(binder: Binder, way: Way, mask: Mask) -> Way:

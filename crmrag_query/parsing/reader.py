@@ -65,6 +65,7 @@ def _take_word(state: State, at: int) -> bool:
         take_verb(state, piece)
     elif state.group is not None and (unit := state.lead.units.get(piece.words[0])):
         state.group.unit, state.group.edge = unit, state.edge  # "started in each decade"
+        state.group.by = piece.relations("ends")
     elif state.tree.sort and (piece.kinds or piece.relations("ends")):
         dated = any(state.know.value(id) == "date" for id in piece.relations("ends"))
         if dated or piece.words[0] in state.lead.units:

@@ -106,12 +106,13 @@ class Rank:
 
 @dataclass
 class Group:
-    """What a count or list is split by: a thing, an end of relations, or a unit of time."""
+    """What a count or list is split by: a thing, an end of relations, or a unit of time; ``by``: relations to that time."""
 
     node: Node | None = None
     unit: Unit | Literal[""] = ""
     at_least: int | None = None
     edge: Edge = ""
+    by: tuple[str, ...] = ()
 
 
 @dataclass

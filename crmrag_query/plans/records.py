@@ -33,12 +33,14 @@ class Way(Part):
     ids) and of paths of properties, all together.
 
     ``inverse``: what these say is read from their far end to the near one. ``then``: what is reached leads on by that way.
+    ``direct``: relations lead to what they state only, a birthplace, and not also to what lies around it.
     """
 
     relations: tuple[str, ...] = ()
     relationships: tuple[str, ...] = ()
     paths: tuple[Annotated[tuple[Step, ...], Field(min_length=1)], ...] = ()
     inverse: bool = False
+    direct: bool = False
     then: Way | None = None
 
     @model_validator(mode="after")

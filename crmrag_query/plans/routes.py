@@ -66,10 +66,11 @@ def links_of(world: World, way: Way, direct: bool = False) -> tuple[Routes, ...]
 def routes_of(world: World, way: Way, direct: bool = False) -> Routes:
     """The routes of a way's first link; none when it occurs nowhere in the data.
 
-    ``direct``: relations lead to what they state only, a birthplace, and not also to what lies around it.
+    ``direct``: as the way's own, and what groups, tables and rankings show.
     Raises QuestionError for a relation, relationship or property code that nothing knows.
     """
     link = way.model_copy(update={"then": None}) if way.then else way
+    direct = direct or way.direct
     key = (link, direct)
     if key not in world.routes:
         if len(world.routes) >= world.config.kept_ways:

@@ -23,7 +23,9 @@ def with_places(ground: Ground, way: Way, nodes: Sequence[int], negated: bool) -
         return plain
     nodes = [*nodes, *(other for name in names for other in _longer(ground, name))]
     here = Related(way=way, to=Anchor(iris=ground.iris(nodes)))
-    tails = dict.fromkeys(tail for node in nodes for name in _names(ground, node) for tail in _tails(ground, name))
+    tails = dict.fromkeys(
+        tail for node in nodes for name in _names(ground, node) for tail in _tails(ground, name)
+    )
     inside = Plan(target=Target(categories=("Place",)), where=(Texted(texts=tuple(tails)),))
     if not len(members_of(ground.world, inside)):
         return here.model_copy(update={"negated": negated})
@@ -60,5 +62,7 @@ def _longer(ground: Ground, name: str) -> list[int]:
 def _called(ground: Ground, first: str) -> list[tuple[int, str]]:
     """The places whose name begins with this part, with their folded names."""
     plan = Plan(target=Target(categories=("Place",)), where=(Texted(texts=(first,)),))
-    found = ((int(node), name) for node in members_of(ground.world, plan) for name in _names(ground, int(node)))
+    found = (
+        (int(node), name) for node in members_of(ground.world, plan) for name in _names(ground, int(node))
+    )
     return [(node, name) for node, name in found if _parts(name)[0] == first]

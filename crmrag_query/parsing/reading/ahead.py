@@ -170,13 +170,28 @@ def is_rank(state: State, at: int, rank: str) -> bool:
 def is_group(state: State, at: int) -> bool:
     """A word such as "by" splits only after a splitting word, and not before a name."""
     after = next_content(state, at)
-    if after is None or (not state.breaking and at > 0) or (state.breaking and state.tree.root is None):
+    if after is not None and not state.breaking and at > 0:
+        return _is_split(state, at)
+    if after is None or (state.breaking and state.tree.root is None):
         return False
     one = state.pieces[after]
     if not state.breaking:  # "by nationality, how many …"
         following = state.after(after)
         return following is not None and following.opens and not one.mention
     return bool(one.kinds or one.relations("ends")) or one.words[0] in state.lead.units
+
+
+def _is_split(state: State, at: int) -> bool:
+    """Whether a noun without article ends the clause after a word such as "by": "works *by artist*", "by year of death"."""
+    piece, root = state.pieces[at + 1], state.tree.root
+    if root is None or not root.kinds or state.waits or piece.opens or piece.stop or piece.capital:
+        return False
+    one = bool(piece.kinds) and not any(kind.number is Number.MANY for kind in piece.kinds)
+    ends = bool(piece.relations("ends")) and not piece.kinds
+    if not (one or ends or piece.words[0] in state.lead.units):
+        return False
+    rest = state.after(at + 1)
+    return rest is None or rest.opens or "of" in rest.roles
 
 
 def is_each(state: State, at: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.reading.ahead import verb_follows
 from crmrag_query.parsing.reading.state import State, clear, is_bare_root
 from crmrag_query.parsing.reading.ties import attach
 from crmrag_query.parsing.tree import Node
@@ -32,13 +33,18 @@ def place(state: State, node: Node, piece: Piece) -> Node:
         start(state, node)
     elif root is None:
         attach(state, node, piece)
-    elif is_bare_root(state) and not tied:
+    elif is_bare_root(state) and not tied and not _is_subject(state, root, node, piece):
         _merge(state, root, node)
         return root
     else:
         attach(state, node, piece)
         state.open.append(node)
     return node
+
+
+def _is_subject(state: State, root: Node, node: Node, piece: Piece) -> bool:
+    """ "where was *the maker of X* born": a noun for something else than what is asked for, of which a verb says more."""
+    return not root.categories & node.categories and bool(root.categories) and verb_follows(state, piece)
 
 
 def start(state: State, node: Node) -> None:

@@ -27,7 +27,7 @@ def take_verb(state: State, piece: Piece) -> None:
     state.rel, state.rel_words = common or ids, (*state.rel_words, *piece.words)
     for link in state.held:
         _by_works(state, link)
-    fitting = [link for link in state.held if host_of(state, state.rel, link.anchor) is not None]
+    fitting = [link for link in state.held if _host(state, link) is not None]
     if fitting and not object_follows(state, piece):
         _said_of(state, fitting[-1])
 
@@ -37,10 +37,16 @@ def _said_of(state: State, link: Link) -> None:
     state.held.remove(link)
     link.explicit, link.before, link.words = state.rel, True, state.rel_words
     link.negated, state.negated = link.negated or state.negated, False
-    host = host_of(state, state.rel, link.anchor)
+    host = _host(state, link)
     if host is not None:
         host.links.append(link)
     state.context, state.rel, state.rel_words = state.rel, (), ()
+
+
+def _host(state: State, link: Link) -> Node | None:
+    """What the waiting verb says of a name before it; of "where" it says the place, though it be a verb of making."""
+    kin = state.know.kin(state.rel)
+    return host_of(state, state.rel, link.anchor) or (host_of(state, kin, link.anchor) if kin else None)
 
 
 def _by_works(state: State, link: Link) -> None:

@@ -8,7 +8,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import WHOLE, Piece
 from crmrag_query.parsing.reading.ahead import verb_follows
-from crmrag_query.parsing.reading.state import State, clear, denied_once
+from crmrag_query.parsing.reading.state import State, clear, denied_once, is_bare_root
 from crmrag_query.parsing.tree import Anchor, Link, Node, Text
 
 
@@ -79,12 +79,16 @@ def _left_out_of(state: State, link: Link) -> Node | None:
 
 def nearest(state: State, link: Link) -> Node:
     """The thing that a tie is most likely of."""
-    return host_of(state, link.explicit or link.loose, link.anchor) or state.open[-1]
+    others = [node for node in state.open if node is not link.anchor]
+    return host_of(state, link.explicit or link.loose, link.anchor) or (others or state.open)[-1]
 
 
 def _waits_for_verb(state: State, link: Link, piece: Piece) -> bool:
-    bare = not (link.explicit or link.loose or link.negated)
-    return bare and isinstance(link.anchor, Node | Text) and link.anchor.named and verb_follows(state, piece)
+    bare, anchor = not (link.explicit or link.loose or link.negated), link.anchor
+    if not bare or not isinstance(anchor, Node | Text) or not verb_follows(state, piece):
+        return False
+    root = state.tree.root
+    return anchor.named or (is_bare_root(state) and root is not None and bool(root.categories))
 
 
 def _owner(state: State, piece: Piece) -> Node | None:
@@ -103,7 +107,7 @@ def host_of(state: State, ids: Sequence[str], anchor: Anchor) -> Node | None:
     if not ids:
         return state.open[-1] if state.open else None
     for node in reversed(state.open):
-        if any(any(_directions(state, id, node, anchor)) for id in ids):
+        if node is not anchor and any(any(_directions(state, id, node, anchor)) for id in ids):
             return node
     return None
 
