@@ -18,7 +18,9 @@ class PlanWords(Record):
 
     universal: Words = ()
     exactly: Words = ()
+    at_most: Words = ()
     under: Words = ()
+    measured: Words = ()
     of: Words = ()
     possessive: Words = ()
     negation: Words = ()

@@ -190,8 +190,8 @@ class Binder(Ground):
             bound.score *= self.scores.unsure / 2
             return mask
         best = self._best(choices, link, mask)
-        if link.at_least is not None and link.at_least > 1:
-            best = self._at_least(bound, best, link.at_least, mask)
+        if link.at_most is not None or (link.at_least or 1) > 1:
+            best = self._so_many(bound, best, link, mask)
         mask = self._narrowed(bound, best, mask)
         bound.rivals += [(len(bound.where), one) for one in choices if one is not best][:RIVALS]
         bound.where.append(best.constraint)
@@ -242,14 +242,23 @@ class Binder(Ground):
         bound.target = Target(categories=category_names(near))
         return np.asarray(mask & targeted(self.world, bound.target))
 
-    def _at_least(self, bound: Bound, choice: Choice, least: int, mask: Mask) -> Choice:
+    def _so_many(self, bound: Bound, choice: Choice, link: Link, mask: Mask) -> Choice:
         """So many of what a tie leads to, not just any: a ranking of the things that have as many."""
         tie = choice.constraint
         if not isinstance(tie, Related) or tie.negated:
             return self._less(choice, self.scores.unsure)
         measure = Measure(kind="count", way=tie.way, to=tie.to)
-        many = Plan(target=bound.target, compute=Compute(kind="rank", measure=measure, at_least=least))
-        return self.choice(Member(plan=many), choice.score, mask)
+
+        def having(least: int, negated: bool = False) -> Member:
+            ranking = Compute(kind="rank", measure=measure, at_least=least)
+            return Member(plan=Plan(target=bound.target, compute=ranking), negated=negated)
+
+        if link.at_most is None:
+            return self.choice(having(link.at_least or 1), choice.score, mask)
+        most = having(link.at_most + 1, negated=True)
+        least = (having(link.at_least),) if link.at_least else ()
+        both = Plan(target=bound.target, where=(*least, most))
+        return self.choice(Member(plan=both), choice.score, mask)
 
     def _best(self, choices: Sequence[Choice], link: Link, mask: Mask) -> Choice:
         """The surest of those that join anything, else the surest; the first of equals."""

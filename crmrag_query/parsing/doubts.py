@@ -52,6 +52,7 @@ def _joined(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
 
 def _small_words(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
     counted = tree.rank is not None or tree.group is not None
+    bounded = any(link.at_most is not None for link in _links(tree.root))
     for at, one in enumerate(pieces):
         if "same" in one.roles and not (tree.pairs or tree.same):
             yield one.text
@@ -59,14 +60,16 @@ def _small_words(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
             yield one.text
         if "count" in one.roles and not counted and any(before.kinds for before in pieces[:at]):
             yield one.text
-        if one.roles & {"exactly", "under"}:
+        if one.roles & {"exactly", "under", "at_most"} and not bounded:
+            yield one.text
+        if "measured" in one.roles:
             yield one.text
 
 
 def _numbers(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> Iterator[str]:
     """A number that nothing was made of."""
     used = tree.rank is not None or (tree.group is not None and tree.group.at_least is not None)
-    if used or any(link.at_least is not None for link in _links(tree.root)):
+    if used or any(link.at_least is not None or link.at_most is not None for link in _links(tree.root)):
         return
     for one in pieces:
         plain = len(one.words) == 1 and not one.mention and one.period is None

@@ -140,22 +140,25 @@ def _counted(binder: Binder, root: Node, rank: Rank, bound: Bound, first: int) -
 # groups
 
 
-def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
+def _by_time(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
+    """Groups by a unit of time."""
+    assert group.unit
+    said = _said_when(binder, root)
+    if said:  # "born in each century": the verb says which date it is split by, and nothing else
+        root.links = [link for link in root.links if not _says_only_when(binder, link)]
+        bound = binder.bind(root)
     assert bound.mask is not None
+    way, score = date_way(binder, root, (*said, *group.by), bound.mask)
+    if way is None:
+        return Formed(bound.plan, binder.scores.unsure / 2, group.unit)
+    how = Compute(kind="group", way=way, by=group.unit, at_least=group.at_least, edge=group.edge or "span")
+    return Formed(plan_of(bound, how), score)
+
+
+def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     if group.unit:
-        said = _said_when(binder, root)
-        if said:  # "born in each century": the verb says which date it is split by, and nothing else
-            root.links = [link for link in root.links if not _says_only_when(binder, link)]
-            bound = binder.bind(root)
-        assert bound.mask is not None
-        way, score = date_way(binder, root, (*said, *group.by), bound.mask)
-        if way is None:
-            return Formed(bound.plan, binder.scores.unsure / 2, group.unit)
-        how = Compute(
-            kind="group", way=way, by=group.unit, at_least=group.at_least, edge=group.edge or "span"
-        )
-        return Formed(plan_of(bound, how), score)
-    assert group.node is not None
+        return _by_time(binder, root, group, bound)
+    assert group.node is not None and bound.mask is not None
     far = group.node
     kind = best_kind(far.kinds)
     chain = (

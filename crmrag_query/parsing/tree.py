@@ -68,6 +68,7 @@ class Node:
 
 
 Anchor = Node | Interval | Text | None
+Comparison = Literal["least", "over", "at_most", "under", "exactly"]
 
 
 @dataclass(eq=False)
@@ -76,7 +77,7 @@ class Link:
     by standing near (both empty). ``anchor`` None: anything at all. ``inverse``: the node is the far end, None: unknown.
 
     ``before``: the anchor stands before the phrase; ``words``: what said it, for messages; ``titled``: a title or name holds
-    the words of the anchor, ``judged``: as a guess at what it is about; ``at_least``: so many of the anchor's things;
+    the words of the anchor, ``judged``: as a guess at what it is about; ``at_least``, ``at_most``: so many of the anchor's things;
     ``other``: anything but the anchor ("by someone other than X").
     """
 
@@ -91,6 +92,7 @@ class Link:
     titled: bool = False
     judged: bool = False
     at_least: int | None = None
+    at_most: int | None = None
     other: bool = False
 
 

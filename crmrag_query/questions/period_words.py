@@ -19,11 +19,13 @@ AFTER: Final = (
     r"μετα απο|μετα|νεοτερ\w* απο|αργοτερα απο|na|later dan)"
 )
 UNTIL: Final = (
-    r"(?:(?:in|on|during) (?:or|and) before|en (?:ou|et) avant|in oder vor|until|till|up to|up until|no later than|not later than|not after|by|jusqu'en|jusqu'au|jusqu'a|au plus tard en|"
+    r"(?:(?:in|on|during) (?:or|and) before|en (?:ou|et) avant|in oder vor|"
+    r"until|till|up to|up until|no later than|not later than|not after|by|jusqu'en|jusqu'au|jusqu'a|au plus tard en|"
     r"bis zum|bis|spatestens|εωσ|μεχρι|ωσ|tot)"
 )
 SINCE: Final = (
-    r"(?:since|(?:in|on|from|during) (?:or|and) after|en (?:ou|et) apres|in oder nach|no earlier than|not earlier than|not before|starting in|starting from|beginning in|beginning with|"
+    r"(?:since|(?:in|on|from|during) (?:or|and) after|en (?:ou|et) apres|in oder nach|"
+    r"no earlier than|not earlier than|not before|starting in|starting from|beginning in|beginning with|"
     r"a partir de|a partir du|a partir d'|depuis|ab|seit|fruhestens|sinds|vanaf)"
 )
 OR_LATER: Final = (

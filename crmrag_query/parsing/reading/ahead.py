@@ -92,6 +92,15 @@ def verb_follows(state: State, piece: Piece) -> bool:
     )
 
 
+def verb_ends(state: State, piece: Piece) -> bool:
+    """Whether a verb ends the question, and small words alone stand before it after a piece."""
+    after = [i for i, one in enumerate(state.pieces) if one.first > piece.first]
+    if not after or not is_verb(state, after[-1]):
+        return False
+    between = (state.pieces[i] for i in after[:-1])
+    return not any(one.kinds or one.mention or one.period or one.opens or one.unknown for one in between)
+
+
 def object_follows(state: State, piece: Piece) -> bool:
     """Whether a thing stands right after a verb, without a small word between."""
     at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)

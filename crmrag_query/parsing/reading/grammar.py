@@ -9,8 +9,10 @@ from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.reading.ahead import is_each, is_group, is_rank, next_content, noun_at
 from crmrag_query.parsing.reading.nodes import start
 from crmrag_query.parsing.reading.state import State
-from crmrag_query.parsing.tree import Group, Node, Rank, RankKind, Text
+from crmrag_query.parsing.tree import Comparison, Group, Node, Rank, RankKind, Text
 
+_HUNDRED = 100
+COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 RANKS: tuple[RankKind, ...] = get_args(RankKind)
 
 
@@ -83,6 +85,10 @@ def _denies(state: State, at: int) -> bool:
     return True
 
 
+def _comparison(piece: Piece) -> Comparison | None:
+    return next((how for how in COMPARISONS if how in piece.roles), None)
+
+
 def _tied_before(state: State, at: int) -> Node | None:
     """The noun right before, where it is tied to something: "by *artists* other than X"."""
     tied = state.last.anchor if state.last is not None else None
@@ -94,16 +100,18 @@ def _tied_before(state: State, at: int) -> Node | None:
 def _numbers(state: State, at: int) -> bool:
     """Number words, and what stands before ("at least") or after them ("or more")."""
     piece = state.pieces[at]
-    if piece.roles & {"least", "over"}:
-        state.at_least, state.over = True, "over" in piece.roles
+    if (how := _comparison(piece)) is not None or ("only" in piece.roles and _is_number(state, at + 1)):
+        state.comparison = how or "exactly"
     elif "or_more" in piece.roles and state.number is not None:
         if state.last is not None:
             state.last.at_least = state.number
         else:
-            state.least = state.number
+            state.counted = (state.number, None)
         state.number = None
-    elif len(piece.words) == 1 and not piece.kinds and (number := _number(state, piece.words[0])):
-        _take_number(state, number)
+    elif not piece.kinds and (number := _number_at(state, at)):
+        before = at > 0 and _number_at(state, at - 1)
+        if not before:
+            _take_number(state, number)
     else:
         return False
     return True
@@ -153,24 +161,60 @@ def _texted(state: State) -> Node | None:
     )
 
 
+def _is_number(state: State, at: int) -> bool:
+    """Whether a number stands there, "one" included."""
+    if at >= len(state.pieces) or len(state.pieces[at].words) != 1:
+        return False
+    word = state.pieces[at].words[0]
+    return word in state.lead.numbers or word in state.lead.ones
+
+
+def _number_at(state: State, at: int) -> int | None:
+    """The number that begins at a piece, of all its words: "three hundred", "twenty five"; None for none."""
+    words: list[int] = []
+    for piece in state.pieces[at:]:
+        if len(piece.words) != 1 or piece.period is not None or (words and piece.opens):
+            break
+        if (number := _number(state, piece.words[0])) is None:
+            break
+        words.append(number)
+    whole = 0
+    for number in words:
+        whole = max(whole, 1) * number if number >= _HUNDRED else whole + number
+    return whole or None
+
+
 def _number(state: State, word: str) -> int | None:
     """A number word; "one" and "a" count after "more than" only."""
-    return state.lead.numbers.get(word) or (1 if state.at_least and word in state.lead.ones else None)
+    return state.lead.numbers.get(word) or (1 if state.comparison and word in state.lead.ones else None)
 
 
 def _take_number(state: State, number: int) -> None:
     """What a number says: at least so many of something, so many of a ranking, or what a later word tells."""
-    if state.at_least:
-        least = number + 1 if state.over else number
-        if state.group is not None:
+    if state.comparison:
+        least, most = _bounds(state.comparison, number)
+        if state.group is None:
+            state.counted = least, most
+        elif most is None:
             state.group.at_least = least
         else:
-            state.least = least
-        state.at_least = False
+            state.tree.unknown.append(str(number))
+        state.comparison = ""
     elif state.tree.rank is not None and state.tree.rank.first is None:
         state.tree.rank.first = number
     else:
         state.number = number
+
+
+def _bounds(how: Comparison, number: int) -> tuple[int | None, int | None]:
+    """The least and the most that a number with a comparison allows."""
+    return {
+        "least": (number, None),
+        "over": (number + 1, None),
+        "at_most": (None, number),
+        "under": (None, number - 1),
+        "exactly": (number, number),
+    }[how]
 
 
 def take_small(state: State, piece: Piece) -> None:

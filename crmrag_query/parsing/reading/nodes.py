@@ -51,9 +51,9 @@ def start(state: State, node: Node) -> None:
     """The node is what is asked for."""
     if state.pending is not None:
         node.earlier, state.pending = state.pending.earlier, None
-    if state.least is not None:  # "more than two works by …": how many, of what is asked for
-        state.tree.unknown.append(str(state.least))
-        state.least = None
+    if state.counted is not None:  # "more than two works by …": how many, of what is asked for
+        state.tree.unknown += [str(one) for one in state.counted if one is not None]
+        state.counted = None
     if state.narrowing and state.lead.earlier and not node.earlier:
         node.earlier = "set"
     state.tree.root = node

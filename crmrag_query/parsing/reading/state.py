@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from crmrag_query.config.parsing import Unit
 from crmrag_query.linking.records import Mention
 from crmrag_query.parsing.pieces import Piece
-from crmrag_query.parsing.tree import Edge, Group, Link, Node, Tree
+from crmrag_query.parsing.tree import Comparison, Edge, Group, Link, Node, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 
 
@@ -82,9 +83,10 @@ class State:
     every: bool = False
     edge: Edge = ""
     number: int | None = None
-    at_least: bool = False
-    over: bool = False
-    least: int | None = None
+    comparison: Comparison | Literal[""] = ""
+    """What stood before a number: "more than"."""
+    counted: tuple[int | None, int | None] | None = None
+    """The least and the most of the next thing."""
 
     # What the whole question or its rest does.
     narrowing: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from crmrag_query.dates import Interval
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import WHOLE, Piece
-from crmrag_query.parsing.reading.ahead import verb_follows
+from crmrag_query.parsing.reading.ahead import verb_ends, verb_follows
 from crmrag_query.parsing.reading.state import State, clear, denied_once, is_bare_root
 from crmrag_query.parsing.tree import Anchor, Link, Node, Text
 
@@ -20,7 +20,7 @@ def attach(state: State, anchor: Anchor, piece: Piece) -> None:
         denied_once(state)
         return
     link = _link(state, anchor, piece)
-    link.at_least, state.least = state.least, None
+    (link.at_least, link.at_most), state.counted = state.counted or (None, None), None
     link.other, state.others = state.others, False
     if state.titling and isinstance(anchor, Node | Text):
         link.titled, link.explicit, link.loose, state.titling = True, (), (), False
@@ -87,8 +87,20 @@ def _waits_for_verb(state: State, link: Link, piece: Piece) -> bool:
     bare, anchor = not (link.explicit or link.loose or link.negated), link.anchor
     if not bare or not isinstance(anchor, Node | Text) or not verb_follows(state, piece):
         return False
+    if _is_adjective(state, piece):
+        return False
     root = state.tree.root
-    return anchor.named or (is_bare_root(state) and root is not None and bool(root.categories))
+    if anchor.named or (is_bare_root(state) and root is not None and bool(root.categories)):
+        return True
+    return bool(state.copula) and verb_ends(state, piece)  # "haben zwei Werke *geschaffen*"
+
+
+def _is_adjective(state: State, piece: Piece) -> bool:
+    """Between a noun and its verb: "artistes *français* sont nés"."""
+    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
+    after = state.after(at)
+    noun = at > 0 and bool(state.pieces[at - 1].kinds) and not piece.opens
+    return noun and after is not None and after.text in state.lead.copulas
 
 
 def _owner(state: State, piece: Piece) -> Node | None:

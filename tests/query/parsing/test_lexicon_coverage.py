@@ -137,8 +137,10 @@ RELATIONS = [
 LOOSE = {
     "en": {"by": "created_by", "in": "located_in", "of": "made_of", "from": "born_in", "with": "depicts"},
     "fr": {"par": "created_by", "en": "made_of", "à": "born_in", "dans": "located_in", "sur": "part_of", "chez": "owned_by"},
-    "de": {"von": "created_by", "aus": "made_of", "in": "located_in", "auf": "part_of", "bei": "owned_by", "im": "created_on"},
-    "el": {"από": "created_by", "σε": "located_in", "στη": "created_in", "στους": "located_in", "του": "created_by", "με": "made_of"},
+    "de": {"von": "created_by", "aus": "made_of", "in": "located_in", "auf": "part_of",
+           "bei": "owned_by", "im": "created_on"},
+    "el": {"από": "created_by", "σε": "located_in", "στη": "created_in", "στους": "located_in",
+           "του": "created_by", "με": "made_of"},
 }  # fmt: skip
 SHARED = [
     ("de", "aus", {"created_in", "created_on", "made_of", "born_in"}),
