@@ -67,7 +67,7 @@ CENTURY: Final = (
     r"(?:centuries|century|cent\.?|c\.?|siecles?|jahrhunderts?|jhdt?s?\.?|jhs?\.?|"
     r"αιωνασ?|αιωνων|αιωνεσ|αι\.?)"
 )
-ORDINAL: Final = r"(?:st|nd|rd|th|e|eme|er|\.|οσ|ου|ων)?"
+ORDINAL: Final = r"(?:st|nd|rd|th|e|eme|er|\.|οσ|ου|ων|ον|ο)?"
 DECADE: Final = r"(?:'?s|er(?: jahren?)?)"
 DECADE_BEFORE: Final = r"(?:annees|decennie|δεκαετια του|δεκαετια|(?:the|die)(?= ))"
 

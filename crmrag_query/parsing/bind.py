@@ -26,7 +26,7 @@ from crmrag_query.parsing.binding.meanings import (
 )
 from crmrag_query.parsing.binding.texts import in_title, to_words
 from crmrag_query.parsing.binding.things import to_thing
-from crmrag_query.parsing.binding.times import in_period, to_anything
+from crmrag_query.parsing.binding.times import first_of, in_period, to_anything
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.tree import Link, Node, Text
 from crmrag_query.plans.execute import members_of
@@ -172,7 +172,17 @@ class Binder(Ground):
         if id(anchor) not in self._inner:
             by_name = anchor.named and anchor.links and not anchor.kinds
             self._inner[id(anchor)] = self.bind(_by_name(anchor) if by_name else anchor)
-        return self._inner[id(anchor)].plan
+        inner = self._inner[id(anchor)]
+        return inner.plan if anchor.rank is None else self._first_of(anchor, inner)
+
+    def _first_of(self, anchor: Node, inner: Bound) -> Plan:
+        """ "the *oldest* print": the first of the things, where their dates are known."""
+        assert inner.mask is not None
+        compute = first_of(self, anchor, inner.mask)
+        if compute is None:
+            inner.unknown.append(anchor.text)
+            return inner.plan
+        return inner.plan.model_copy(update={"compute": compute})
 
     # ties
 

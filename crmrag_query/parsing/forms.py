@@ -5,9 +5,10 @@ from __future__ import annotations
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import Binder, Bound
 from crmrag_query.parsing.binding.meanings import best_kind
+from crmrag_query.parsing.binding.times import date_way
 from crmrag_query.parsing.compare import among, measured
 from crmrag_query.parsing.formed import Formed, plan_of
-from crmrag_query.parsing.joined import date_way, holds, way_between
+from crmrag_query.parsing.joined import holds, way_between
 from crmrag_query.parsing.tables import dated, table_chain, tabled, told_by, with_columns
 from crmrag_query.parsing.tree import Group, Link, Node, Rank, Tree
 from crmrag_query.plans.execute import members_of

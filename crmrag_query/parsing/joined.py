@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import Binder
-from crmrag_query.parsing.binding.ground import category_names
 from crmrag_query.parsing.binding.meanings import best_kind
 from crmrag_query.parsing.tree import Node
 from crmrag_query.plans.records import Anchor, Way
 from crmrag_query.plans.world import Mask
-
-
-def date_way(binder: Binder, node: Node, ids: tuple[str, ...], mask: Mask) -> tuple[Way | None, float]:
-    """The way to the dates of a thing: that of the relations named, else of the first usual one that any member has."""
-    know = binder.know
-    named = [id for id in ids if know.value(id) == "date"]
-    usual = [id for name in category_names(node.categories) for id in binder.config.dates.get(name, ())]
-    for id in dict.fromkeys((*named, *usual)):
-        if id in know.relations and know.fits(id, node.categories, int(Category.Time))[0]:
-            way = Way(relations=(id,))
-            if holds(binder, way, Anchor(), mask):
-                return way, 1.0
-    return None, 0.0
 
 
 def holds(binder: Binder, way: Way, to: Anchor, mask: Mask) -> bool:

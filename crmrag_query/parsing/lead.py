@@ -10,18 +10,17 @@ from crmrag_query.parsing.reading.state import Lead
 from crmrag_query.questions.lexicon import Language
 from crmrag_query.questions.words import Asked
 
-_DIGITS = {str(n): n for n in range(1, 101)}
-
 
 def lead_of(release: Release, heard: Asked, language: Language, earlier: Antecedent | None) -> Lead:
     """The lead of a question as it was heard, in its language; ``earlier``: what went before in the conversation."""
     parsing, forms = release.method.parsing, language.forms
     return Lead(
         at=_question_words(heard, language, _everywhere(parsing, "pronouns")),
-        numbers={**release.method.answers.numbers, **_DIGITS},
+        numbers=release.method.answers.numbers,
         units=_units(parsing, language.code),
         ones=_everywhere(parsing, "ones"),
         copulas=forms.being.single | forms.one_verbs.single | forms.many_verbs.single,
+        beings=forms.being.single,
         being=bool(heard.visible) and bool(forms.being.at(heard.visible, 0)),
         small=language.stop,
         earlier=earlier.categories if earlier is not None else 0,

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from crmrag_query.parsing.bind import Binder, Bound
+from crmrag_query.parsing.binding.times import date_way
 from crmrag_query.parsing.formed import Formed, plan_of
-from crmrag_query.parsing.joined import date_way, holds
+from crmrag_query.parsing.joined import holds
 from crmrag_query.parsing.tree import Edge, Link, Node, Tree
 from crmrag_query.plans.records import Anchor, Column, Compute, Dated, Related, Way
 from crmrag_query.plans.ways import pairs

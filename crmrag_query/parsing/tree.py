@@ -38,7 +38,7 @@ class Node:
     each of them by itself; ``earlier``: what went before: the last set, or the rest of the one before; ``ends``: ids of the
     relations whose far end it is ("the *creator* of …"); ``also``: further such ends ("… and the birth date of"); ``edge``:
     of a period that it ends in; ``capital``: written as a name is; ``far``: relations whose far end its noun may be
-    ("materials"); ``raw``: as it was written.
+    ("materials"); ``raw``: as it was written; ``rank``: which of them ("the *oldest* print").
     """
 
     kinds: tuple[KindMatch, ...] = ()
@@ -55,6 +55,7 @@ class Node:
     capital: bool = False
     far: tuple[str, ...] = ()
     raw: str = ""
+    rank: Rank | None = None
 
     @property
     def named(self) -> bool:
@@ -77,8 +78,8 @@ class Link:
     by standing near (both empty). ``anchor`` None: anything at all. ``inverse``: the node is the far end, None: unknown.
 
     ``before``: the anchor stands before the phrase; ``words``: what said it, for messages; ``titled``: a title or name holds
-    the words of the anchor, ``judged``: as a guess at what it is about; ``at_least``, ``at_most``: so many of the anchor's things;
-    ``other``: anything but the anchor ("by someone other than X").
+    the words of the anchor, ``judged``: as a guess at what it is about; ``at_least``, ``at_most``: so many of the anchor's
+    things; ``other``: anything but the anchor ("by someone other than X").
     """
 
     explicit: tuple[str, ...]

@@ -9,8 +9,9 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.binding.ground import Choice, Ground, category_names
 from crmrag_query.parsing.binding.texts import said_in, with_singular
 from crmrag_query.parsing.tree import Link, Node
-from crmrag_query.plans.records import Dated, Either, Related, Way
+from crmrag_query.plans.records import Anchor, Compute, Dated, Either, Measure, Related, Way
 from crmrag_query.plans.world import Mask
+from crmrag_query.questions.lexicon import Number
 
 
 def in_period(ground: Ground, node: Node, link: Link, period: Interval, mask: Mask) -> Iterator[Choice]:
@@ -53,3 +54,29 @@ def to_anything(ground: Ground, node: Node, link: Link, mask: Mask) -> Iterator[
         if node.categories & know.ranges[id]:
             way = Way(relations=(id,), inverse=True)
             yield ground.choice(Related(way=way, negated=link.negated), sure, mask)
+
+
+def date_way(ground: Ground, node: Node, ids: tuple[str, ...], mask: Mask) -> tuple[Way | None, float]:
+    """The way to the dates of a thing: that of the relations named, else of the first usual one that any member has."""
+    know = ground.know
+    named = [id for id in ids if know.value(id) == "date"]
+    usual = [id for name in category_names(node.categories) for id in ground.config.dates.get(name, ())]
+    for id in dict.fromkeys((*named, *usual)):
+        if id in know.relations and know.fits(id, node.categories, int(Category.Time))[0]:
+            way = Way(relations=(id,))
+            if ground.holds(way, Anchor(), mask):
+                return way, 1.0
+    return None, 0.0
+
+
+def first_of(ground: Ground, node: Node, mask: Mask) -> Compute | None:
+    """The ranking by date of a superlative within a question; None where no date is known."""
+    rank = node.rank
+    assert rank is not None and rank.kind in ("earliest", "latest")
+    way, _ = date_way(ground, node, (), mask)
+    if way is None:
+        return None
+    measure = Measure(kind="earliest" if rank.kind == "earliest" else "latest", way=way)
+    many = any(kind.number is Number.MANY for kind in node.kinds)
+    first = rank.first or (ground.config.limits.many if many else 1)
+    return Compute(kind="rank", measure=measure, first=first, ascending=rank.kind == "earliest")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.reading.state import State
 from crmrag_query.questions.lexicon import Number
@@ -48,9 +49,17 @@ def is_verb(state: State, at: int) -> bool:
     if not piece.kinds:
         return True
     if all(kind.number is Number.MANY for kind in piece.kinds):
-        return False  # "which of them are prints"
+        return _is_state(state, at)  # "which of them are *prints*"
     noun = state.waits or state.negated or state.generic or state.number
     return state.tree.root is not None and not noun
+
+
+def _is_state(state: State, at: int) -> bool:
+    """Whether what stands after a form of "be" is no noun, as what is asked for can be no such thing: "sont *morts*"."""
+    root = state.tree.root
+    if root is None or not root.categories or at == 0 or state.pieces[at - 1].text not in state.lead.beings:
+        return False
+    return not root.categories & categories_of(state.pieces[at].kinds)
 
 
 def is_end(state: State, at: int) -> bool:
@@ -99,6 +108,16 @@ def verb_ends(state: State, piece: Piece) -> bool:
         return False
     between = (state.pieces[i] for i in after[:-1])
     return not any(one.kinds or one.mention or one.period or one.opens or one.unknown for one in between)
+
+
+def said_last(state: State, piece: Piece) -> bool:
+    """Whether the question ends in a verb that is said of a noun: "what do *the paintings by X* depict", where no copula
+    makes the noun the thing asked for."""
+    if verb_ends(state, piece):
+        return True
+    before = (one for one in state.pieces if one.first < piece.first)
+    last = len(state.pieces) - 1
+    return is_verb(state, last) and not any(one.text in state.lead.beings for one in before)
 
 
 def object_follows(state: State, piece: Piece) -> bool:

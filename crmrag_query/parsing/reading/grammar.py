@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import get_args
 
 from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
-from crmrag_query.parsing.reading.ahead import is_each, is_group, is_rank, next_content, noun_at
+from crmrag_query.parsing.reading.ahead import (
+    is_each,
+    is_group,
+    is_rank,
+    next_content,
+    noun_at,
+    verb_ends,
+    verb_follows,
+)
 from crmrag_query.parsing.reading.nodes import start
-from crmrag_query.parsing.reading.state import State
+from crmrag_query.parsing.reading.state import State, is_bare_root
 from crmrag_query.parsing.tree import Comparison, Group, Node, Rank, RankKind, Text
 
 _HUNDRED = 100
+_DIGITS = 6
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 RANKS: tuple[RankKind, ...] = get_args(RankKind)
 
@@ -122,9 +132,23 @@ def _ranks(state: State, at: int) -> bool:
     rank = next((kind for kind in RANKS if kind in state.pieces[at].roles), None)
     if rank is None or not is_rank(state, at, rank):
         return False
-    state.tree.rank = state.tree.rank or Rank(rank, state.number)
+    if rank in ("earliest", "latest") and _is_inner(state, at):
+        state.ranked = Rank(rank, state.number)
+    else:
+        state.tree.rank = state.tree.rank or Rank(rank, state.number)
     state.number = None
     return True
+
+
+def _is_inner(state: State, at: int) -> bool:
+    """Whether a superlative is said of a thing that what is asked for is tied to."""
+    after, root = state.after(at), state.tree.root
+    if root is None or state.tree.rank is not None or after is None or not after.kinds or after.opens:
+        return False
+    if state.rel or not is_bare_root(state):
+        return bool(state.rel)
+    other = not root.categories & categories_of(after.kinds)
+    return other and verb_follows(state, after) if root.categories else verb_ends(state, after)
 
 
 def _splits(state: State, at: int) -> bool:
@@ -166,7 +190,7 @@ def _is_number(state: State, at: int) -> bool:
     if at >= len(state.pieces) or len(state.pieces[at].words) != 1:
         return False
     word = state.pieces[at].words[0]
-    return word in state.lead.numbers or word in state.lead.ones
+    return _number(state, word) is not None or word in state.lead.ones
 
 
 def _number_at(state: State, at: int) -> int | None:
@@ -186,6 +210,8 @@ def _number_at(state: State, at: int) -> int | None:
 
 def _number(state: State, word: str) -> int | None:
     """A number word; "one" and "a" count after "more than" only."""
+    if word.isdecimal() and len(word) <= _DIGITS:
+        return int(word) or None
     return state.lead.numbers.get(word) or (1 if state.comparison and word in state.lead.ones else None)
 
 

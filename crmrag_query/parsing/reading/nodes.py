@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
-from crmrag_query.parsing.reading.ahead import verb_follows
+from crmrag_query.parsing.reading.ahead import said_last, verb_follows
 from crmrag_query.parsing.reading.state import State, clear, is_bare_root
 from crmrag_query.parsing.reading.ties import attach
 from crmrag_query.parsing.tree import Node
@@ -44,7 +44,11 @@ def place(state: State, node: Node, piece: Piece) -> Node:
 
 def _is_subject(state: State, root: Node, node: Node, piece: Piece) -> bool:
     """ "where was *the maker of X* born": a noun for something else than what is asked for, of which a verb says more."""
-    return not root.categories & node.categories and bool(root.categories) and verb_follows(state, piece)
+    if piece.first - 1 in state.lead.at:  # "which *paintings*", where the word may also mean "who"
+        return False
+    if not root.categories:
+        return said_last(state, piece) and not (root.links or root.ends)
+    return not root.categories & node.categories and verb_follows(state, piece)
 
 
 def start(state: State, node: Node) -> None:

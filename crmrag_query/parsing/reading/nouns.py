@@ -19,6 +19,7 @@ def take_kind(state: State, at: int) -> int:
     piece = state.pieces[last]
     node = node_of(piece)
     node.generic, node.every = state.generic, state.every
+    node.rank, state.ranked = state.ranked, None
     state.generic = state.every = False
     if state.group is not None and _splits(state, state.group, node, last):
         return last + 1

@@ -9,7 +9,7 @@ from typing import Literal
 from crmrag_query.config.parsing import Unit
 from crmrag_query.linking.records import Mention
 from crmrag_query.parsing.pieces import Piece
-from crmrag_query.parsing.tree import Comparison, Edge, Group, Link, Node, Tree
+from crmrag_query.parsing.tree import Comparison, Edge, Group, Link, Node, Rank, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 
 
@@ -19,7 +19,8 @@ class Lead:
 
     ``at``: its question words by token: ``who``, ``what``, ``where``, ``when`` or ``which``, and the mask of categories that
     they ask for; ``numbers``: number words, and ``ones``, that count as 1 after "more than"; ``units`` of time by their
-    words; ``copulas``: forms of "be"; ``being``: it begins with one; ``small``: words that say nothing by themselves.
+    words; ``copulas``: forms of "be" and verbs that help others, ``beings``: of "be" alone; ``being``: it begins with one;
+    ``small``: words that say nothing by themselves.
     Of what went before in the conversation: ``earlier``, the categories of the last set (0: none), the thing in ``focus``
     and the ``place`` that "there" stands for.
     """
@@ -29,6 +30,7 @@ class Lead:
     units: Mapping[str, Unit]
     ones: frozenset[str] = frozenset()
     copulas: frozenset[str] = frozenset()
+    beings: frozenset[str] = frozenset()
     being: bool = False
     small: frozenset[str] = frozenset()
     earlier: int = 0
@@ -72,6 +74,8 @@ class State:
     """The far end that the next thing is tied to: "the *maker* of X"."""
 
     # Words of grammar that hold for the next thing.
+    ranked: Rank | None = None
+    """A superlative within what is asked for: "who made the *oldest* print"."""
     negated: bool = False
     denied: tuple[str, ...] = ()
     excluding: bool = False

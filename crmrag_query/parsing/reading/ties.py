@@ -90,8 +90,8 @@ def _waits_for_verb(state: State, link: Link, piece: Piece) -> bool:
     if _is_adjective(state, piece):
         return False
     root = state.tree.root
-    if anchor.named or (is_bare_root(state) and root is not None and bool(root.categories)):
-        return True
+    if anchor.named or (is_bare_root(state) and root is not None):
+        return True  # "what do the *paintings* depict"
     return bool(state.copula) and verb_ends(state, piece)  # "haben zwei Werke *geschaffen*"
 
 

@@ -98,7 +98,7 @@ def test_there_is_where_the_last_set_was_made(gallery: Museum) -> None:
 
 
 @pytest.mark.parametrize(("asked", "pattern"), [
-    ("Where was she born?", ":birth-castelli @at/@within ?x"),
+    ("Where was she born?", ":birth-castelli @at ?x"),
     ("What did she make?", f"{MAKER} :castelli"),
     ("Which sculptures did she make?", f"?x @type :sculpture . {MAKER} :castelli"),
 ])  # fmt: skip
