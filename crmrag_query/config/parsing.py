@@ -100,6 +100,7 @@ class Weights(Record):
 
     unknown: NotNegative = 0.05
     grammar: NotNegative = 0.5
+    phrase: NotNegative = 0.95
     kind: NotNegative = 0.85
     relation: NotNegative = 0.9
     name: NotNegative = 1.0

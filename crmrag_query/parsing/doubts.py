@@ -9,21 +9,30 @@ from collections.abc import Collection, Iterator, Sequence
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import Piece
-from crmrag_query.parsing.tree import Link, Node, Tree
+from crmrag_query.parsing.tree import Link, Node, Text, Tree
 
 
-def doubts(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> tuple[str, ...]:
-    """What of a question may have been passed over, as it was said; none where all was understood."""
-    return tuple(dict.fromkeys(_doubts(pieces, tree, numbers)))
+def doubts(
+    pieces: Sequence[Piece], tree: Tree, numbers: Collection[str], foreign: bool = False
+) -> tuple[str, ...]:
+    """What of a question may have been passed over, as it was said; none where all was understood.
+
+    ``foreign``: it is asked in another language than the data's, so a name that is unknown may be known by another.
+    """
+    return tuple(dict.fromkeys(_doubts(pieces, tree, numbers, foreign)))
 
 
-def _doubts(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> Iterator[str]:
+def _doubts(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str], foreign: bool) -> Iterator[str]:
     yield from _joined(pieces, tree)
     yield from _small_words(pieces, tree)
     yield from _numbers(pieces, tree, numbers)
     root = tree.root
     if root is None:
         return
+    if tree.form == "ask" and foreign:
+        yield from (link.anchor.text for link in _links(root) if isinstance(link.anchor, Text))
+    if tree.form == "ask" and tree.rank is not None:
+        yield tree.rank.kind
     if tree.rank is not None and root.categories == Category.Time:
         yield root.text
     if tree.group is not None and tree.group.node is not None:

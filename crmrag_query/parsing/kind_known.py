@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from crmrag_query.parsing.kind_types import DataTypes
 from crmrag_query.parsing.kind_words import Forms, Lexicon
+from crmrag_query.retrieval.tokenizer import tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,30 @@ class KnownKinds:
         own = self._named(kind)
         if own or entry.generic:
             return Known(own)
+        if headed := self._headed_by(kind):
+            return Known(self._used(headed), "head")
+        return Known(self._used(node for other in entry.like for node in self._named(other)), "like")
+
+    def _headed_by(self, kind: str) -> set[int]:
+        """Types whose names have a word for the kind as head."""
         headed: set[int] = set()
         for language, words in self.lexicon.words_of(kind):
             if len(words) == 1 and language in self.spoken:
                 forms = self.lexicon.inflections[language].forms(words[0])
                 headed |= self.headed(words[0], forms, language).keys()
-        if headed:
-            return Known(self._used(headed), "head")
-        return Known(self._used(node for other in entry.like for node in self._named(other)), "like")
+        return headed
+
+    def headed_as(self, types: Sequence[int], kind: str, language: str) -> tuple[int, ...]:
+        """Types in use whose names have a word for the kind, or a name of one of the ``types`` of one word, as head."""
+        headed = self._headed_by(kind) if kind else set()
+        for node in types:
+            for label in self.types.world.graph.labels(node):
+                words = tokenize(label.text)
+                if len(words) == 1:
+                    code = label.lang if label.lang in self.lexicon.inflections else language
+                    forms = self.lexicon.inflections[code].forms(words[0])
+                    headed |= self.headed(words[0], forms, code).keys()
+        return self._used(headed)
 
     def _named(self, kind: str) -> tuple[int, ...]:
         """Types with an identifier of the kind, or named so in every language in which they and the kind have names.

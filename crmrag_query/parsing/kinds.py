@@ -29,7 +29,8 @@ class KindMatch:
     ``category``, for a generic kind whose classes the data lacks. ``classes``: codes or IRIs, sub-classes count.
     ``count``: entities that are so and of ``categories``, a mask; ``spread``: of all with such a type (types only).
     A kind of which the data has nothing: ``lexicon`` or ``class`` with count 0, ``categories`` as it would have.
-    ``kind``: its id in the lexicon, "" for none; ``role`` maker: only who made something; ``makes``: types of what they made.
+    ``kind``: its id in the lexicon, "" for none; ``role`` maker: only who made something; ``makes``: types of what they made;
+    ``also``: further types whose names end in a word for the kind: "stoneware jars" beside "jars".
     """
 
     first: int
@@ -46,6 +47,7 @@ class KindMatch:
     spread: Spread = ()
     kind: str = ""
     makes: tuple[int, ...] = ()
+    also: tuple[int, ...] = ()
 
 
 @dataclass
@@ -189,12 +191,13 @@ class Kinds:
         implied = _mask(entry) if entry else 0
         fitting = tuple(one for one in spread if one[0] & implied) or spread
         best = max(types, key=lambda node: (self._types.counted((node,))[0], -node))
+        whole = tuple(sorted(self._types.with_narrower(types, self._types.foreign)))
         return KindMatch(
             first,
             last,
             self._world.graph.label(best, (language,)),
             how,
-            types=tuple(sorted(self._types.with_narrower(types, self._types.foreign))),
+            types=whole,
             categories=sum(bit for bit, _ in fitting),
             number=number_of(bits),
             role=entry.role if entry else "",
@@ -202,7 +205,12 @@ class Kinds:
             spread=spread,
             kind=kind,
             makes=self._makes(entry),
+            also=self._headed_too(whole, kind, language) if how in ("type", "lexicon") else (),
         )
+
+    def _headed_too(self, types: tuple[int, ...], kind: str, language: str) -> tuple[int, ...]:
+        """Other types with a word for the kind, or with the name of one of the types, as the head of their names."""
+        return tuple(node for node in self._known.headed_as(types, kind, language) if node not in types)
 
     def _makes(self, entry: KindEntry | None) -> tuple[int, ...]:
         return self._known.of(entry.makes).types if entry and entry.makes else ()

@@ -26,8 +26,10 @@ from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.reader import read_tree
 from crmrag_query.parsing.tree import Node, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
+from crmrag_query.parsing.wider import wider
 from crmrag_query.parsing.words import Roles, roles_of, with_references
 from crmrag_query.plans.records import Among, Compute, Member, Plan, Texted
+from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.words import Asked, asked
@@ -89,8 +91,22 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     if formed.plan.depth > world.config.deepest:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     parsed = _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
-    passed_over = doubts(pieces, tree, method.answers.numbers)
-    return replace(parsed, certain=parsed.certain and not passed_over, doubts=passed_over)
+    passed_over = doubts(
+        pieces, tree, method.answers.numbers, language.code not in release.manifest.languages
+    )
+    parsed = replace(parsed, certain=parsed.certain and not passed_over, doubts=passed_over)
+    return _unless_wider(parsed, world)
+
+
+def _unless_wider(parsed: Parsed, world: World) -> Parsed:
+    """Not sure where further types that a noun may mean give another answer, which is then the next best understanding."""
+    if parsed.plan is None or not parsed.certain:
+        return parsed
+    try:
+        other = wider(parsed.tree, parsed.plan, world)
+    except QuestionError:
+        return parsed
+    return parsed if other is None else replace(parsed, certain=False, runner_up=other)
 
 
 def _things(node: Node) -> int:

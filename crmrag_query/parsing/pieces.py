@@ -170,7 +170,7 @@ def _weights(read: Readings) -> dict[int, dict[int, float]]:
         if word in read.stop:
             add(at, at + 1, weights.grammar)
         for length, _ in read.roles.at(read.words, at):
-            add(at, at + length, weights.grammar if length == 1 else weights.kind)
+            add(at, at + length, weights.grammar if length == 1 else weights.phrase)
     return found
 
 

@@ -103,7 +103,7 @@ def _relations(ground: Ground, node: Node, link: Link, anchor: Node) -> Iterator
             (*(id for id in link.explicit if id in link.loose), *said),
         )  # "painted *in* Delft"
         yield scores.explicit, link.explicit
-        yield scores.near, nouns
+        yield scores.side, nouns
         yield scores.loose, know.kin(link.explicit)
         yield scores.near, link.loose
     else:

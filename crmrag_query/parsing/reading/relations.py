@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from crmrag_query.dates import Interval
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.reading.ahead import next_content, object_follows, of_before
 from crmrag_query.parsing.reading.nodes import node_of, place
 from crmrag_query.parsing.reading.state import State, clear, is_polar_name
-from crmrag_query.parsing.reading.ties import attach, host_of
+from crmrag_query.parsing.reading.ties import attach, directions, host_of
 from crmrag_query.parsing.tree import Group, Link, Node
 
 MAKING = ("created_by",)
@@ -23,6 +24,8 @@ def take_verb(state: State, piece: Piece) -> None:
     if state.tree.when and state.tree.root is None and not state.asked:
         state.asked = Link(ids, (), None, words=piece.words)  # "πότε πέθανε ο …"
         return
+    if not state.waits and _closes(state, piece):
+        return
     common = tuple(id for id in ids if id in state.rel)
     state.rel, state.rel_words = common or ids, (*state.rel_words, *piece.words)
     for link in state.held:
@@ -30,6 +33,35 @@ def take_verb(state: State, piece: Piece) -> None:
     fitting = [link for link in state.held if _host(state, link) is not None]
     if fitting and not object_follows(state, piece):
         _said_of(state, fitting[-1])
+
+
+def _closes(state: State, piece: Piece) -> bool:
+    """ "die in Delft *gemalt* wurden": a verb that ends its clause is said of what stands right before it."""
+    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
+    after, before, last = next_content(state, at), state.pieces[at - 1], state.last
+    if last is None or at == 0 or (after is not None and not state.pieces[after].opens):
+        return False
+    if not (before.mention or before.period or before.unknown) or before.words[-1:] != last.words[-1:]:
+        return False
+    host = next((node for node in state.open if last in node.links), None)
+    if host is None or not _tell(state, host, last, piece):
+        return False
+    for link in host.links[-2:-1]:  # "1850 in Delft geboren"
+        _tell(state, host, link, piece)
+    return True
+
+
+def _tell(state: State, host: Node, link: Link, piece: Piece) -> bool:
+    """Whether a tie that no phrase said can be by some of a verb's relations, which then say it."""
+    if link.explicit or link.titled or not (link.loose or isinstance(link.anchor, Interval)):
+        return False
+    ids = piece.relations("forward", "backward")
+    fitting = [id for id in (*ids, *state.know.kin(ids)) if any(directions(state, id, host, link.anchor))]
+    said = tuple(id for id in fitting if id in link.loose) or tuple(id for id in fitting if id in ids)
+    if not said:
+        return False
+    link.explicit, link.words = said, (*link.words, *piece.words)
+    return True
 
 
 def _said_of(state: State, link: Link) -> None:

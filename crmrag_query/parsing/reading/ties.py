@@ -119,12 +119,12 @@ def host_of(state: State, ids: Sequence[str], anchor: Anchor) -> Node | None:
     if not ids:
         return state.open[-1] if state.open else None
     for node in reversed(state.open):
-        if node is not anchor and any(any(_directions(state, id, node, anchor)) for id in ids):
+        if node is not anchor and any(any(directions(state, id, node, anchor)) for id in ids):
             return node
     return None
 
 
-def _directions(state: State, id: str, node: Node, anchor: Anchor) -> tuple[bool, bool]:
+def directions(state: State, id: str, node: Node, anchor: Anchor) -> tuple[bool, bool]:
     """Whether the relation may lead from the node to the anchor, and from the anchor to the node."""
     if isinstance(anchor, Node):
         parts = (
