@@ -34,7 +34,9 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
     language = understood.analysis.reading.language
     words = ref_words(release.method.conversation, language)
     if told.kind is Kind.STANDALONE and not narrows(question, release.method.parsing, language):
-        return _alone(parse(release, analysed(release, question)), question, words)
+        alone = _alone(parse(release, analysed(release, question)), question, words)
+        if not (alone.tree.unsaid and state.turns):
+            return alone
     before = _antecedent(release, state, told.focus)
     if told.kind is Kind.MORE:
         parsed = _read_beside(release, _without_more(question, words), question, before)

@@ -46,12 +46,19 @@ class KindEntry(Record):
         return self
 
 
+class Women(Record):
+    """Nouns for women alone: the ``endings`` of such nouns by language, and the ``kind`` that women are."""
+
+    kind: str
+    endings: dict[str, tuple[str, ...]]
+
+
 class KindsPart(Record):
     """`kinds.yaml`; its limits are told there.
 
     ``inflections``: paradigms by language; ``heads``: whether a name's head is its last word, its first or either;
     ``compounds``: languages that write compounds as one word, head last; ``cuts``: words that end the part of a name that
-    holds its head; ``joints``: words between parts of a name that have a head each.
+    holds its head; ``joints``: words between parts of a name that have a head each; ``women``: nouns for women alone.
     """
 
     shortest_stem: Count
@@ -64,10 +71,13 @@ class KindsPart(Record):
     compounds: tuple[str, ...]
     cuts: dict[str, tuple[str, ...]]
     joints: tuple[str, ...]
+    women: Women
     kinds: dict[str, KindEntry]
 
     @model_validator(mode="after")
     def _known(self) -> KindsPart:
+        if self.women.kind not in self.kinds:
+            raise ValueError(f"women names {self.women.kind!r}, which is no kind")
         for id, entry in self.kinds.items():
             named = (*entry.like, entry.makes) if entry.makes else entry.like
             for other in named:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crmrag_query.config.parsing import ParsingPart
+from crmrag_query.config.parsing import ParsingPart, Unit
 from crmrag_query.parsing.columns import also_shown, each_row
 from crmrag_query.parsing.compare import compared, set_beside
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.shared import paired
-from crmrag_query.parsing.tree import Node, Tree
+from crmrag_query.parsing.tree import Node, Shown, Tree
 from crmrag_query.parsing.unsaid import unsaid
 from crmrag_query.parsing.vocabulary import Vocabulary
 
 
 @dataclass
 class Apart:
-    """The pieces left to be read; things compared; relations by which pairs have the same; further columns of a table, each
-    relations one after the other."""
+    """The pieces left to be read; things compared; relations by which pairs have the same; further columns of a table."""
 
     pieces: tuple[Piece, ...]
     compared: list[Node] = field(default_factory=list)
     same: list[tuple[str, ...]] = field(default_factory=list)
-    columns: list[tuple[tuple[str, ...], ...]] = field(default_factory=list)
+    columns: list[Shown] = field(default_factory=list)
 
     def onto(self, tree: Tree, know: Vocabulary) -> None:
         """Say in the tree of the rest what was understood apart."""
@@ -33,8 +32,10 @@ class Apart:
         each_row(tree, know)
 
 
-def apart(pieces: Sequence[Piece], know: Vocabulary, part: ParsingPart, form: str) -> Apart:
-    """What stands apart in a question whose answer is of a form."""
+def apart(
+    pieces: Sequence[Piece], know: Vocabulary, part: ParsingPart, form: str, units: Mapping[str, Unit]
+) -> Apart:
+    """What stands apart in a question whose answer is of a form; ``units`` of time by their words."""
     rest = unsaid(pieces, part.happenings)
     if form != "list":
         return Apart(rest)
@@ -44,5 +45,5 @@ def apart(pieces: Sequence[Piece], know: Vocabulary, part: ParsingPart, form: st
     rest, same = paired(rest, know, part.happenings)
     if same:
         return Apart(rest, same=same)
-    rest, columns = also_shown(rest, know)
+    rest, columns = also_shown(rest, know, units)
     return Apart(rest, columns=columns)

@@ -16,6 +16,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.antecedent import Antecedent, as_list, rest_of
 from crmrag_query.parsing.binding.ground import Choice, Ground, category_names
+from crmrag_query.parsing.binding.kinds import OF_KIND
 from crmrag_query.parsing.binding.meanings import (
     best_kind,
     is_loose,
@@ -148,9 +149,19 @@ class Binder(Ground):
         elif kind.how == "like" and not kind.generic:
             bound.score *= self.scores.side
             bound.notes.append(f"{node.text}: {kind.label}")
+        if kind.female:
+            self._of_women(bound, kind)
         if kind.makes and not kind.types and "created_by" in self.know.relations:
             made = Anchor(plan=Plan(target=Target(types=tuple(map(self.world.graph.iri, kind.makes)))))
             bound.where.append(Related(way=Way(relations=("created_by",), inverse=True), to=made))
+
+    def _of_women(self, bound: Bound, kind: KindMatch) -> None:
+        """ "Malerinnen": only women, where the data tells who is one."""
+        if not kind.women:
+            bound.score *= self.scores.unsure
+            return
+        women = Anchor(iris=self.iris(kind.women))
+        bound.where.append(Related(way=OF_KIND, to=women))
 
     def _of_role(self, bound: Bound, node: Node, kind: KindMatch) -> bool:
         """ "The donors", "sitters": who has that role is what the relation leads to; whether it leads anywhere."""

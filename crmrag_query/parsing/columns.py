@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from crmrag_query.config.parsing import Unit
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
-from crmrag_query.parsing.tree import Link, Tree
+from crmrag_query.parsing.tree import Link, Shown, Steps, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 
-Steps = tuple[tuple[str, ...], ...]
+_COMPOUND = 3  # letters of a word that is none of a compound's parts
 
 
-def also_shown(pieces: Sequence[Piece], know: Vocabulary) -> tuple[tuple[Piece, ...], list[Steps]]:
+def also_shown(
+    pieces: Sequence[Piece], know: Vocabulary, units: Mapping[str, Unit]
+) -> tuple[tuple[Piece, ...], list[Shown]]:
     """The pieces without "with their birth places and the years of their deaths" at the end, and what it wants told.
 
-    Each column is the relations from the thing asked for to what is told, one after the other.
+    ``units`` of time by their words, as dates are asked for: "years of birth", "Geburtsjahr".
     """
     first = _tail(pieces)
     tail = pieces[first:]
     near = _asked(pieces[:first])
     if near is None or not any("own" in one.roles for one in tail):
         return tuple(pieces), []
-    columns = _columns(tail)
-    if not columns or not all(_leads(steps, near, know) for steps in columns):
+    columns = _columns(tail, tuple(word for word, unit in units.items() if unit == "year"))
+    if not columns or not all(_leads(column.steps, near, know) for column in columns):
         return tuple(pieces), []
     return tuple(pieces[:first]), columns
 
@@ -68,9 +72,9 @@ def _asked(pieces: Sequence[Piece]) -> int | None:
     return categories_of(noun.kinds)
 
 
-def _columns(tail: Sequence[Piece]) -> list[Steps]:
+def _columns(tail: Sequence[Piece], years: tuple[str, ...]) -> list[Shown]:
     """Nouns joined by "of" are one column, from the last to the first: "the birth place of their maker"."""
-    columns: list[list[tuple[str, ...]]] = []
+    columns: list[Shown] = []
     chained = False
     for at, one in enumerate(tail):
         ids = one.relations("ends")
@@ -79,11 +83,17 @@ def _columns(tail: Sequence[Piece]) -> list[Steps]:
             chained &= "both" not in one.roles
             continue
         if chained and columns:
-            columns[-1].insert(0, ids)
+            title = f"{columns[-1].title} – {one.raw or one.text}"
+            columns[-1] = replace(columns[-1], steps=(ids, *columns[-1].steps), title=title)
         else:
-            columns.append([ids])
+            columns.append(Shown((ids,), one.raw or one.text, any(_is_of(word, years) for word in one.words)))
         chained = False
-    return [tuple(steps) for steps in columns]
+    return columns
+
+
+def _is_of(word: str, units: tuple[str, ...]) -> bool:
+    """Whether a word is one for a unit of time, or a compound of it: "Geburtsjahr"."""
+    return any(word == unit or (len(unit) > _COMPOUND and word.endswith(unit)) for unit in units)
 
 
 def _leads(steps: Steps, near: int, know: Vocabulary) -> bool:

@@ -38,6 +38,8 @@ def _doubts(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str], forei
     if tree.group is not None and tree.group.node is not None:
         yield from (" ".join(link.words) for link in tree.group.node.links if not link.inverse)
     bare = not (root.kinds or root.named or root.earlier or root.links or root.ends)
+    if tree.unsaid:
+        yield root.text
     if bare and tree.rank is None and not tree.fragment and not tree.columns:
         yield root.text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar, get_args
 
 from crmrag_query.artifacts.release import Release
@@ -15,6 +15,7 @@ from crmrag_query.parsing.kind_types import DataTypes, Spread
 from crmrag_query.parsing.kind_words import MANY, ONE, Forms, Lexicon, lexicon_of, number_of
 from crmrag_query.plans.world import World
 from crmrag_query.questions.lexicon import Number
+from crmrag_query.retrieval.tokenizer import fold
 
 How = Literal["type", "lexicon", "like", "head", "class", "category"]
 RANK: dict[How, int] = {how: place for place, how in enumerate(get_args(How))}
@@ -30,7 +31,8 @@ class KindMatch:
     ``count``: entities that are so and of ``categories``, a mask; ``spread``: of all with such a type (types only).
     A kind of which the data has nothing: ``lexicon`` or ``class`` with count 0, ``categories`` as it would have.
     ``kind``: its id in the lexicon, "" for none; ``role`` maker: only who made something; ``makes``: types of what they made;
-    ``also``: further types whose names end in a word for the kind: "stoneware jars" beside "jars".
+    ``also``: further types whose names end in a word for the kind: "stoneware jars" beside "jars"; ``female``: the word
+    stands for women alone, who are of the types ``women``.
     """
 
     first: int
@@ -48,6 +50,8 @@ class KindMatch:
     kind: str = ""
     makes: tuple[int, ...] = ()
     also: tuple[int, ...] = ()
+    female: bool = False
+    women: tuple[int, ...] = ()
 
 
 @dataclass
@@ -83,7 +87,7 @@ class Kinds:
         known = self._lexicon.languages
         found: dict[KindMatch, None] = {}
         for one in (language,) if language in known else known:
-            found |= dict.fromkeys(self._read(words, one))
+            found |= dict.fromkeys(self._of_women(match, words, one) for match in self._read(words, one))
         return tuple(
             sorted(found, key=lambda m: (m.first, -m.last, RANK[m.how], -m.count, m.kind, m.types, m.classes))
         )
@@ -180,6 +184,15 @@ class Kinds:
             match = self._typed(at, at + 1, "head", types, _common(found.values()), "", language)
             if match.count:
                 yield match
+
+    def _of_women(self, match: KindMatch, words: Sequence[str], language: str) -> KindMatch:
+        """The match, of women alone where the word says so: "Malerinnen"."""
+        told = self._lexicon.part.women
+        endings = tuple(map(fold, told.endings.get(language, ())))
+        named = match.how == "type"  # the data has a type of that very name
+        if named or match.categories != int(Category.Actor) or not words[match.last - 1].endswith(endings):
+            return match
+        return replace(match, female=True, women=self.types_of(told.kind))
 
     # matches
 

@@ -69,9 +69,10 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     pieces = _cut(release, analysis, heard, language, know, earlier is not None)
     polar = analysis.reading.rule.startswith("yes/no")
     started = _tree(analysis, polar)
-    asked_for = apart(pieces, know, method.parsing, started.form)
+    lead = lead_of(release, heard, language, earlier)
+    asked_for = apart(pieces, know, method.parsing, started.form, lead.units)
     pieces = asked_for.pieces
-    tree = read_tree(pieces, know, lead_of(release, heard, language, earlier), polar, started)
+    tree = read_tree(pieces, know, lead, polar, started)
     asked_for.onto(tree, know)
     if tree.root is None or _things(tree.root) > method.parsing.limits.things:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
@@ -126,6 +127,8 @@ def _gone_on(before: Plan, tree: Tree, bound: Bound, formed: Formed) -> Formed:
     own = [one for one in bound.where if not isinstance(one, Member)]
     plan = changed(as_list(before), own) if own else as_list(before)
     kind = formed.plan.compute.kind
+    if kind == "list" and before.compute.kind in ("count", "ask") and own:
+        kind = before.compute.kind  # "how many are by X?" – "and by Y?"
     if kind in ("count", "ask"):
         plan = plan.model_copy(update={"compute": Compute(kind=kind)})
     return Formed(plan, formed.score if own or kind != "list" or tree.sort else 0.0)

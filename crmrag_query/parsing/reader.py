@@ -142,6 +142,7 @@ def _unsaid_root(state: State) -> Node | None:
     if isinstance(first, Node):
         state.fronted = state.fronted[1:]
         return first
+    state.tree.unsaid = True
     return Node() if state.fronted or state.rel else None
 
 

@@ -146,9 +146,9 @@ def with_columns(binder: Binder, tree: Tree, bound: Bound) -> Formed:
     """A list with what is told beside each thing."""
     assert tree.root is not None and bound.mask is not None
     columns: list[Column] = []
-    for steps in tree.columns:
+    for shown in tree.columns:
         mask, near, of = bound.mask, tree.root.categories, None
-        for ids in steps:
+        for ids in shown.steps:
             told = told_by(binder, near, ids, mask, of, len(columns))
             if not told:
                 id = _fitting(binder, near, ids)
@@ -158,6 +158,10 @@ def with_columns(binder: Binder, tree: Tree, bound: Bound) -> Formed:
             near = binder.know.ranges[_fitting(binder, near, ids)]
             of, mask = len(columns), led(binder, told[0].way, mask)
             columns += told
+        last = {"title": shown.title, "by": "year" if shown.year else ""}
+        columns[-1] = columns[-1].model_copy(update=last)
+        if len(told) > 1:
+            columns[-2] = columns[-2].model_copy(update={"title": shown.title})
     if not columns:
         return Formed(bound.plan)
     return Formed(plan_of(bound, Compute(kind="table", columns=tuple(columns))))

@@ -68,6 +68,8 @@ class Node:
         return self.categories | categories_of(self.kinds) | concept
 
 
+Steps = tuple[tuple[str, ...], ...]
+"""Relations one after the other, each by the ids that it may be."""
 Anchor = Node | Interval | Text | None
 Comparison = Literal["least", "over", "at_most", "under", "exactly"]
 
@@ -118,14 +120,23 @@ class Group:
     by: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is told beside each thing: relations to it, one after the other; its ``title``; dates by their ``year`` alone."""
+
+    steps: Steps
+    title: str = ""
+    year: bool = False
+
+
 @dataclass
 class Tree:
     """A question as read.
 
     ``compared``: names of which one is asked for; ``same``: relations by which pairs lead to the same; ``columns``: what is
-    told beside each thing, relations one after the other; ``when``: a date is asked for; ``sort``: the last set is wanted in
-    another order; ``fragment``: it names nothing that is asked for, and goes on from the question before; ``several``: more
-    than one question is asked; ``unknown``: words that nothing is known of.
+    told beside each thing; ``when``: a date is asked for; ``sort``: the last set is wanted in
+    another order; ``unsaid``: nothing says what is asked for; ``fragment``: so, and it goes on from the question before;
+    ``several``: more than one question is asked; ``unknown``: words that nothing is known of.
     """
 
     root: Node | None = None
@@ -135,9 +146,10 @@ class Tree:
     compared: list[Node] = field(default_factory=list)
     pairs: bool = False
     same: list[tuple[str, ...]] = field(default_factory=list)
-    columns: list[tuple[tuple[str, ...], ...]] = field(default_factory=list)
+    columns: list[Shown] = field(default_factory=list)
     when: bool = False
     sort: Literal["", "label", "date"] = ""
+    unsaid: bool = False
     fragment: bool = False
     several: bool = False
     unknown: list[str] = field(default_factory=list)

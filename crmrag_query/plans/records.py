@@ -167,12 +167,16 @@ class Measure(Part):
 
 
 class Column(Part):
-    """What the member, or the cell of column number ``of`` of the same row, leads to by ``way`` and is in ``to``."""
+    """What the member, or the cell of column number ``of`` of the same row, leads to by ``way`` and is in ``to``.
+
+    ``by`` year: a date is shown as its year; the rows are the same.
+    """
 
     way: Way
     of: Annotated[int, Field(ge=0)] | None = None
     to: Anchor = Field(default_factory=lambda: Anchor())
     title: str = ""
+    by: Literal["", "year"] = ""
 
 
 class Compute(Part):

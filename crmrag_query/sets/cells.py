@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from crmrag_query.answers.details import Details
@@ -12,7 +12,7 @@ from crmrag_query.answers.named import Named
 from crmrag_query.answers.naming import type_nodes
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.text import plain
-from crmrag_query.dates import Interval, describe
+from crmrag_query.dates import Interval, describe, parse_date
 from crmrag_query.dates.calendar import civil, year_interval
 from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
 from crmrag_query.ontology.categories import Category
@@ -48,6 +48,17 @@ class Reader:
         found = cell(world, number)
         assert not isinstance(found, str)
         return Cell(found.text, "", found.datatype, found.lang, number_of(found.text))
+
+    def year(self, number: int) -> Cell:
+        """A cell by its year, where it is written as a date of one year; as it is otherwise."""
+        whole = self.cell(number)
+        dated = parse_date(whole.label)
+        if dated is None or dated.begin is None or dated.end is None:
+            return whole
+        first, last = (civil(day)[0] for day in (dated.begin, dated.end))
+        if first != last:
+            return whole
+        return replace(whole, label=describe(year_interval(first), self.language), number=float(first))
 
     def _dated(self, node: int, label: str) -> str:
         """A time-span by its dates, after its name where that says something else; any other thing by its name."""

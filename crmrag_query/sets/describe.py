@@ -167,7 +167,7 @@ def _compute(wording: Wording, compute: Compute) -> str:
             parts = [words.grouped.format(what=by), *_least(wording, compute), *_first(wording, compute)]
             return ", ".join(parts)
         case "table":
-            titles = (column.title or wording.way(column.way) for column in compute.columns)
+            titles = dict.fromkeys(column.title or wording.way(column.way) for column in compute.columns)
             return words.table.format(what=", ".join(titles))
         case "pairs":
             return words.pairs.format(what=", ".join(map(wording.way, compute.ways)))

@@ -94,7 +94,8 @@ def _listed(items: Sequence[str], total: int, words: SetWords) -> str:
 
 def _row(row: Row, limits: SetLimits, cite: Cite, last: str = " – ") -> str:
     """``label (number)`` of two cells the second of which is a number, else the cells in order."""
-    labels = [_cell(one, limits, cite) for one in row]
+    told = (one for at, one in enumerate(row) if one.label != (row[at - 1].label if at else ""))
+    labels = [_cell(one, limits, cite) for one in told]  # a date beside its time-span says nothing new
     if len(row) == 2 and not row[1].iri and row[1].number is not None:
         return f"{labels[0]}{last}{labels[1]}" if last != " – " else f"{labels[0]} ({labels[1]})"
     return last.join(labels)

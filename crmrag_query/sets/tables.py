@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.artifacts.release import Release
@@ -60,12 +60,19 @@ class Table:
     def _read(self, block: Longs, first: int, reader: Reader) -> list[Row]:
         if self.compute.kind == "group":
             return [(self._group(cell, reader), count_cell(count)) for cell, count in block.tolist()]
-        rows = [tuple(map(reader.cell, row)) for row in block.tolist()]
+        rows = [self._cells(row, reader) for row in block.tolist()]
         values = self.outcome.values
         if self.compute.kind != "rank" or values is None:
             return rows
         own = values[first : first + len(block)].tolist()
         return [(*row, self._value(value, reader)) for row, value in zip(rows, own, strict=True)]
+
+    def _cells(self, row: Sequence[int], reader: Reader) -> Row:
+        columns = self.compute.columns if self.compute.kind == "table" else ()
+        yearly = {at for at, column in enumerate(columns, 1) if column.by == "year"}
+        return tuple(
+            reader.year(number) if at in yearly else reader.cell(number) for at, number in enumerate(row)
+        )
 
     def _group(self, cell: int, reader: Reader) -> Cell:
         by = self.outcome.by

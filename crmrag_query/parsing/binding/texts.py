@@ -48,6 +48,9 @@ def to_words(ground: Ground, node: Node, link: Link, text: Text, mask: Mask) -> 
         yield ground.choice(anywhere, scores.words / 2, mask)
     if link.explicit:
         yield from _in_statements(ground, link, text, mask)
+    places = any(know.ranges[id] & int(Category.Place) for id in (*link.explicit, *link.loose))
+    if places and text.named and node.categories & int(Category.Event):  # "Van Gogh, Galerie Bernheim, Paris"
+        yield ground.choice(Texted(texts=words, whole=True, negated=link.negated), scores.words, mask)
 
 
 def _in_statements(ground: Ground, link: Link, text: Text, mask: Mask) -> Iterator[Choice]:
