@@ -142,8 +142,10 @@ def _unsaid_root(state: State) -> Node | None:
     if isinstance(first, Node):
         state.fronted = state.fronted[1:]
         return first
-    state.tree.unsaid = True
-    return Node() if state.fronted or state.rel else None
+    if not state.fronted and not state.rel:
+        return None
+    state.tree.unsaid = not (state.rel or any(link.explicit for link in state.fronted))  # "and in Delft?"
+    return Node()
 
 
 def _settle_phrase(state: State) -> None:
