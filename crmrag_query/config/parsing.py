@@ -17,6 +17,7 @@ class PlanWords(Record):
     """Phrases of one language by what they do in a question; a star ends a word of any ending."""
 
     universal: Words = ()
+    jointly: Words = ()
     exactly: Words = ()
     at_most: Words = ()
     under: Words = ()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from crmrag_query.config.parsing import ParsingPart, Unit
+from crmrag_query.config.parsing import ParsingPart
 from crmrag_query.parsing.columns import also_shown, each_row
 from crmrag_query.parsing.compare import compared, set_beside
 from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.reading.state import Lead
 from crmrag_query.parsing.shared import paired
 from crmrag_query.parsing.tree import Node, Shown, Tree
 from crmrag_query.parsing.unsaid import unsaid
@@ -32,10 +33,8 @@ class Apart:
         each_row(tree, know)
 
 
-def apart(
-    pieces: Sequence[Piece], know: Vocabulary, part: ParsingPart, form: str, units: Mapping[str, Unit]
-) -> Apart:
-    """What stands apart in a question whose answer is of a form; ``units`` of time by their words."""
+def apart(pieces: Sequence[Piece], know: Vocabulary, part: ParsingPart, form: str, lead: Lead) -> Apart:
+    """What stands apart in a question whose answer is of a form."""
     rest = unsaid(pieces, part.happenings)
     if form != "list":
         return Apart(rest)
@@ -45,5 +44,5 @@ def apart(
     rest, same = paired(rest, know, part.happenings)
     if same:
         return Apart(rest, same=same)
-    rest, columns = also_shown(rest, know, units)
+    rest, columns = also_shown(rest, know, lead)
     return Apart(rest, columns=columns)

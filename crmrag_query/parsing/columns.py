@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from crmrag_query.config.parsing import Unit
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
+from crmrag_query.parsing.reading.state import Lead
 from crmrag_query.parsing.tree import Link, Shown, Steps, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 
@@ -16,17 +16,20 @@ _COMPOUND = 3  # letters of a word that is none of a compound's parts
 
 
 def also_shown(
-    pieces: Sequence[Piece], know: Vocabulary, units: Mapping[str, Unit]
+    pieces: Sequence[Piece], know: Vocabulary, lead: Lead
 ) -> tuple[tuple[Piece, ...], list[Shown]]:
-    """The pieces without "with their birth places and the years of their deaths" at the end, and what it wants told.
-
-    ``units`` of time by their words, as dates are asked for: "years of birth", "Geburtsjahr".
-    """
+    """The pieces without what wants told of each thing at the end, and that: "with their birth places", "each with the year
+    of birth", "and who made them"."""
+    rest, asked = _asked_beside(pieces, know, lead)
+    if asked is not None:
+        return rest, [asked]
     first = _tail(pieces)
     tail = pieces[first:]
     near = _asked(pieces[:first])
-    if near is None or not any("own" in one.roles for one in tail):
+    each = first > 0 and _is_each(pieces[first - 1])
+    if near is None or not tail or not (each or any("own" in one.roles for one in tail)):
         return tuple(pieces), []
+    first, units = first - each, lead.units
     columns = _columns(tail, tuple(word for word, unit in units.items() if unit == "year"))
     if not columns or not all(_leads(column.steps, near, know) for column in columns):
         return tuple(pieces), []
@@ -38,9 +41,40 @@ def _tail(pieces: Sequence[Piece]) -> int:
     at = len(pieces)
     while at and _small(pieces[at - 1]):
         at -= 1
+    if at and _is_each(pieces[at - 1]) and at < len(pieces) and _begins(pieces[at]):
+        return at
     while at < len(pieces) and not (_begins(pieces[at]) and "own" in _roles(pieces[at:])):
         at += 1
     return at
+
+
+def _is_each(piece: Piece) -> bool:
+    """ "*each* with the year of birth"."""
+    return {"every", "group"} <= piece.roles
+
+
+def _asked_beside(
+    pieces: Sequence[Piece], know: Vocabulary, lead: Lead
+) -> tuple[tuple[Piece, ...], Shown | None]:
+    """ "busts *and who made them*": a question word, a verb, and what stands for the things asked for."""
+    whole = tuple(pieces)
+    joint = next((at for at in reversed(range(len(whole))) if "both" in whole[at].roles), 0)
+    tail = whole[joint + 1 :]
+    near = _asked(whole[:joint])
+    if not near or len(tail) < 2 or tail[0].first not in lead.at:
+        return whole, None
+    way, mask = lead.at[tail[0].first]
+    said = [one for one in tail[1:] if one.relations("forward", "backward") and "filler" not in one.roles]
+    rest = [one for one in tail[1:] if one not in said]
+    known = all(
+        "filler" in one.roles or "earlier" in one.roles or one.stop or one.relations("loose") for one in rest
+    )
+    if way == "which" or len(said) != 1 or not known or not any("earlier" in one.roles for one in rest):
+        return whole, None
+    verbs = said[0].relations("forward", "backward")
+    ids = tuple(id for id in (*verbs, *know.kin(verbs)) if know.domains[id] & near and know.ranges[id] & mask)
+    title = " ".join(one.text for one in (tail[0], said[0]))
+    return (whole[:joint], Shown((ids,), title)) if ids else (whole, None)
 
 
 def _roles(pieces: Sequence[Piece]) -> frozenset[str]:

@@ -58,7 +58,9 @@ def _joined(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
             before.mention is not None and after.mention is not None and "both" in one.roles and not denied
         )
         if nouns or named:
-            yield f"{before.text} {one.text} {after.text}"
+            said = f"{before.text} {one.text} {after.text}"
+            if said not in tree.paired:
+                yield said
 
 
 def _small_words(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
@@ -79,7 +81,8 @@ def _small_words(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
 
 def _numbers(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> Iterator[str]:
     """A number that nothing was made of."""
-    used = tree.rank is not None or (tree.group is not None and tree.group.at_least is not None)
+    group = tree.group
+    used = tree.rank is not None or (group is not None and (group.at_least or group.first))
     if used or any(link.at_least is not None or link.at_most is not None for link in _links(tree.root)):
         return
     for one in pieces:

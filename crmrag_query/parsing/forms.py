@@ -9,6 +9,7 @@ from crmrag_query.parsing.binding.times import date_way
 from crmrag_query.parsing.compare import among, measured
 from crmrag_query.parsing.formed import Formed, plan_of
 from crmrag_query.parsing.joined import holds, way_between
+from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.tables import dated, table_chain, tabled, told_by, with_columns
 from crmrag_query.parsing.tree import Group, Link, Node, Rank, Tree
 from crmrag_query.plans.execute import members_of
@@ -152,7 +153,14 @@ def _by_time(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     way, score = date_way(binder, root, (*said, *group.by), bound.mask)
     if way is None:
         return Formed(bound.plan, binder.scores.unsure / 2, group.unit)
-    how = Compute(kind="group", way=way, by=group.unit, at_least=group.at_least, edge=group.edge or "span")
+    how = Compute(
+        kind="group",
+        way=way,
+        by=group.unit,
+        at_least=group.at_least,
+        edge=group.edge or "span",
+        first=group.first,
+    )
     return Formed(plan_of(bound, how), score)
 
 
@@ -168,6 +176,8 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     if chain is not None:
         chain = _plainest(binder, chain, bound.mask)
         return Formed(plan_of(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)
+    if far.far and far.ends:  # what the verb tells is nothing but what the noun names
+        far.categories = far.categories or categories_of(far.kinds)
     found = way_between(binder, root, bound.mask, far, far.ends)
     if found is None:
         return Formed(bound.plan, binder.scores.unsure / 2, far.text)
@@ -211,7 +221,7 @@ def _chained(binder: Binder, root: Node, far: Node, mask: Mask) -> Way | None:
     if (
         far.far and far.ends
     ):  # "by the city where they were made": the verb tells the relation, the noun its end
-        ends = binder.know.far(far.ends)
+        ends = categories_of(far.kinds) or binder.know.far(far.ends)
         places = tuple(id for id in far.far if binder.know.ranges[id] & ends) or far.ends
     for id in places:
         domain = binder.know.domains[id]

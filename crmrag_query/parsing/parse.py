@@ -70,7 +70,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     polar = analysis.reading.rule.startswith("yes/no")
     started = _tree(analysis, polar)
     lead = lead_of(release, heard, language, earlier)
-    asked_for = apart(pieces, know, method.parsing, started.form, lead.units)
+    asked_for = apart(pieces, know, method.parsing, started.form, lead)
     pieces = asked_for.pieces
     tree = read_tree(pieces, know, lead, polar, started)
     asked_for.onto(tree, know)
@@ -180,6 +180,7 @@ def unused(tree: Tree, pieces: tuple[Piece, ...], stop: Collection[str] = ()) ->
     held = set(_words(tree.root)) | set(_words(tree.group.node if tree.group else None))
     held |= set(_words(tree.rank.of if tree.rank else None))
     by = set(tree.rank.by) if tree.rank else set()
+    by |= set(tree.group.node.far) if tree.group and tree.group.node else set()
     lost: list[str] = []
     for piece in () if tree.sort else pieces:
         if all(word in stop for word in piece.words):

@@ -18,7 +18,7 @@ from crmrag_query.parsing.reading.references import take_reference
 from crmrag_query.parsing.reading.relations import take_end, take_verb, take_weak
 from crmrag_query.parsing.reading.state import Lead, State, end_group, is_untold_root
 from crmrag_query.parsing.reading.ties import attach, host_of, nearest
-from crmrag_query.parsing.tree import Link, Node, Tree
+from crmrag_query.parsing.tree import Group, Link, Node, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 
 
@@ -55,6 +55,9 @@ def _take(state: State, at: int) -> int:
 def _take_word(state: State, at: int) -> bool:
     """Words that are no thing, though they might be: what went before, verbs, units of time; whether it was one."""
     piece = state.pieces[at]
+    if "jointly" in piece.roles and _two_follow(state, at):
+        state.jointly = True
+        return True
     if (not piece.mention or not piece.capital) and take_reference(state, at):
         return True
     if (state.titled and "containing" in piece.roles) or ("filler" in piece.roles and len(piece.words) > 1):
@@ -73,6 +76,13 @@ def _take_word(state: State, at: int) -> bool:
     else:
         return False
     return True
+
+
+def _two_follow(state: State, at: int) -> bool:
+    """Whether two things joined by "and" follow: "*both* Florence and a bridge"."""
+    rest = state.pieces[at + 1 :]
+    joints = [i for i, one in enumerate(rest) if "both" in one.roles]
+    return bool(joints) and joints[0] > 0 and joints[0] + 1 < len(rest)
 
 
 def _take_thing(state: State, at: int) -> int:
@@ -129,8 +139,25 @@ def _finish(state: State) -> None:
         tree.rank.first = state.number
     if state.rel:
         _settle_phrase(state)
+    _busiest_time(state)
     if state.negated and not state.excluding:
         tree.unknown += state.denied
+
+
+def _busiest_time(state: State) -> None:
+    """ "Which *century* has the most works": what is counted, by that unit of time, and the first of the groups."""
+    tree = state.tree
+    rank, root = tree.rank, tree.root
+    unit = state.lead.units.get(root.text.split()[-1]) if root is not None and root.text else None
+    if rank is None or rank.kind != "most" or rank.of is None or unit is None or root is None or root.named:
+        return
+    if any(link.anchor is not None for link in root.links):
+        return
+    said = tuple(id for link in root.links for id in link.explicit)
+    tree.group = Group(
+        unit=unit, by=(*state.rel, *rank.by, *said, *root.ends, *root.far), first=rank.first or 1
+    )
+    tree.root, tree.rank = rank.of, None
 
 
 def _unsaid_root(state: State) -> Node | None:

@@ -111,13 +111,15 @@ class Rank:
 
 @dataclass
 class Group:
-    """What a count or list is split by: a thing, an end of relations, or a unit of time; ``by``: relations to that time."""
+    """What a count or list is split by: a thing, an end of relations, or a unit of time; ``by``: relations to that time;
+    ``first``: how many of the groups, those of the most, None for all."""
 
     node: Node | None = None
     unit: Unit | Literal[""] = ""
     at_least: int | None = None
     edge: Edge = ""
     by: tuple[str, ...] = ()
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,10 @@ class Tree:
     """A question as read.
 
     ``compared``: names of which one is asked for; ``same``: relations by which pairs lead to the same; ``columns``: what is
-    told beside each thing; ``when``: a date is asked for; ``sort``: the last set is wanted in
-    another order; ``unsaid``: nothing says what is asked for; ``fragment``: so, and it goes on from the question before;
-    ``several``: more than one question is asked; ``unknown``: words that nothing is known of.
+    told beside each thing; ``when``: a date is asked for; ``sort``: the last set is wanted in another order; ``unsaid``:
+    nothing says what is asked for; ``fragment``: so, and it goes on from the question before; ``several``: more than one
+    question is asked; ``paired``: things joined by "and" or "or", where it is clear what is meant; ``unknown``: words that
+    nothing is known of.
     """
 
     root: Node | None = None
@@ -152,4 +155,5 @@ class Tree:
     unsaid: bool = False
     fragment: bool = False
     several: bool = False
+    paired: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)

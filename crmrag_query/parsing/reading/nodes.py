@@ -31,6 +31,8 @@ def place(state: State, node: Node, piece: Piece) -> Node:
     root, tied = state.tree.root, state.waits or state.negated
     if root is None and not tied:
         start(state, node)
+    elif root is not None and not tied and _is_further(state, root, node, piece):
+        return root
     elif root is None:
         attach(state, node, piece)
     elif is_bare_root(state) and not tied and not _is_subject(state, root, node, piece):
@@ -40,6 +42,25 @@ def place(state: State, node: Node, piece: Piece) -> Node:
         attach(state, node, piece)
         state.open.append(node)
     return node
+
+
+def _is_further(state: State, root: Node, node: Node, piece: Piece) -> bool:
+    """ "How many paintings *and prints* …": a further kind of what is asked for."""
+    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
+    if at < 2 or root.links or not (root.kinds and node.kinds) or node.links or state.negated:
+        return False
+    joint, before = state.pieces[at - 1], state.pieces[at - 2]
+    typed = all(
+        any(kind.types for kind in one.kinds) and not any(kind.generic for kind in one.kinds)
+        for one in (root, node)
+    )
+    if not joint.roles & {"both", "either"} or before.kinds != root.kinds or not typed:
+        return False
+    root.kinds, root.categories = (*root.kinds, *node.kinds), root.categories | node.categories
+    state.tree.paired.append(f"{root.text} {joint.text} {node.text}")
+    root.text = f"{root.text} {node.text}"
+    state.joined = False
+    return True
 
 
 def _is_subject(state: State, root: Node, node: Node, piece: Piece) -> bool:

@@ -38,6 +38,7 @@ def _splits(state: State, group: Group, node: Node, at: int) -> bool:
     """Whether the noun is what the rest is split by, or says more of that."""
     if group.node is None:
         group.node = node
+        node.far = (*state.rel, *state.know.kin(state.rel)) or node.far
         say_of(state, node)
         after = state.after(at)
         if after is None or "of" not in after.roles:

@@ -7,7 +7,7 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.reading.ahead import next_content, object_follows, of_before
 from crmrag_query.parsing.reading.nodes import node_of, place
-from crmrag_query.parsing.reading.state import State, clear, is_polar_name
+from crmrag_query.parsing.reading.state import State, clear, is_bare_root, is_polar_name
 from crmrag_query.parsing.reading.ties import attach, directions, host_of
 from crmrag_query.parsing.tree import Group, Link, Node
 
@@ -120,6 +120,8 @@ def take_end(state: State, at: int) -> int:
     if joined and state.force is not None and state.force.ends:
         state.force.also.append((piece.relations("ends"), state.edge))
         state.joined, state.edge = False, ""
+    elif not owners and not follows and _is_counted_end(state, piece):
+        pass
     elif not owners and not follows and state.tree.root is not None and not is_polar_name(state):
         state.rel, state.rel_words = piece.relations("ends"), piece.words
         _maybe_none(state, at)
@@ -128,12 +130,28 @@ def take_end(state: State, at: int) -> int:
     return at + 1
 
 
+def _is_counted_end(state: State, piece: Piece) -> bool:
+    """ "what are the most frequent *places of production*": the far end is what is ranked, by how much leads to it."""
+    rank, root, ids = state.tree.rank, state.tree.root, piece.relations("ends")
+    if rank is None or rank.kind not in ("most", "fewest") or root is None or not is_bare_root(state):
+        return False
+    ends = state.know.far(ids)
+    if root.kinds or root.named or (root.categories and not root.categories & ends):
+        return False
+    root.ends, root.categories, root.text = ids, ends, piece.text
+    return True
+
+
 def _split_by(state: State, group: Group, at: int) -> None:
     """The rest is split by the far end of a relation: "per *birth place*"."""
     piece = state.pieces[at]
     ids = piece.relations("ends")
-    if group.node is None:
+    unit = next((state.lead.units[word] for word in piece.words if word in state.lead.units), None)
+    if unit and len(piece.words) > 1 and group.node is None:  # "per birth century"
+        group.unit, group.by = unit, ids
+    elif group.node is None:
         group.node = Node(kinds=piece.kinds, ends=ids, text=piece.text, edge=state.edge)
+        group.node.far = (*state.rel, *state.know.kin(state.rel))  # "*born* in each country"
     elif piece.kinds and of_before(state, at):
         group.node.links.append(Link((), (), node_of(piece), inverse=True, words=piece.words))
     elif state.joined:

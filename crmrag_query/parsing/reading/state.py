@@ -83,6 +83,8 @@ class State:
     beside: Node | None = None
     """What "other than" was said of: "by *artists* other than X"."""
     joined: bool = False
+    jointly: bool = False
+    """ "Both", before two things that hold together."""
     generic: bool = False
     every: bool = False
     edge: Edge = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from crmrag_query.dates import Interval
 from crmrag_query.ontology.categories import Category
@@ -15,7 +16,7 @@ from crmrag_query.parsing.tree import Anchor, Link, Node, Text
 def attach(state: State, anchor: Anchor, piece: Piece) -> None:
     """Tie a thing to the nearest one before it that the waiting phrase can be of."""
     listed = state.joined or (piece.opens and not state.waits)
-    if listed and _joins(state, anchor):
+    if _joins_noun(state, anchor, piece) or (listed and _joins(state, anchor)):
         state.joined = False
         denied_once(state)
         return
@@ -146,6 +147,50 @@ def _may_end(state: State, id: str, anchor: Anchor) -> bool:
     if isinstance(anchor, Node):
         return any(state.know.fits(id, 0, anchor.categories))
     return isinstance(anchor, Text) or anchor is None or state.know.value(id) == "date"
+
+
+def _joins_noun(state: State, anchor: Anchor, piece: Piece) -> bool:
+    """Nouns and names joined to the thing before: "*both* Florence *and* a bridge", "paintings *and* prints": tied as it is,
+    each by itself; "paintings *or* prints", either of them."""
+    last, joint = state.last, _joint(state, piece)
+    before = last.anchor if last is not None else None
+    if (
+        last is None
+        or joint is None
+        or state.waits
+        or not isinstance(before, Node)
+        or not isinstance(anchor, Node)
+    ):
+        return False
+    denied = last.negated and state.negated and "negation" in joint.roles  # "neither paintings nor prints"
+    if not state.jointly and not denied and not (before.kinds and anchor.kinds):
+        return False
+    said = f"{before.text} {joint.text} {anchor.text}"
+    if "either" in joint.roles and not before.links:
+        before.kinds, before.categories = (
+            (*before.kinds, *anchor.kinds),
+            before.categories | anchor.categories,
+        )
+        last.words += piece.words
+        state.tree.paired.append(said)
+        return True
+    host = next((node for node in state.open if last in node.links), None)
+    if host is None or not (denied or "both" in joint.roles):
+        return False
+    host.links.append(replace(last, anchor=anchor, words=(*last.words, *piece.words)))
+    state.open.append(anchor)
+    state.tree.paired += [said] if state.jointly else []
+    state.jointly = state.negated = False
+    return True
+
+
+def _joint(state: State, piece: Piece) -> Piece | None:
+    """The "and", "or" or "nor" right before a thing and its article."""
+    joints = {"both", "either", "negation"}
+    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first) - 1
+    while at > 0 and state.pieces[at].roles & {"generic", "every"} and not state.pieces[at].roles & joints:
+        at -= 1
+    return state.pieces[at] if at > 0 and state.pieces[at].roles & joints else None
 
 
 def _joins(state: State, anchor: Anchor) -> bool:

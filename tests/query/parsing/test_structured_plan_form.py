@@ -165,7 +165,14 @@ def test_the_schema_is_one_that_strict_servers_take() -> None:
 
 def test_what_the_schema_allows_is_read_as_a_plan() -> None:
     """Hand-made to the letter of the schema: every key there, null or empty where nothing is said."""
-    way = {"relations": ["created_by"], "relationships": [], "paths": [], "inverse": False, "direct": False, "then": None}
+    way = {
+        "relations": ["created_by"],
+        "relationships": [],
+        "paths": [],
+        "inverse": False,
+        "direct": False,
+        "then": None,
+    }
     anchor = {"iris": ["http://e/a"], "types": [], "plan": None}
     defs = reply_schema()["$defs"]
     assert set(way) == set(defs["Way"]["properties"]) and set(anchor) == set(defs["Anchor"]["properties"])
