@@ -117,7 +117,10 @@ def said_last(state: State, piece: Piece) -> bool:
         return True
     before = (one for one in state.pieces if one.first < piece.first)
     last = len(state.pieces) - 1
-    return is_verb(state, last) and not any(one.text in state.lead.beings for one in before)
+    if not is_verb(state, last):
+        return False
+    stranded = state.pieces[last].words[-1] in state.lead.small  # "what are … made *of*"
+    return stranded or not any(one.text in state.lead.beings for one in before)
 
 
 def object_follows(state: State, piece: Piece) -> bool:

@@ -39,7 +39,7 @@ def _closes(state: State, piece: Piece) -> bool:
     """ "die in Delft *gemalt* wurden": a verb that ends its clause is said of what stands right before it."""
     at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
     after, before, last = next_content(state, at), state.pieces[at - 1], state.last
-    if last is None or at == 0 or (after is not None and not state.pieces[after].opens):
+    if state.held or last is None or at == 0 or (after is not None and not state.pieces[after].opens):
         return False
     if not (before.mention or before.period or before.unknown) or before.words[-1:] != last.words[-1:]:
         return False
@@ -57,7 +57,8 @@ def _tell(state: State, host: Node, link: Link, piece: Piece) -> bool:
         return False
     ids = piece.relations("forward", "backward")
     fitting = [id for id in (*ids, *state.know.kin(ids)) if any(directions(state, id, host, link.anchor))]
-    said = tuple(id for id in fitting if id in link.loose) or tuple(id for id in fitting if id in ids)
+    dated = isinstance(link.anchor, Interval)
+    said = tuple(id for id in fitting if id in (ids if dated else link.loose))
     if not said:
         return False
     link.explicit, link.words = said, (*link.words, *piece.words)
