@@ -76,7 +76,11 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     asked_for.onto(tree, know)
     if tree.root is None or _things(tree.root) > method.parsing.limits.things:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
-    binder = Binder(world, know, method.parsing, Namesakes(release), earlier)
+
+    def called(words: Sequence[str]) -> tuple[str, ...]:
+        return release.exonyms.names(words, language.code)
+
+    binder = Binder(world, know, method.parsing, Namesakes(release), called, earlier)
     if tree.fragment and earlier is not None and earlier.plan is not None:
         _as_titles(tree.root, earlier.plan)
     try:

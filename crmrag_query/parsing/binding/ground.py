@@ -32,12 +32,14 @@ class Choice:
 
 @dataclass
 class Ground:
-    """``namesakes``: all entities (node numbers) that have a name."""
+    """``namesakes``: all entities (node numbers) that have a name; ``called``: further names of what words of the question
+    name, as in other languages ("Athènes": "athens")."""
 
     world: World
     know: Vocabulary
     config: ParsingPart
     namesakes: Callable[[str], Sequence[int]]
+    called: Callable[[Sequence[str]], Sequence[str]]
 
     @property
     def scores(self) -> Scores:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.binding.ground import Ground
+from crmrag_query.parsing.binding.ground import Choice, Ground
+from crmrag_query.parsing.tree import Link, Node
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Anchor, Constraint, Either, Plan, Related, Target, Texted, Way
+from crmrag_query.plans.world import Mask
 from crmrag_query.retrieval.tokenizer import fold
 
 _SHORTEST = 3  # letters of a name that can tell
@@ -26,10 +28,31 @@ def with_places(ground: Ground, way: Way, nodes: Sequence[int], negated: bool) -
     tails = dict.fromkeys(
         tail for node in nodes for name in _names(ground, node) for tail in _tails(ground, name)
     )
-    inside = Plan(target=Target(categories=("Place",)), where=(Texted(texts=tuple(tails)),))
+    inside = _ending(*tails)
     if not len(members_of(ground.world, inside)):
         return here.model_copy(update={"negated": negated})
     return Either(of=(here, Related(way=way, to=Anchor(plan=inside))), negated=negated)
+
+
+def in_names(ground: Ground, node: Node, link: Link, words: Sequence[str], mask: Mask) -> Iterator[Choice]:
+    """Places with a part of their name that is named: "Greece", which the data knows from "Athens, Greece" only."""
+    ids = [id for id in link.explicit if ground.know.ranges[id] & int(Category.Place)]
+    if not ids:
+        return
+    names = dict.fromkeys((" ".join(words), *ground.called(words)))
+    first = [n for name in names if len(name) >= _SHORTEST for n, _ in _called(ground, name)]
+    ends = [Anchor(iris=ground.iris(first))] if first else []
+    tails = [f", {name}" for name in names if len(name) >= _SHORTEST]
+    if within := tuple(tail for tail in tails if len(members_of(ground.world, _ending(tail)))):
+        ends.append(Anchor(plan=_ending(*within)))
+    for way in ground.ways(node, link, int(Category.Place), ids) if ends else ():
+        parts = tuple(Related(way=way, to=end, negated=link.negated and len(ends) == 1) for end in ends)
+        told = parts[0] if len(parts) == 1 else Either(of=parts, negated=link.negated)
+        yield ground.choice(told, ground.scores.near, mask)
+
+
+def _ending(*tails: str) -> Plan:
+    return Plan(target=Target(categories=("Place",)), where=(Texted(texts=tails),))
 
 
 def _names(ground: Ground, node: int) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.binding.ground import Choice, Ground, category_names
+from crmrag_query.parsing.binding.places import in_names
 from crmrag_query.parsing.tree import Link, Node, Text
 from crmrag_query.plans.records import Anchor, Member, Plan, Related, Target, Texted, Way
 from crmrag_query.plans.world import Mask
@@ -36,6 +37,7 @@ def to_words(ground: Ground, node: Node, link: Link, text: Text, mask: Mask) -> 
         return
     know, scores = ground.know, ground.scores
     words = (text.text,)
+    yield from in_names(ground, node, link, text.words, mask)
     for score, ids in ((scores.explicit, link.explicit), (scores.loose, link.loose)):
         for id in ids:
             if not text.named or link.explicit or know.value(id) != "text":

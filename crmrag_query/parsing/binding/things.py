@@ -16,6 +16,7 @@ from crmrag_query.parsing.binding.meanings import (
     types_of,
 )
 from crmrag_query.parsing.binding.named import to_named
+from crmrag_query.parsing.binding.places import in_names
 from crmrag_query.parsing.binding.texts import as_text, to_words
 from crmrag_query.parsing.tree import Link, Node
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
@@ -41,6 +42,8 @@ def to_thing(
     for choice in _related(ground, node, link, anchor, mask, inner):
         joined = joined or choice.kept > 0
         yield choice
+    if anchor.named and not anchor.categories & int(Category.Place) and not link.inverse:
+        yield from in_names(ground, node, link, anchor.text.split(), mask)
     sure = is_loose(anchor) or (link.explicit and is_whole(anchor))
     if anchor.named and not joined and not link.inverse and not sure:
         yield from to_words(ground, node, link, as_text(anchor), mask)
