@@ -42,7 +42,8 @@ def to_thing(
     for choice in _related(ground, node, link, anchor, mask, inner):
         joined = joined or choice.kept > 0
         yield choice
-    if anchor.named and not anchor.categories & int(Category.Place) and not link.inverse:
+    known = anchor.categories & int(Category.Place) and is_whole(anchor)
+    if anchor.named and not known and not link.inverse:
         yield from in_names(ground, node, link, anchor.text.split(), mask)
     sure = is_loose(anchor) or (link.explicit and is_whole(anchor))
     if anchor.named and not joined and not link.inverse and not sure:
