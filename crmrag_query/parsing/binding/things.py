@@ -108,8 +108,12 @@ def _relations(ground: Ground, node: Node, link: Link, anchor: Node) -> Iterator
         )  # "painted *in* Delft"
         yield scores.explicit, link.explicit
         yield scores.side, nouns
-        yield scores.loose, know.kin(link.explicit)
-        yield scores.near, link.loose
+        covered = {id for id in link.explicit if know.ranges[id] & anchor.categories}
+        kin = [id for id in know.kin(link.explicit) if not (covered and know.ranges[id] & anchor.categories)]
+        yield scores.loose, kin  # not who gave it where nothing tells who got it
+        others = {id for ids in config.happenings.values() for id in ids}
+        yield scores.near, [id for id in link.loose if id not in others]
+        yield scores.unsure, link.loose  # "showed in Paris" is not born there
     else:
         loose = sorted(
             link.loose, key=lambda id: id not in config.inside

@@ -28,6 +28,7 @@ def take_verb(state: State, piece: Piece) -> None:
         return
     common = tuple(id for id in ids if id in state.rel)
     state.rel, state.rel_words = common or ids, (*state.rel_words, *piece.words)
+    state.turned = frozenset(piece.relations("backward")) - frozenset(piece.relations("forward"))
     for link in state.held:
         _by_works(state, link)
     fitting = [link for link in state.held if _host(state, link) is not None]

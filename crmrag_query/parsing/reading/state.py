@@ -66,6 +66,8 @@ class State:
     # The phrase that waits for the thing after it: relations, by what sort of words they were said.
     rel: tuple[str, ...] = ()
     rel_words: tuple[str, ...] = ()
+    turned: frozenset[str] = frozenset()
+    """Relations of the phrase that lead from the thing after it to the thing before: "shown *in*" a picture."""
     loose: tuple[str, ...] = ()
     copula: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
@@ -122,6 +124,7 @@ def clear(state: State, keep_negation: bool = False) -> None:
     if state.rel:
         state.context = state.rel
     state.rel, state.rel_words, state.loose, state.copula = (), (), (), ()
+    state.turned = frozenset()
     state.generic, state.every, state.edge = False, False, ""
     state.negated = state.negated and keep_negation
     state.excluding = state.excluding and keep_negation

@@ -40,6 +40,7 @@ def _link(state: State, anchor: Anchor, piece: Piece) -> Link:
         loose = state.copula if host_of(state, state.copula, anchor) is not None else ()
     if explicit and loose:
         explicit = tuple(id for id in explicit if id in loose and _may_end(state, id, anchor)) or explicit
+    explicit = _ahead(state, explicit, anchor) or explicit
     words = (*state.rel_words, *piece.words) if state.rel else piece.words
     link = Link(explicit, loose, anchor, state.negated, edge=state.edge, words=words)
     if not explicit and state.context:
@@ -48,6 +49,17 @@ def _link(state: State, anchor: Anchor, piece: Piece) -> Link:
         link.explicit = shared or (state.context if dated or not loose else ())
         link.loose = loose or state.context
     return link
+
+
+def _ahead(state: State, ids: tuple[str, ...], anchor: Anchor) -> tuple[str, ...]:
+    """Without relations that the phrase says the other way round, where nothing before can be their far end and others fit."""
+
+    def fits(id: str, back: bool) -> bool:
+        return any(directions(state, id, node, anchor)[back] for node in state.open)
+
+    if not any(fits(id, False) for id in ids if id not in state.turned):
+        return ids
+    return tuple(id for id in ids if id not in state.turned or fits(id, True))
 
 
 def _settle(state: State, link: Link, piece: Piece) -> None:
