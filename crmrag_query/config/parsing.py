@@ -18,6 +18,10 @@ class PlanWords(Record):
 
     universal: Words = ()
     jointly: Words = ()
+    nor: Words = ()
+    currently: Words = ()
+    restricting: Words = ()
+    counts: Words = ()
     exactly: Words = ()
     at_most: Words = ()
     under: Words = ()

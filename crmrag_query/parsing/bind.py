@@ -166,6 +166,8 @@ class Binder(Ground):
     def _of_role(self, bound: Bound, node: Node, kind: KindMatch) -> bool:
         """ "The donors", "sitters": who has that role is what the relation leads to; whether it leads anywhere."""
         for id in node.far:
+            if id in self.config.inside:  # a city is no role: all places are where something is
+                continue
             categories = kind.categories & self.know.ranges[id]
             way = Way(relations=(id,), inverse=True)
             if not categories or self.know.value(id) != "entity":

@@ -5,38 +5,53 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.tree import Link, Node, Text, Tree
+from crmrag_query.questions.period_words import RANGES
 
 
-def doubts(
-    pieces: Sequence[Piece], tree: Tree, numbers: Collection[str], foreign: bool = False
-) -> tuple[str, ...]:
-    """What of a question may have been passed over, as it was said; none where all was understood.
+@dataclass(frozen=True, slots=True)
+class Small:
+    """Small words by what they do: ``numbers``; ``either`` and ``both`` join. ``foreign``: the question is in another
+    language than the data's, so a name that is unknown may be known by another."""
 
-    ``foreign``: it is asked in another language than the data's, so a name that is unknown may be known by another.
-    """
-    return tuple(dict.fromkeys(_doubts(pieces, tree, numbers, foreign)))
+    numbers: Collection[str] = ()
+    either: Collection[str] = ()
+    both: Collection[str] = ()
+    foreign: bool = False
 
 
-def _doubts(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str], foreign: bool) -> Iterator[str]:
+def doubts(pieces: Sequence[Piece], tree: Tree, small: Small) -> tuple[str, ...]:
+    """What of a question may have been passed over, as it was said; none where all was understood."""
+    return tuple(dict.fromkeys(_doubts(pieces, tree, small)))
+
+
+def _doubts(pieces: Sequence[Piece], tree: Tree, small: Small) -> Iterator[str]:
     yield from _joined(pieces, tree)
-    yield from _small_words(pieces, tree)
-    yield from _numbers(pieces, tree, numbers)
+    yield from _small_words(pieces, tree, small)
+    yield from _numbers(pieces, tree, small.numbers)
     root = tree.root
     if root is None:
         return
-    if tree.form == "ask" and foreign:
+    counted = any(link.at_least is not None for link in root.links)
+    if tree.form == "ask" and small.foreign:
         yield from (link.anchor.text for link in _links(root) if isinstance(link.anchor, Text))
     if tree.form == "ask" and tree.rank is not None:
         yield tree.rank.kind
     if tree.rank is not None and root.categories == Category.Time:
         yield root.text
+    if tree.group is not None and tree.group.node is not None and tree.group.unit:
+        yield tree.group.node.text
     if tree.group is not None and tree.group.node is not None:
         yield from (" ".join(link.words) for link in tree.group.node.links if not link.inverse)
+    splits = any(one.roles & {"breakdown", "group"} for one in pieces)
+    if tree.group is not None and tree.group.node is None and not tree.group.unit and splits and not counted:
+        yield root.text
     bare = not (root.kinds or root.named or root.earlier or root.links or root.ends)
     if tree.unsaid:
         yield root.text
@@ -63,7 +78,7 @@ def _joined(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
                 yield said
 
 
-def _small_words(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
+def _small_words(pieces: Sequence[Piece], tree: Tree, small: Small) -> Iterator[str]:
     counted = tree.rank is not None or tree.group is not None
     bounded = any(link.at_most is not None for link in _links(tree.root))
     for at, one in enumerate(pieces):
@@ -75,8 +90,31 @@ def _small_words(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
             yield one.text
         if one.roles & {"exactly", "under", "at_most"} and not bounded:
             yield one.text
-        if "measured" in one.roles:
+        if one.roles & {"measured", "currently"}:
             yield one.text
+        if "restricting" in one.roles and not bounded and _restricts(pieces, at):
+            yield one.text
+        if "whose" in one.roles and at == 0:
+            yield one.text
+        if one.period is not None and _alternatives(one.words, small):
+            yield one.text
+
+
+def _restricts(pieces: Sequence[Piece], at: int) -> bool:
+    """ "made *only* prints", "n'ont fait *que*": nothing else, which a plan does not hold; at the start it says nothing."""
+    said = any(one.relations("forward", "backward") or "negation" in one.roles for one in pieces[:at])
+    plain = "only" not in pieces[at].roles  # "que": such after a negation alone
+    denied = any("negation" in one.roles for one in pieces[:at])
+    return said and (denied if plain else any(one.kinds for one in pieces[:at]))
+
+
+def _alternatives(words: Sequence[str], small: Small) -> bool:
+    """ "in 1680 or 1690": what lies between is not meant, as it is in "between 1680 and 1690"."""
+    at = next((i for i, word in enumerate(words) if i and (word in small.either or word in small.both)), 0)
+    if not at or (words[at] in small.both and re.match(RANGES[0][0], words[0])):
+        return False
+    before, after = (any(map(str.isdigit, " ".join(part))) for part in (words[:at], words[at:]))
+    return after or not before  # but "in 1680 or earlier"
 
 
 def _numbers(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ def lead_of(release: Release, heard: Asked, language: Language, earlier: Anteced
         ones=_everywhere(parsing, "ones"),
         copulas=forms.being.single | forms.one_verbs.single | forms.many_verbs.single,
         beings=forms.being.single,
+        single=forms.one_verbs.single - forms.many_verbs.single,
         being=bool(heard.visible) and bool(forms.being.at(heard.visible, 0)),
         small=language.stop,
         earlier=earlier.categories if earlier is not None else 0,

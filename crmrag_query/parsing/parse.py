@@ -9,12 +9,12 @@ from typing import Literal
 from pydantic import ValidationError
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parsing import Scores
+from crmrag_query.config.parsing import PlanWords, Scores
 from crmrag_query.errors import QuestionError
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.apart import apart
 from crmrag_query.parsing.bind import Binder, Bound
-from crmrag_query.parsing.doubts import doubts
+from crmrag_query.parsing.doubts import Small, doubts
 from crmrag_query.parsing.exonyms import with_exonyms
 from crmrag_query.parsing.formed import Formed
 from crmrag_query.parsing.forms import form
@@ -96,11 +96,16 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     if formed.plan.depth > world.config.deepest:
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     parsed = _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
-    passed_over = doubts(
-        pieces, tree, method.answers.numbers, language.code not in release.manifest.languages
-    )
+    passed_over = doubts(pieces, tree, _small(release, language))
     parsed = replace(parsed, certain=parsed.certain and not passed_over, doubts=passed_over)
     return _unless_wider(parsed, world)
+
+
+def _small(release: Release, language: Language) -> Small:
+    """The small words by which a reading may be doubted."""
+    words = release.method.parsing.languages.get(language.code, PlanWords())
+    foreign = language.code not in release.manifest.languages
+    return Small(release.method.answers.numbers, words.either, words.both, foreign)
 
 
 def _unless_wider(parsed: Parsed, world: World) -> Parsed:

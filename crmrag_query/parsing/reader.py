@@ -166,7 +166,8 @@ def _unsaid_root(state: State) -> Node | None:
         state.tree.fragment = True
         return Node(categories=state.lead.earlier, earlier="set")
     first = state.fronted[0].anchor if state.fronted else None
-    if isinstance(first, Node):
+    tied = bool(state.fronted) and bool(state.fronted[0].loose) and not state.fronted[0].explicit
+    if isinstance(first, Node) and not (tied and first.named):  # not "something *by* X"
         state.fronted = state.fronted[1:]
         return first
     if not state.fronted and not state.rel:

@@ -112,7 +112,11 @@ def _relations(ground: Ground, node: Node, link: Link, anchor: Node) -> Iterator
         kin = [id for id in know.kin(link.explicit) if not (covered and know.ranges[id] & anchor.categories)]
         yield scores.loose, kin  # not who gave it where nothing tells who got it
         others = {id for ids in config.happenings.values() for id in ids}
-        yield scores.near, [id for id in link.loose if id not in others]
+        about = 0  # what the verb is said of: "painted on ivory", of things
+        for id in link.explicit:
+            about |= know.domains[id] & (node.categories or know.domains[id])
+        same = [id for id in link.loose if id not in others and know.domains[id] & about]
+        yield scores.near, same
         yield scores.unsure, link.loose  # "showed in Paris" is not born there
     else:
         loose = sorted(

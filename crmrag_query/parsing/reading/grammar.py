@@ -68,6 +68,8 @@ def _asks(state: State, at: int) -> bool:
         state.tree.sort = state.tree.sort or "label"
     elif "pairs" in piece.roles:
         state.tree.pairs = True
+    elif "counts" in piece.roles and (state.tree.rank is not None or state.tree.group is not None):
+        pass  # "with counts": a ranking and groups tell them
     elif "count" in piece.roles and not piece.kinds:
         if state.tree.root is None:
             state.rel, state.loose = (), ()
@@ -84,7 +86,7 @@ def _denies(state: State, at: int) -> bool:
     elif "exclusion" in piece.roles:
         state.negated = state.excluding = True
         state.beside = _tied_before(state, at)
-    elif "negation" in piece.roles and not piece.kinds:
+    elif _is_nor(state, piece) or ("negation" in piece.roles and not piece.kinds):
         state.negated, state.denied = True, piece.words
     elif "breakdown" in piece.roles:
         state.breaking, state.tree.group = True, state.tree.group or Group()
@@ -93,6 +95,11 @@ def _denies(state: State, at: int) -> bool:
     else:
         return False
     return True
+
+
+def _is_nor(state: State, piece: Piece) -> bool:
+    """ "weder … *noch*": the second of two things that are denied."""
+    return "nor" in piece.roles and state.last is not None and state.last.negated and not state.waits
 
 
 def _comparison(piece: Piece) -> Comparison | None:
@@ -135,9 +142,17 @@ def _ranks(state: State, at: int) -> bool:
     if rank in ("earliest", "latest") and _is_inner(state, at):
         state.ranked = Rank(rank, state.number)
     else:
-        state.tree.rank = state.tree.rank or Rank(rank, state.number)
+        state.tree.rank = state.tree.rank or Rank(rank, state.number or _only_one(state, at))
     state.number = None
     return True
+
+
+def _only_one(state: State, at: int) -> int | None:
+    """ "which of the paintings *is* the oldest": the verb says that it is one."""
+    before = at - 1
+    while before > 0 and state.pieces[before].roles & {"generic"}:
+        before -= 1
+    return 1 if before > 0 and state.pieces[before].text in state.lead.single else None
 
 
 def _is_inner(state: State, at: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.reading.ahead import said_last, verb_follows
@@ -50,6 +52,11 @@ def _is_further(state: State, root: Node, node: Node, piece: Piece) -> bool:
     if at < 2 or root.links or not (root.kinds and node.kinds) or node.links or state.negated:
         return False
     joint, before = state.pieces[at - 1], state.pieces[at - 2]
+    if joint.roles & {"both", "either"} and _same_kind(root, node):  # "Künstlerinnen und Künstler"
+        root.kinds, state.joined = tuple(replace(kind, female=False) for kind in root.kinds), False
+        state.tree.paired.append(f"{before.text} {joint.text} {piece.text}")
+        root.text = f"{root.text} {node.text}"
+        return True
     typed = all(
         any(kind.types for kind in one.kinds) and not any(kind.generic for kind in one.kinds)
         for one in (root, node)
@@ -61,6 +68,13 @@ def _is_further(state: State, root: Node, node: Node, piece: Piece) -> bool:
     root.text = f"{root.text} {node.text}"
     state.joined = False
     return True
+
+
+def _same_kind(root: Node, node: Node) -> bool:
+    """Whether two nouns are of one kind, but for women alone."""
+    kinds = {kind.kind for kind in root.kinds if kind.kind}
+    women = {kind.female for one in (root, node) for kind in one.kinds}
+    return bool(kinds & {kind.kind for kind in node.kinds}) and len(women) > 1
 
 
 def _is_subject(state: State, root: Node, node: Node, piece: Piece) -> bool:

@@ -26,6 +26,7 @@ def take_verb(state: State, piece: Piece) -> None:
         return
     if not state.waits and _closes(state, piece):
         return
+    _end_exclusion(state, piece)
     common = tuple(id for id in ids if id in state.rel)
     state.rel, state.rel_words = common or ids, (*state.rel_words, *piece.words)
     state.turned = frozenset(piece.relations("backward")) - frozenset(piece.relations("forward"))
@@ -34,6 +35,17 @@ def take_verb(state: State, piece: Piece) -> None:
     fitting = [link for link in state.held if _host(state, link) is not None]
     if fitting and not object_follows(state, piece):
         _said_of(state, fitting[-1])
+
+
+def _end_exclusion(state: State, piece: Piece) -> None:
+    """ "artists other than X *worked*": the verb is no more of what is left out, where a name or a copula stands between."""
+    last = state.last
+    if not state.excluding or last is None or not last.negated or not isinstance(last.anchor, Node):
+        return
+    before = [one for one in state.pieces if one.first < piece.first]
+    if (last.anchor.named and not last.anchor.kinds) or (before and before[-1].text in state.lead.copulas):
+        state.excluding = state.negated = False
+        state.open = [node for node in state.open if node is not last.anchor] or state.open
 
 
 def _closes(state: State, piece: Piece) -> bool:
@@ -59,7 +71,10 @@ def _tell(state: State, host: Node, link: Link, piece: Piece) -> bool:
     ids = piece.relations("forward", "backward")
     fitting = [id for id in (*ids, *state.know.kin(ids)) if any(directions(state, id, host, link.anchor))]
     dated = isinstance(link.anchor, Interval)
-    said = tuple(id for id in fitting if id in (ids if dated else link.loose))
+    near = state.know.far(link.loose)
+    said = tuple(id for id in fitting if id in (ids if dated else link.loose)) or tuple(
+        id for id in fitting if id in ids and state.know.ranges[id] == int(Category.Place) & near
+    )  # "in Lyon ausgestellt"
     if not said:
         return False
     link.explicit, link.words = said, (*link.words, *piece.words)
@@ -88,6 +103,8 @@ def _by_works(state: State, link: Link) -> None:
     maker = link.anchor
     if not isinstance(maker, Node) or maker.categories != Category.Actor or host_of(state, state.rel, maker):
         return
+    if set(MAKING) & set(state.rel):
+        return  # "wer hat X gemalt": who is X's picture by, not who is a maker of X's works
     works = Node(
         categories=int(Category.Thing),
         links=[Link((), (), maker, words=link.words)],
@@ -179,7 +196,21 @@ def _end_of(state: State, piece: Piece, owners: list[Link]) -> None:
 
 
 def _maybe_none(state: State, at: int) -> None:
-    """ "no maker recorded": nothing is named after the noun, so none at all is meant."""
+    """ "no maker recorded", "without a date by X": none at all is meant, unless what follows names one."""
     after = next_content(state, at)
-    if state.negated and (after is None or state.pieces[after].opens):
+    if state.negated and (after is None or state.pieces[after].opens or _is_denied(state, at)):
         attach(state, None, state.pieces[at])
+
+
+def _is_denied(state: State, at: int) -> bool:
+    """Whether a noun is denied as such: "*without a* date", "*ohne* Datum"."""
+    before = at - 1
+    while before > 0 and state.pieces[before].roles & {"generic", "every"}:
+        before -= 1
+    denied = not state.excluding and before >= 0 and "negation" in state.pieces[before].roles
+    after = state.after(at)
+    if not denied or after is None:
+        return False
+    if after.relations("forward", "backward"):
+        return next_content(state, at + 1) is not None  # not "no image recorded"
+    return after.stop or bool(after.relations("loose"))

@@ -19,7 +19,8 @@ class Lead:
 
     ``at``: its question words by token: ``who``, ``what``, ``where``, ``when`` or ``which``, and the mask of categories that
     they ask for; ``numbers``: number words, and ``ones``, that count as 1 after "more than"; ``units`` of time by their
-    words; ``copulas``: forms of "be" and verbs that help others, ``beings``: of "be" alone; ``being``: it begins with one;
+    words; ``copulas``: forms of "be" and verbs that help others, ``beings``: of "be" alone, ``single``: that are of one
+    thing; ``being``: it begins with one;
     ``small``: words that say nothing by themselves.
     Of what went before in the conversation: ``earlier``, the categories of the last set (0: none), the thing in ``focus``
     and the ``place`` that "there" stands for.
@@ -31,6 +32,7 @@ class Lead:
     ones: frozenset[str] = frozenset()
     copulas: frozenset[str] = frozenset()
     beings: frozenset[str] = frozenset()
+    single: frozenset[str] = frozenset()
     being: bool = False
     small: frozenset[str] = frozenset()
     earlier: int = 0

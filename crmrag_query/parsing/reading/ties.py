@@ -52,13 +52,15 @@ def _link(state: State, anchor: Anchor, piece: Piece) -> Link:
 
 
 def _ahead(state: State, ids: tuple[str, ...], anchor: Anchor) -> tuple[str, ...]:
-    """Without relations that the phrase says the other way round, where nothing before can be their far end and others fit."""
+    """Without relations that the phrase says the other way round, where nothing before can be their far end, others fit."""
 
     def fits(id: str, back: bool) -> bool:
         return any(directions(state, id, node, anchor)[back] for node in state.open)
 
     if not any(fits(id, False) for id in ids if id not in state.turned):
         return ids
+    if anchor is None:
+        return tuple(id for id in ids if id not in state.turned)
     return tuple(id for id in ids if id not in state.turned or fits(id, True))
 
 
@@ -174,7 +176,9 @@ def _joins_noun(state: State, anchor: Anchor, piece: Piece) -> bool:
         or not isinstance(anchor, Node)
     ):
         return False
-    denied = last.negated and state.negated and "negation" in joint.roles  # "neither paintings nor prints"
+    denied = (
+        last.negated and state.negated and bool(joint.roles & {"negation", "nor"})
+    )  # "neither paintings nor prints"
     if not state.jointly and not denied and not (before.kinds and anchor.kinds):
         return False
     said = f"{before.text} {joint.text} {anchor.text}"
@@ -198,7 +202,7 @@ def _joins_noun(state: State, anchor: Anchor, piece: Piece) -> bool:
 
 def _joint(state: State, piece: Piece) -> Piece | None:
     """The "and", "or" or "nor" right before a thing and its article."""
-    joints = {"both", "either", "negation"}
+    joints = {"both", "either", "negation", "nor"}
     at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first) - 1
     while at > 0 and state.pieces[at].roles & {"generic", "every"} and not state.pieces[at].roles & joints:
         at -= 1
