@@ -26,7 +26,7 @@ from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.reader import read_tree
 from crmrag_query.parsing.tree import Node, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
-from crmrag_query.parsing.wider import wider
+from crmrag_query.parsing.wider import narrower, wider
 from crmrag_query.parsing.words import Roles, roles_of, with_references
 from crmrag_query.plans.records import Among, Compute, Member, Plan, Texted
 from crmrag_query.plans.world import World
@@ -109,11 +109,11 @@ def _small(release: Release, language: Language) -> Small:
 
 
 def _unless_wider(parsed: Parsed, world: World) -> Parsed:
-    """Not sure where further types that a noun may mean give another answer, which is then the next best understanding."""
+    """Not sure where a noun that may mean more or less gives another answer, which is then the next best understanding."""
     if parsed.plan is None or not parsed.certain:
         return parsed
     try:
-        other = wider(parsed.tree, parsed.plan, world)
+        other = wider(parsed.tree, parsed.plan, world) or narrower(parsed.tree, parsed.plan, world)
     except QuestionError:
         return parsed
     return parsed if other is None else replace(parsed, certain=False, runner_up=other)

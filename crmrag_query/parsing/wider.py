@@ -1,4 +1,4 @@
-"""Nouns that name one type while others are called so too: "photographs" beside "black-and-white photographs"."""
+"""Nouns that may mean more or less: "photographs" beside "black-and-white photographs", "artists" who made nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.parsing.binding.meanings import types_of
+from crmrag_query.parsing.binding.meanings import best_kind, types_of
 from crmrag_query.parsing.tree import Node, Tree
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.outcome import Outcome
-from crmrag_query.plans.records import Plan
+from crmrag_query.plans.records import Plan, Related, Way
 from crmrag_query.plans.world import World
 
 Iris = tuple[str, ...]
@@ -31,6 +31,24 @@ def wider(tree: Tree, plan: Plan, world: World) -> Plan | None:
     if other == plan or _same(execute(plan, world), execute(other, world)):
         return None
     return other
+
+
+def narrower(tree: Tree, plan: Plan, world: World) -> Plan | None:
+    """The plan of makers alone where "artists" were read as all persons and groups of which nothing is said but what they
+    lack; None where that tells the same.
+
+    Raises QuestionError where a plan asks for more than may be executed.
+    """
+    kind = best_kind(tree.root.kinds) if tree.root is not None else None
+    if kind is None or kind.role != "maker" or kind.types or kind.makes:
+        return None
+    if plan.compute.kind not in ("list", "count", "ask"):
+        return None
+    if any(not one.negated for one in plan.where):
+        return None  # who was born in Lyon is told as an artist by that
+    made = Related(way=Way(relations=("created_by",), inverse=True))
+    other = plan.model_copy(update={"where": (*plan.where, made)})
+    return None if _same(execute(plan, world), execute(other, world)) else other
 
 
 def _widened(tree: Tree, iri: Callable[[int], str]) -> Iterator[tuple[Iris, Iris]]:
