@@ -186,6 +186,13 @@ class Release:
         return Kinds.of(self)
 
     @cached_property
+    def house(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the institution whose collection this is."""
+        from crmrag_query.parsing.house import house_of
+
+        return house_of(self)
+
+    @cached_property
     def exonyms(self) -> Exonyms:
         """What the data calls things that questions name in other languages."""
         from crmrag_query.parsing.exonyms import Exonyms

@@ -18,6 +18,7 @@ from crmrag_query.parsing.doubts import Small, doubts
 from crmrag_query.parsing.exonyms import with_exonyms
 from crmrag_query.parsing.formed import Formed
 from crmrag_query.parsing.forms import form
+from crmrag_query.parsing.house import without_house
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.lead import lead_of
 from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
@@ -66,7 +67,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     language = compiled(method.questions).languages[analysis.reading.language]
     heard = asked(analysis.reading.question, language.capitals_name, ())
     know = Vocabulary(method.relations, lambda node: int(world.adjacency.categories[node]))
-    pieces = _cut(release, analysis, heard, language, know, earlier is not None)
+    pieces = without_house(_cut(release, analysis, heard, language, know, earlier is not None), release.house)
     polar = analysis.reading.rule.startswith("yes/no")
     started = _tree(analysis, polar)
     lead = lead_of(release, heard, language, earlier)

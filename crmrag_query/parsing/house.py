@@ -1,0 +1,76 @@
+"""The institution whose collection the data is: "which works by Homer does *the Walters* have" asks for all works by him."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.parsing.pieces import Piece
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.records import Compute, Plan, Related, Target, Way
+from crmrag_query.retrieval.tokenizer import tokenize
+
+OWNED = "owned_by"
+HAVING = frozenset({OWNED, "kept_by", "collection", "acquired_by"})
+"""Relations by which a house has what the data tells of."""
+MOSTLY = 0.95
+"""Share of all things with an owner that are the house's; ours."""
+
+
+def house_of(release: Release) -> tuple[tuple[str, ...], ...]:
+    """The names of the house as folded words: the data set's title, and the labels of who owns nearly all that is owned."""
+    title = release.manifest.title.strip()
+    names = [tuple(tokenize(title))] if " " in title else []
+    if OWNED in release.method.relations:
+        way = Way(relations=(OWNED,), direct=True)
+        owned = Plan(target=Target(categories=("Thing",)), where=(Related(way=way),))
+        found = execute(
+            owned.model_copy(update={"compute": Compute(kind="group", way=way, first=1)}), release.world
+        )
+        if len(found.groups) and found.groups[0][1] >= MOSTLY * len(found.members):
+            owner = int(found.groups[0][0])
+            if owner < release.world.size:
+                names += [tuple(tokenize(label.text)) for label in release.graph.labels(owner)]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def without_house(pieces: Sequence[Piece], house: Sequence[Sequence[str]]) -> tuple[Piece, ...]:
+    """The pieces in which the house says nothing where it is what has things: "… does *the Walters* have", "in *Crystal
+    Bridges'* collection"."""
+    return tuple(
+        replace(piece, mention=None, kinds=(), phrases=(), roles=frozenset({"filler"}), stop=True)
+        if _names(piece, house) and _has(pieces, at)
+        else piece
+        for at, piece in enumerate(pieces)
+    )
+
+
+def _names(piece: Piece, house: Sequence[Sequence[str]]) -> bool:
+    """Whether a piece written as a name is the house's, or its first words."""
+    words = tuple(piece.words)
+    if not (piece.capital or piece.quoted) or piece.period is not None:
+        return False
+    return any(_is_part(words, tuple(name)) for name in house)
+
+
+def _is_part(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    plain = words[1:] if words[:1] == ("the",) else words
+    starts = name[1:] if name[:1] == ("the",) else name
+    return bool(plain) and starts[: len(plain)] == plain
+
+
+def _has(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether a word of having, or for a collection, stands beside it, small words apart."""
+    for step in (-1, 1):
+        beside = at + step
+        while 0 <= beside < len(pieces) and pieces[beside].stop and not _having(pieces[beside]):
+            beside += step
+        if 0 <= beside < len(pieces) and _having(pieces[beside]):
+            return True
+    return False
+
+
+def _having(piece: Piece) -> bool:
+    roles = ("forward", "backward", "ends", "starts", "loose")
+    return bool(HAVING & set(piece.relations(*roles))) or ("filler" in piece.roles and bool(piece.phrases))
