@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import Binder, Bound
-from crmrag_query.parsing.binding.meanings import best_kind
+from crmrag_query.parsing.binding.kinds import OF_KIND
+from crmrag_query.parsing.binding.meanings import best_kind, types_of
 from crmrag_query.parsing.binding.times import date_way
 from crmrag_query.parsing.compare import among, measured
 from crmrag_query.parsing.formed import Formed, plan_of
@@ -17,6 +18,8 @@ from crmrag_query.plans.members import satisfying
 from crmrag_query.plans.records import Anchor, Compute, Measure, Member, Related, Way
 from crmrag_query.plans.world import Mask
 from crmrag_query.questions.lexicon import Number
+
+_SEVERAL = 3  # nouns of a count of which each is counted by itself; two are counted together
 
 
 def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
@@ -35,6 +38,8 @@ def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
         return _grouped(binder, tree.root, tree.group, bound)
     if tree.when:
         return dated(binder, tree.root, bound)
+    if tree.form == "count" and (kinds := _each_kind(binder, tree.root)) is not None:
+        return Formed(plan_of(bound, kinds))
     if tree.same or tree.pairs:
         return _paired(binder, tree, bound)
     if tree.form == "list" and (chain := table_chain(tree.root)):
@@ -42,6 +47,14 @@ def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
     if tree.columns:
         return with_columns(binder, tree, bound)
     return Formed(plan_of(bound, Compute(kind=tree.form)))
+
+
+def _each_kind(binder: Binder, root: Node) -> Compute | None:
+    """ "How many paintings, drawings and prints": the number of each, where three kinds or more are named."""
+    types = types_of(root.kinds)
+    if len({(kind.first, kind.last) for kind in root.kinds if kind.types}) < _SEVERAL:
+        return None
+    return Compute(kind="group", way=OF_KIND, to=Anchor(iris=binder.iris(types)))
 
 
 def _turned(root: Node) -> tuple[Node, Node] | None:

@@ -33,7 +33,7 @@ def place(state: State, node: Node, piece: Piece) -> Node:
     root, tied = state.tree.root, state.waits or state.negated
     if root is None and not tied:
         start(state, node)
-    elif root is not None and not tied and _is_further(state, root, node, piece):
+    elif root is not None and not state.rel and _is_further(state, root, node, piece):
         return root
     elif root is None:
         attach(state, node, piece)
@@ -47,27 +47,42 @@ def place(state: State, node: Node, piece: Piece) -> Node:
 
 
 def _is_further(state: State, root: Node, node: Node, piece: Piece) -> bool:
-    """ "How many paintings *and prints* …": a further kind of what is asked for."""
+    """ "How many paintings, drawings *and prints* …": a further kind of what is asked for."""
     at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
-    if at < 2 or root.links or not (root.kinds and node.kinds) or node.links or state.negated:
+    joint, before = _joined_to(state, at)
+    if before is None or not before.kinds or not set(before.kinds) <= set(root.kinds) or not node.kinds:
         return False
-    joint, before = state.pieces[at - 1], state.pieces[at - 2]
-    if joint.roles & {"both", "either"} and _same_kind(root, node):  # "Künstlerinnen und Künstler"
-        root.kinds, state.joined = tuple(replace(kind, female=False) for kind in root.kinds), False
-        state.tree.paired.append(f"{before.text} {joint.text} {piece.text}")
-        root.text = f"{root.text} {node.text}"
-        return True
-    typed = all(
-        any(kind.types for kind in one.kinds) and not any(kind.generic for kind in one.kinds)
-        for one in (root, node)
-    )
-    if not joint.roles & {"both", "either"} or before.kinds != root.kinds or not typed:
+    if node.links or state.negated or not (_same_kind(root, node) or (_is_typed(root) and _is_typed(node))):
         return False
-    root.kinds, root.categories = (*root.kinds, *node.kinds), root.categories | node.categories
-    state.tree.paired.append(f"{root.text} {joint.text} {node.text}")
+    if _same_kind(root, node):  # "Künstlerinnen und Künstler"
+        root.kinds = tuple(replace(kind, female=False) for kind in (*root.kinds, *node.kinds))
+    else:
+        root.kinds, root.categories = (*root.kinds, *node.kinds), root.categories | node.categories
+    state.tree.paired.append(f"{before.text} {joint} {piece.text}")
     root.text = f"{root.text} {node.text}"
-    state.joined = False
+    state.loose, state.joined = (), False
     return True
+
+
+def _joined_to(state: State, at: int) -> tuple[str, Piece | None]:
+    """What joins a noun to the one right before, "" for a comma, and that one; none where it is not joined."""
+    joints = {"both", "either"}
+    place = at - 1
+    while (
+        place > 0 and state.pieces[place].roles & {"generic", "of"} and not state.pieces[place].roles & joints
+    ):
+        place -= 1  # "de dessins, *d*'estampes et *de* sculptures"
+    if place < 0:
+        return "", None
+    here = state.pieces[place]
+    if here.roles & joints and place > 0:
+        return here.text, state.pieces[place - 1]
+    opens = any(one.opens for one in state.pieces[place + 1 : at + 1])
+    return ("", here) if opens else ("", None)
+
+
+def _is_typed(node: Node) -> bool:
+    return any(kind.types for kind in node.kinds) and not any(kind.generic for kind in node.kinds)
 
 
 def _same_kind(root: Node, node: Node) -> bool:

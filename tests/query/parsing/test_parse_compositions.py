@@ -28,6 +28,21 @@ SURE = [
     # neither … nor
     ("Which works are neither paintings nor prints?",
      WORK + "?x @type ?t FILTER(?t != :painting && ?t != :print)"),
+    ("Welche Werke zeigen weder ein Pferd noch einen Löwen?",
+     WORK + "FILTER NOT EXISTS { ?x @depicts ?k VALUES ?k { :horse :lion } }"),
+    # what is denied is the noun, not what follows
+    ("Works without a date by Rosa Castelli", f"{BY} :castelli FILTER NOT EXISTS {{ ?x @made_on ?d }}"),
+    ("Which works without an owner were made in Paris?", "?x @made_at :paris FILTER NOT EXISTS { ?x @owner ?o }"),
+    ("Werke ohne Datum aus Papier", "?x @of :paper FILTER NOT EXISTS { ?x @made_on ?d }"),
+    # what is left out ends where the verb begins
+    ("Who besides Ida Holm gave works?", "?a @from ?x FILTER(?x != :holm)"),
+    ("Which materials other than marble are used in sculptures?",
+     "?w @type :sculpture ; @of ?x FILTER(?x != :marble)"),
+    ("Which works apart from paintings were given by Ida Holm?",
+     "?x @giver :holm FILTER NOT EXISTS { ?x @type :painting }"),
+    # shown there, not showing it
+    ("Which works were shown in Paris?", "?x @show/@at :paris"),
+    ("Welche Werke wurden in Lyon ausgestellt?", "?x @show/@at :lyon"),
     # by another
     ("Which prints were made by someone other than Henri Maubert?",
      PRINT + f"{BY} ?who FILTER NOT EXISTS {{ {BY} :maubert }}"),
@@ -62,6 +77,15 @@ COUNTS = [
 @pytest.mark.parametrize(("question", "pattern"), COUNTS)
 def test_things_joined_are_counted_together(gallery: Museum, question: str, pattern: str) -> None:
     assert gallery.value(question) == len(gallery.gold(pattern))
+
+
+def test_of_three_kinds_each_is_counted(gallery: Museum) -> None:
+    parsed = gallery.parse("How many paintings, prints and sculptures are there?")
+    assert parsed.certain
+    gold = gallery.counts(
+        "SELECT ?t (COUNT(?x) AS ?n) WHERE { ?x a crm:E22_Human-Made_Object ; @type ?t } GROUP BY ?t"
+    )
+    assert gallery.groups(parsed) == gold
 
 
 BOUNDED = [
@@ -122,6 +146,17 @@ def test_what_is_told_beside_each_thing(
         "Are all sculptures made of bronze?",
         "Did more artists die in Paris than were born there?",
         "Which artists made paintings and sculptures?",
+        "Works given by Harbour Trust",
+        "Which works are made only of marble?",
+        "Quels artistes n'ont fait que des estampes ?",
+        "Were all the works of Salvemini made in Florence?",
+        "Works from the 17th or 19th century",
+        "Works made in 1680 or 1690",
+        "How many works per artist and decade?",
+        "Whose works did Ida Holm donate?",
+        "Which works are currently on display?",
+        "How many artists are there?",
+        "Which artists showed in Paris?",
     ],
 )
 def test_what_may_be_meant_otherwise_is_not_sure(gallery: Museum, question: str) -> None:
