@@ -76,11 +76,11 @@ class KindsPart(Record):
 
     @model_validator(mode="after")
     def _known(self) -> KindsPart:
-        if self.women.kind not in self.kinds:
-            raise ValueError(f"women names {self.women.kind!r}, which is no kind")
         for id, entry in self.kinds.items():
             named = (*entry.like, entry.makes) if entry.makes else entry.like
             for other in named:
                 if other not in self.kinds or other == id:
                     raise ValueError(f"{id} names {other!r}, which is no other kind")
+        if self.women.kind not in self.kinds:
+            raise ValueError(f"women names {self.women.kind!r}, which is no kind")
         return self

@@ -131,13 +131,15 @@ class Limits(Record):
 
 
 class ParsingPart(Record):
-    """`dates`: relations (ids) that a bare period is of, by category; `vague`: labels of Fundamental Relationships that say
+    """`dates`: relations (ids) that a bare period is of, by category; `places`: those to the places that things are split by
+    where no word says which; `vague`: labels of Fundamental Relationships that say
     too little to be meant by a question; `said_only`: relations that are never guessed; `inside`, `outside`: relations that
     put one thing in another, from the inner and from the outer end; `happenings`: relations that tell of a happening, by the
     id of its kind; `statements`: classes of texts that say something of a thing and are no name of one; `languages`: phrases
     by language."""
 
     dates: dict[CategoryName, Words]
+    places: dict[CategoryName, Words] = Field(default_factory=dict)
     vague: Words
     said_only: Words = ()
     inside: Words = ()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.bind import Binder, Bound
+from crmrag_query.parsing.binding.ground import category_names
 from crmrag_query.parsing.binding.kinds import OF_KIND
 from crmrag_query.parsing.binding.meanings import best_kind, types_of
 from crmrag_query.parsing.binding.times import date_way
 from crmrag_query.parsing.compare import among, measured
 from crmrag_query.parsing.formed import Formed, plan_of
 from crmrag_query.parsing.joined import holds, way_between
-from crmrag_query.parsing.kinds import categories_of
-from crmrag_query.parsing.tables import dated, table_chain, tabled, told_by, with_columns
+from crmrag_query.parsing.kinds import KindMatch, categories_of
+from crmrag_query.parsing.tables import dated, led, table_chain, tabled, told_by, with_columns
 from crmrag_query.parsing.tree import Group, Link, Node, Rank, Tree
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import satisfying
@@ -186,9 +187,16 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
     chain = (
         None if kind is not None and kind.types and not far.links else _chained(binder, root, far, bound.mask)
     )
+    if kind is not None and not far.far and _is_level(binder, kind, far):
+        usual = _usual_place(binder, root, bound.mask)
+        if usual is not None:  # which places are countries or cities is not known
+            how = Compute(kind="group", way=usual, at_least=group.at_least)
+            return Formed(plan_of(bound, how), binder.scores.side)
     if chain is not None:
         chain = _plainest(binder, chain, bound.mask)
-        return Formed(plan_of(bound, Compute(kind="group", way=chain, at_least=group.at_least)), 1.0)
+        flat = kind is None or not _is_level(binder, kind, far) or _is_flat(binder, chain, bound.mask)
+        how = Compute(kind="group", way=chain, at_least=group.at_least)
+        return Formed(plan_of(bound, how), 1.0 if flat else binder.scores.side)
     if far.far and far.ends:  # what the verb tells is nothing but what the noun names
         far.categories = far.categories or categories_of(far.kinds)
     found = way_between(binder, root, bound.mask, far, far.ends)
@@ -200,6 +208,31 @@ def _grouped(binder: Binder, root: Node, group: Group, bound: Bound) -> Formed:
             paths=binder.know.relations[way.relations[0]].paths, inverse=way.inverse
         )  # up to what is of the kind
     return Formed(plan_of(bound, Compute(kind="group", way=way, to=to, at_least=group.at_least)), score)
+
+
+def _is_level(binder: Binder, kind: KindMatch, far: Node) -> bool:
+    """Whether a noun names places of some size, "country", of which the data has no type."""
+    places = kind.categories == int(Category.Place) and not (kind.types or kind.classes)
+    return places and all(id in binder.config.inside for id in far.ends)
+
+
+def _is_flat(binder: Binder, way: Way, mask: Mask) -> bool:
+    """Whether none of the places that a way leads to is told to be inside another: all may be of one size."""
+    inside = [
+        Way(relations=(id,)) for id in binder.config.inside if binder.know.domains[id] == int(Category.Place)
+    ]
+    cells = led(binder, way, mask)
+    return not any(holds(binder, one, Anchor(), cells) for one in inside)
+
+
+def _usual_place(binder: Binder, root: Node, mask: Mask) -> Way | None:
+    """The way to the places that things of a category are told by where no word says which: works by where they were made."""
+    for name in category_names(root.categories):
+        for id in binder.config.places.get(name, ()):
+            way = Way(relations=(id,))
+            if id in binder.know.relations and holds(binder, way, Anchor(), mask):
+                return way
+    return None
 
 
 def _says_only_when(binder: Binder, link: Link) -> bool:
