@@ -87,11 +87,15 @@ def _antecedent(release: Release, state: ConversationState, focus: Sequence[Focu
 
 
 def _read_beside(release: Release, text: str, question: str, before: Antecedent | None) -> Parsed:
-    """The question read without its words that leave something out; as a whole where that is no surer."""
+    """The question read without its words that leave something out; as a whole where that is no surer, or where these words
+    say by whom: "by someone other than X"."""
     inner = parse(release, analysed(release, text), before) if tokenize(text) else Parsed(None)
-    if inner.certain or not text:
+    if not text:
         return inner
     whole = parse(release, analysed(release, question), before)
+    others = any("others" in piece.roles for piece in whole.pieces)
+    if inner.certain and not others:
+        return inner
     return whole if whole.certain or inner.plan is None else inner
 
 
