@@ -35,6 +35,8 @@ from crmrag_query.evaluation.tables import mean, percentiles
 CRITERIA = {"exact": 0.60, "F1": 0.70, "sure and wrong": 0.03, "refused": 0.80}
 CIDOC_CRITERIA = {"en": 0.50, "el": 0.40, exact_cidoc.IDEAL: 0.95}
 SAAM10K_CRITERION = 0.90
+LISTS = ("Sure and wrong", "Not exact", "Not refused")
+"""Sections that list questions, in their words and with what is known: those of the data set's owner."""
 
 
 def measured(sets: Sequence[Wanted], data: Path) -> list[ExactEvaluation]:
@@ -114,7 +116,8 @@ def sections(given: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     if given.sets:
         evaluations = measured(given.sets, given.data)
         everything = [one for evaluation in evaluations for one in evaluation.answered]
-        head, by_set, rest = markdown(evaluations, given.command).partition("## By data set")
+        told = markdown(evaluations, given.command)
+        head, by_set, rest = (told if given.texts else measures(told)).partition("## By data set")
         texts.append(f"{head}## Verdict\n\n{verdict(everything)}\n\n{by_set}{rest}")
         parts["sets"] = [
             {name: getattr(one, name) for name in ("dataset", "release", "encoder", "file", "sha256")}
@@ -129,6 +132,8 @@ def sections(given: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         }
     if given.cidoc_qa:
         tries = cidoc(given)
+        if not given.texts:
+            tries = [replace(one, question="") for one in tries]
         criteria = ", ".join(f"{name} {least:.0%}" for name, least in CIDOC_CRITERIA.items())
         texts.append(
             f"# CIDOC-QA\n\nCriteria, exact of those with gold rows: {criteria}.\n\n{exact_cidoc.report(tries)}\n"
@@ -137,11 +142,19 @@ def sections(given: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     if given.saam10k:
         release = open_release(given.saam, given.data)
         singles = list(exact_saam10k.by_asking(release, exact_cidoc.read_json(given.saam10k)))
+        if not given.texts:
+            singles = [replace(one, question="") for one in singles]
         texts.append(
             f"# SAAM-10K\n\nCriterion: {SAAM10K_CRITERION:.0%} right.\n\n{exact_saam10k.report(singles)}\n"
         )
         parts["saam10k"] = [rounded(asdict(one)) for one in singles]
     return texts, parts
+
+
+def measures(told: str) -> str:
+    """A report without its lists of questions."""
+    parts = told.split("\n## ")
+    return "\n## ".join(part for part in parts if not part.startswith(LISTS))
 
 
 def command_of(given: argparse.Namespace) -> str:
@@ -172,6 +185,9 @@ def main() -> None:
     parser.add_argument("--ideal", type=Path)
     parser.add_argument("--ideal-only", action="store_true")
     parser.add_argument("--saam10k", type=Path)
+    parser.add_argument(
+        "--texts", action="store_true", help="list the questions that went wrong, in their words"
+    )
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     if given.cidoc_qa and not given.rdf:
