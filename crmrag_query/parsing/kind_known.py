@@ -56,14 +56,18 @@ class KnownKinds:
     def headed_as(self, types: Sequence[int], kind: str, language: str) -> tuple[int, ...]:
         """Types in use whose names have a word for the kind, or a name of one of the ``types`` of one word, as head."""
         headed = self._headed_by(kind) if kind else set()
+        asked: set[int] = set()
         for node in types:
             for label in self.types.world.graph.labels(node):
                 words = tokenize(label.text)
                 if len(words) == 1:
                     code = label.lang if label.lang in self.lexicon.inflections else language
                     forms = self.lexicon.inflections[code].forms(words[0])
-                    headed |= self.headed(words[0], forms, code).keys()
-        return self._used(headed)
+                    found = self.headed(words[0], forms, code).keys()
+                    headed |= found
+                    asked |= found if code == language else set()
+        # what has a name in the question's language is called so in that: a "naos" is no church, though a "κυρίως ναός"
+        return self._used(n for n in headed if n in asked or language not in self.types.tags[n])
 
     def _named(self, kind: str) -> tuple[int, ...]:
         """Types with an identifier of the kind, or named so in every language in which they and the kind have names.

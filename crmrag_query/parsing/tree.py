@@ -81,7 +81,8 @@ class Link:
 
     ``before``: the anchor stands before the phrase; ``words``: what said it, for messages; ``titled``: a title or name holds
     the words of the anchor, ``judged``: as a guess at what it is about; ``at_least``, ``at_most``: so many of the anchor's
-    things; ``other``: anything but the anchor ("by someone other than X").
+    things; ``other``: anything but the anchor ("by someone other than X"); ``turned``: relations that the phrase says from
+    the anchor to the node ("depicted *in* a church").
     """
 
     explicit: tuple[str, ...]
@@ -97,6 +98,7 @@ class Link:
     at_least: int | None = None
     at_most: int | None = None
     other: bool = False
+    turned: frozenset[str] = frozenset()
 
 
 @dataclass

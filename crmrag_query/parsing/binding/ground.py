@@ -80,7 +80,8 @@ class Ground:
             ahead, back = self.know.fits(id, node.categories, far)
             if link.inverse:
                 ahead, back = False, True
-            order = [(back, True), (ahead, False)] if link.before else [(ahead, False), (back, True)]
+            first = link.before != (id in link.turned)
+            order = [(back, True), (ahead, False)] if first else [(ahead, False), (back, True)]
             if link.explicit and ahead and back:
                 order = order[:1]  # a phrase between two things of one kind says which comes first
             for fits, inverse in order:

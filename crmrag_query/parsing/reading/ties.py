@@ -42,7 +42,7 @@ def _link(state: State, anchor: Anchor, piece: Piece) -> Link:
         explicit = tuple(id for id in explicit if id in loose and _may_end(state, id, anchor)) or explicit
     explicit = _ahead(state, explicit, anchor) or explicit
     words = (*state.rel_words, *piece.words) if state.rel else piece.words
-    link = Link(explicit, loose, anchor, state.negated, edge=state.edge, words=words)
+    link = Link(explicit, loose, anchor, state.negated, edge=state.edge, words=words, turned=state.turned)
     if not explicit and state.context:
         shared = tuple(id for id in state.context if id in loose)
         dated = isinstance(anchor, Interval)
