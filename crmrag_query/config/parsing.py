@@ -128,22 +128,30 @@ class Limits(Record):
     many: Count = 10
     mostly: Share = 0.9
     things: Count = 12
+    rivals: Count = 2
+    digits: Count = 6
+    several: Count = 3
+    place_letters: Count = 3
+    unit_letters: Count = 4
+    house: Share = 0.95
 
 
 class ParsingPart(Record):
     """`dates`: relations (ids) that a bare period is of, by category; `places`: those to the places that things are split by
-    where no word says which; `vague`: labels of Fundamental Relationships that say
-    too little to be meant by a question; `said_only`: relations that are never guessed; `inside`, `outside`: relations that
-    put one thing in another, from the inner and from the outer end; `happenings`: relations that tell of a happening, by the
-    id of its kind; `statements`: classes of texts that say something of a thing and are no name of one; `languages`: phrases
-    by language."""
+    where no word says which; `vague`: labels of Fundamental Relationships that say too little to be meant by a question;
+    `said_only`: relations that are never guessed; `inside`, `outside`: relations that put one thing in another, from the
+    inner and from the outer end; `having`: by which an institution has things; `matter`: what things are made of;
+    `happenings`: relations that tell of a happening, by the id of its kind; `statements`: classes of texts that say something
+    of a thing and are no name of one; `languages`: phrases by language."""
 
     dates: dict[CategoryName, Words]
-    places: dict[CategoryName, Words] = Field(default_factory=dict)
+    places: dict[CategoryName, Words]
     vague: Words
     said_only: Words = ()
     inside: Words = ()
     outside: Words = ()
+    having: Words = ()
+    matter: Words = ()
     happenings: dict[str, Words] = Field(default_factory=dict)
     statements: Codes = ("E33",)
     scores: Scores = Scores()

@@ -30,6 +30,7 @@ from crmrag_query.parsing.binding.things import to_thing
 from crmrag_query.parsing.binding.times import first_of, in_period, to_anything
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.tree import Link, Node, Text
+from crmrag_query.parsing.vocabulary import MAKER
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.members import targeted
 from crmrag_query.plans.records import (
@@ -47,9 +48,6 @@ from crmrag_query.plans.records import (
     Way,
 )
 from crmrag_query.plans.world import Mask
-
-RIVALS = 2
-"""Other choices that are kept of each tie, for the next best plan."""
 
 
 @dataclass
@@ -151,9 +149,9 @@ class Binder(Ground):
             bound.notes.append(f"{node.text}: {kind.label}")
         if kind.female:
             self._of_women(bound, kind)
-        if kind.makes and not kind.types and "created_by" in self.know.relations:
+        if kind.makes and not kind.types and MAKER in self.know.relations:
             made = Anchor(plan=Plan(target=Target(types=tuple(map(self.world.graph.iri, kind.makes)))))
-            bound.where.append(Related(way=Way(relations=("created_by",), inverse=True), to=made))
+            bound.where.append(Related(way=Way(relations=(MAKER,), inverse=True), to=made))
 
     def _of_women(self, bound: Bound, kind: KindMatch) -> None:
         """ "Malerinnen": only women, where the data tells who is one."""
@@ -216,7 +214,9 @@ class Binder(Ground):
         if link.at_most is not None or (link.at_least or 1) > 1:
             best = self._so_many(bound, best, link, mask)
         mask = self._narrowed(bound, best, mask)
-        bound.rivals += [(len(bound.where), one) for one in choices if one is not best][:RIVALS]
+        bound.rivals += [(len(bound.where), one) for one in choices if one is not best][
+            : self.config.limits.rivals
+        ]
         bound.where.append(best.constraint)
         bound.score *= best.score
         if best.note:

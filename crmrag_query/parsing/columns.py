@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from crmrag_query.config.parsing import Limits
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.reading.state import Lead
 from crmrag_query.parsing.tree import Link, Shown, Steps, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
-
-_COMPOUND = 3  # letters of a word that is none of a compound's parts
 
 
 def also_shown(
@@ -29,8 +28,8 @@ def also_shown(
     each = first > 0 and _is_each(pieces[first - 1])
     if near is None or not tail or not (each or any("own" in one.roles for one in tail)):
         return tuple(pieces), []
-    first, units = first - each, lead.units
-    columns = _columns(tail, tuple(word for word, unit in units.items() if unit == "year"))
+    first -= each
+    columns = _columns(tail, tuple(word for word, unit in lead.units.items() if unit == "year"), lead.limits)
     if not columns or not all(_leads(column.steps, near, know) for column in columns):
         return tuple(pieces), []
     return tuple(pieces[:first]), columns
@@ -106,7 +105,7 @@ def _asked(pieces: Sequence[Piece]) -> int | None:
     return categories_of(noun.kinds)
 
 
-def _columns(tail: Sequence[Piece], years: tuple[str, ...]) -> list[Shown]:
+def _columns(tail: Sequence[Piece], years: tuple[str, ...], limits: Limits) -> list[Shown]:
     """Nouns joined by "of" are one column, from the last to the first: "the birth place of their maker"."""
     columns: list[Shown] = []
     chained = False
@@ -120,14 +119,16 @@ def _columns(tail: Sequence[Piece], years: tuple[str, ...]) -> list[Shown]:
             title = f"{columns[-1].title} – {one.raw or one.text}"
             columns[-1] = replace(columns[-1], steps=(ids, *columns[-1].steps), title=title)
         else:
-            columns.append(Shown((ids,), one.raw or one.text, any(_is_of(word, years) for word in one.words)))
+            columns.append(
+                Shown((ids,), one.raw or one.text, any(_is_of(word, years, limits) for word in one.words))
+            )
         chained = False
     return columns
 
 
-def _is_of(word: str, units: tuple[str, ...]) -> bool:
+def _is_of(word: str, units: tuple[str, ...], limits: Limits) -> bool:
     """Whether a word is one for a unit of time, or a compound of it: "Geburtsjahr"."""
-    return any(word == unit or (len(unit) > _COMPOUND and word.endswith(unit)) for unit in units)
+    return any(word == unit or (len(unit) >= limits.unit_letters and word.endswith(unit)) for unit in units)
 
 
 def _leads(steps: Steps, near: int, know: Vocabulary) -> bool:

@@ -65,7 +65,12 @@ def _joined(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
         return
     denied = any(one.roles & {"negation", "exclusion"} for one in pieces)
     for at, one in enumerate(pieces):
-        if not one.roles & {"both", "either"} or at == 0 or at + 1 == len(pieces):
+        if (
+            not one.roles & {"both", "either"}
+            or at == 0
+            or at + 1 == len(pieces)
+            or one.first in tree.settled
+        ):
             continue
         before, after = pieces[at - 1], pieces[at + 1]
         nouns = bool(before.kinds and after.kinds) and not (before.roles or after.roles)
@@ -73,9 +78,7 @@ def _joined(pieces: Sequence[Piece], tree: Tree) -> Iterator[str]:
             before.mention is not None and after.mention is not None and "both" in one.roles and not denied
         )
         if nouns or named:
-            said = f"{before.text} {one.text} {after.text}"
-            if said not in tree.paired:
-                yield said
+            yield f"{before.text} {one.text} {after.text}"
 
 
 def _small_words(pieces: Sequence[Piece], tree: Tree, small: Small) -> Iterator[str]:
@@ -92,7 +95,7 @@ def _small_words(pieces: Sequence[Piece], tree: Tree, small: Small) -> Iterator[
             yield one.text
         if one.roles & {"measured", "currently"}:
             yield one.text
-        if "restricting" in one.roles and not bounded and _restricts(pieces, at):
+        if one.roles & {"only", "restricting"} and not bounded and _restricts(pieces, at):
             yield one.text
         if "whose" in one.roles and at == 0:
             yield one.text
@@ -102,10 +105,10 @@ def _small_words(pieces: Sequence[Piece], tree: Tree, small: Small) -> Iterator[
 
 def _restricts(pieces: Sequence[Piece], at: int) -> bool:
     """ "made *only* prints", "n'ont fait *que*": nothing else, which a plan does not hold; at the start it says nothing."""
-    said = any(one.relations("forward", "backward") or "negation" in one.roles for one in pieces[:at])
-    plain = "only" not in pieces[at].roles  # "que": such after a negation alone
-    denied = any("negation" in one.roles for one in pieces[:at])
-    return said and (denied if plain else any(one.kinds for one in pieces[:at]))
+    before = pieces[:at]
+    if "only" not in pieces[at].roles:  # "que"
+        return any("negation" in one.roles for one in before)
+    return any(one.kinds for one in before) and any(one.relations("forward", "backward") for one in before)
 
 
 def _alternatives(words: Sequence[str], small: Small) -> bool:

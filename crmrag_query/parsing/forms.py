@@ -20,8 +20,6 @@ from crmrag_query.plans.records import Anchor, Compute, Measure, Member, Related
 from crmrag_query.plans.world import Mask
 from crmrag_query.questions.lexicon import Number
 
-_SEVERAL = 3  # nouns of a count of which each is counted by itself; two are counted together
-
 
 def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
     """The whole plan of a tree whose root is bound."""
@@ -51,9 +49,9 @@ def form(binder: Binder, tree: Tree, bound: Bound) -> Formed:
 
 
 def _each_kind(binder: Binder, root: Node) -> Compute | None:
-    """ "How many paintings, drawings and prints": the number of each, where three kinds or more are named."""
+    """ "How many paintings, drawings and prints": the number of each, where several kinds are named."""
     types = types_of(root.kinds)
-    if len({(kind.first, kind.last) for kind in root.kinds if kind.types}) < _SEVERAL:
+    if len({(kind.first, kind.last) for kind in root.kinds if kind.types}) < binder.config.limits.several:
         return None
     return Compute(kind="group", way=OF_KIND, to=Anchor(iris=binder.iris(types)))
 

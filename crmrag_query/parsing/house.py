@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from crmrag_query.artifacts.release import Release
@@ -12,10 +12,6 @@ from crmrag_query.plans.records import Compute, Plan, Related, Target, Way
 from crmrag_query.retrieval.tokenizer import tokenize
 
 OWNED = "owned_by"
-HAVING = frozenset({OWNED, "kept_by", "collection", "acquired_by"})
-"""Relations by which a house has what the data tells of."""
-MOSTLY = 0.95
-"""Share of all things with an owner that are the house's; ours."""
 
 
 def house_of(release: Release) -> tuple[tuple[str, ...], ...]:
@@ -28,19 +24,23 @@ def house_of(release: Release) -> tuple[tuple[str, ...], ...]:
         found = execute(
             owned.model_copy(update={"compute": Compute(kind="group", way=way, first=1)}), release.world
         )
-        if len(found.groups) and found.groups[0][1] >= MOSTLY * len(found.members):
+        if len(found.groups) and found.groups[0][1] >= release.method.parsing.limits.house * len(
+            found.members
+        ):
             owner = int(found.groups[0][0])
             if owner < release.world.size:
                 names += [tuple(tokenize(label.text)) for label in release.graph.labels(owner)]
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def without_house(pieces: Sequence[Piece], house: Sequence[Sequence[str]]) -> tuple[Piece, ...]:
+def without_house(
+    pieces: Sequence[Piece], house: Sequence[Sequence[str]], having: Collection[str]
+) -> tuple[Piece, ...]:
     """The pieces in which the house says nothing where it is what has things: "… does *the Walters* have", "in *Crystal
-    Bridges'* collection"."""
+    Bridges'* collection". ``having``: relations by which it has them."""
     return tuple(
         replace(piece, mention=None, kinds=(), phrases=(), roles=frozenset({"filler"}), stop=True)
-        if _names(piece, house) and _has(pieces, at)
+        if _names(piece, house) and _has(pieces, at, having)
         else piece
         for at, piece in enumerate(pieces)
     )
@@ -60,17 +60,18 @@ def _is_part(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
     return bool(plain) and starts[: len(plain)] == plain
 
 
-def _has(pieces: Sequence[Piece], at: int) -> bool:
+def _has(pieces: Sequence[Piece], at: int, having: Collection[str]) -> bool:
     """Whether a word of having, or for a collection, stands beside it, small words apart."""
     for step in (-1, 1):
         beside = at + step
-        while 0 <= beside < len(pieces) and pieces[beside].stop and not _having(pieces[beside]):
+        while 0 <= beside < len(pieces) and pieces[beside].stop and not _says(pieces[beside], having):
             beside += step
-        if 0 <= beside < len(pieces) and _having(pieces[beside]):
+        if 0 <= beside < len(pieces) and _says(pieces[beside], having):
             return True
     return False
 
 
-def _having(piece: Piece) -> bool:
-    roles = ("forward", "backward", "ends", "starts", "loose")
-    return bool(HAVING & set(piece.relations(*roles))) or ("filler" in piece.roles and bool(piece.phrases))
+def _says(piece: Piece, having: Collection[str]) -> bool:
+    """Whether it is a word of having; one that may say nothing by itself is."""
+    ids = (id for span in piece.phrases for id in span.relations)
+    return any(id in having for id in ids) or ("filler" in piece.roles and bool(piece.phrases))

@@ -14,6 +14,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.apart import apart
 from crmrag_query.parsing.bind import Binder, Bound
+from crmrag_query.parsing.breadth import broader, narrower
 from crmrag_query.parsing.doubts import Small, doubts
 from crmrag_query.parsing.exonyms import with_exonyms
 from crmrag_query.parsing.formed import Formed
@@ -27,7 +28,6 @@ from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.reader import read_tree
 from crmrag_query.parsing.tree import Node, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
-from crmrag_query.parsing.wider import narrower, wider
 from crmrag_query.parsing.words import Roles, roles_of, with_references
 from crmrag_query.plans.records import Among, Compute, Member, Plan, Texted
 from crmrag_query.plans.world import World
@@ -67,7 +67,8 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     language = compiled(method.questions).languages[analysis.reading.language]
     heard = asked(analysis.reading.question, language.capitals_name, ())
     know = Vocabulary(method.relations, lambda node: int(world.adjacency.categories[node]))
-    pieces = without_house(_cut(release, analysis, heard, language, know, earlier is not None), release.house)
+    cut = _cut(release, analysis, heard, language, know, earlier is not None)
+    pieces = without_house(cut, release.house, method.parsing.having)
     polar = analysis.reading.rule.startswith("yes/no")
     started = _tree(analysis, polar)
     lead = lead_of(release, heard, language, earlier)
@@ -99,7 +100,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     parsed = _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
     passed_over = doubts(pieces, tree, _small(release, language))
     parsed = replace(parsed, certain=parsed.certain and not passed_over, doubts=passed_over)
-    return _unless_wider(parsed, world)
+    return _unless_ambiguous(parsed, world)
 
 
 def _small(release: Release, language: Language) -> Small:
@@ -109,12 +110,12 @@ def _small(release: Release, language: Language) -> Small:
     return Small(release.method.answers.numbers, words.either, words.both, foreign)
 
 
-def _unless_wider(parsed: Parsed, world: World) -> Parsed:
+def _unless_ambiguous(parsed: Parsed, world: World) -> Parsed:
     """Not sure where a noun that may mean more or less gives another answer, which is then the next best understanding."""
     if parsed.plan is None or not parsed.certain:
         return parsed
     try:
-        other = wider(parsed.tree, parsed.plan, world) or narrower(parsed.tree, parsed.plan, world)
+        other = broader(parsed.tree, parsed.plan, world) or narrower(parsed.tree, parsed.plan, world)
     except QuestionError:
         return parsed
     return parsed if other is None else replace(parsed, certain=False, runner_up=other)

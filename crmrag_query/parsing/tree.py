@@ -140,7 +140,7 @@ class Tree:
     ``compared``: names of which one is asked for; ``same``: relations by which pairs lead to the same; ``columns``: what is
     told beside each thing; ``when``: a date is asked for; ``sort``: the last set is wanted in another order; ``unsaid``:
     nothing says what is asked for; ``fragment``: so, and it goes on from the question before; ``several``: more than one
-    question is asked; ``paired``: things joined by "and" or "or", where it is clear what is meant; ``unknown``: words that
+    question is asked; ``settled``: where an "and" or "or" stands of which it is clear what it means; ``unknown``: words that
     nothing is known of.
     """
 
@@ -157,5 +157,5 @@ class Tree:
     unsaid: bool = False
     fragment: bool = False
     several: bool = False
-    paired: list[str] = field(default_factory=list)
+    settled: set[int] = field(default_factory=set)
     unknown: list[str] = field(default_factory=list)

@@ -10,6 +10,9 @@ from crmrag_query.config.relations import Relation
 from crmrag_query.linking.records import Mention
 from crmrag_query.ontology.categories import Category
 
+MAKER = "created_by"
+"""The relation by which a maker stands for works: "whom did Warhol portray", "Bildhauer"."""
+
 
 def mask_of(names: Iterable[str]) -> int:
     return sum(int(Category[name]) for name in set(names))

@@ -14,8 +14,6 @@ from crmrag_query.plans.world import Mask
 
 OF_KIND = Way(paths=(("P2", "P127*"),))
 """From a thing to its types and theirs that are broader."""
-MATTER = ("made_of", "technique")
-"""Relations by which a noun before another says what the thing is made of: "*marble* busts"."""
 
 
 def of_kind(ground: Ground, link: Link, anchor: Node, mask: Mask) -> Iterator[Choice]:
@@ -39,8 +37,8 @@ def of_kind(ground: Ground, link: Link, anchor: Node, mask: Mask) -> Iterator[Ch
 
 
 def _matter(ground: Ground, anchor: Node) -> Constraint | None:
-    """Made of what the noun names, or in that technique."""
-    ids = tuple(id for id in MATTER if id in ground.know.relations)
+    """ "*Marble* busts": made of what the noun names, or in that technique."""
+    ids = tuple(id for id in ground.config.matter if id in ground.know.relations)
     concept = int(Category.Concept)
     nodes = [
         one.entity

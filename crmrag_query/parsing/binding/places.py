@@ -12,8 +12,6 @@ from crmrag_query.plans.records import Anchor, Constraint, Either, Plan, Related
 from crmrag_query.plans.world import Mask
 from crmrag_query.retrieval.tokenizer import fold
 
-_SHORTEST = 3  # letters of a name that can tell
-
 
 def with_places(ground: Ground, way: Way, nodes: Sequence[int], negated: bool) -> Constraint:
     """A tie to places with all whose names say that they are the same or inside them; a plain tie where none does."""
@@ -21,7 +19,7 @@ def with_places(ground: Ground, way: Way, nodes: Sequence[int], negated: bool) -
     if not ground.know.end(way.relations, way.inverse) & int(Category.Place):
         return plain
     names = [name for node in nodes for name in _names(ground, node)]
-    if not names or any(len(name) < _SHORTEST for name in names):
+    if not names or any(len(name) < ground.config.limits.place_letters for name in names):
         return plain
     nodes = [*nodes, *(other for name in names for other in _longer(ground, name))]
     here = Related(way=way, to=Anchor(iris=ground.iris(nodes)))
@@ -39,10 +37,13 @@ def in_names(ground: Ground, node: Node, link: Link, words: Sequence[str], mask:
     ids = [id for id in link.explicit if ground.know.ranges[id] & int(Category.Place)]
     if not ids:
         return
-    names = dict.fromkeys((" ".join(words), *ground.called(words)))
-    first = [n for name in names if len(name) >= _SHORTEST for n, _ in _called(ground, name)]
+    shortest = ground.config.limits.place_letters
+    names = [
+        name for name in dict.fromkeys((" ".join(words), *ground.called(words))) if len(name) >= shortest
+    ]
+    first = [node for name in names for node, _ in _called(ground, name)]
     ends = [Anchor(iris=ground.iris(first))] if first else []
-    tails = [f", {name}" for name in names if len(name) >= _SHORTEST]
+    tails = [f", {name}" for name in names]
     if within := tuple(tail for tail in tails if len(members_of(ground.world, _ending(tail)))):
         ends.append(Anchor(plan=_ending(*within)))
     for way in ground.ways(node, link, int(Category.Place), ids) if ends else ():

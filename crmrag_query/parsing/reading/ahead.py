@@ -125,7 +125,7 @@ def said_last(state: State, piece: Piece) -> bool:
 
 def object_follows(state: State, piece: Piece) -> bool:
     """Whether a thing stands right after a verb, without a small word between."""
-    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
+    at = state.place(piece)
     for one in state.pieces[at + 1 :]:
         if one.relations("loose") or one.opens:
             return False

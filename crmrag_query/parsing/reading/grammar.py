@@ -21,7 +21,6 @@ from crmrag_query.parsing.reading.state import State, is_bare_root
 from crmrag_query.parsing.tree import Comparison, Group, Node, Rank, RankKind, Text
 
 _HUNDRED = 100
-_DIGITS = 6
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 RANKS: tuple[RankKind, ...] = get_args(RankKind)
 
@@ -149,10 +148,8 @@ def _ranks(state: State, at: int) -> bool:
 
 def _only_one(state: State, at: int) -> int | None:
     """ "which of the paintings *is* the oldest": the verb says that it is one."""
-    before = at - 1
-    while before > 0 and state.pieces[before].roles & {"generic"}:
-        before -= 1
-    return 1 if before > 0 and state.pieces[before].text in state.lead.single else None
+    before = state.before_article(at)
+    return 1 if before > 0 and state.pieces[before].text in state.lead.of_one else None
 
 
 def _is_inner(state: State, at: int) -> bool:
@@ -225,7 +222,7 @@ def _number_at(state: State, at: int) -> int | None:
 
 def _number(state: State, word: str) -> int | None:
     """A number word; "one" and "a" count after "more than" only."""
-    if word.isdecimal() and len(word) <= _DIGITS:
+    if word.isdecimal() and len(word) <= state.lead.limits.digits:
         return int(word) or None
     return state.lead.numbers.get(word) or (1 if state.comparison and word in state.lead.ones else None)
 

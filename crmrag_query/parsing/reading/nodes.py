@@ -11,6 +11,8 @@ from crmrag_query.parsing.reading.state import State, clear, is_bare_root
 from crmrag_query.parsing.reading.ties import attach
 from crmrag_query.parsing.tree import Node
 
+_PARTITIVE = frozenset({"generic", "of"})
+
 
 def node_of(piece: Piece) -> Node:
     """What a piece stands for, by its kinds and its name."""
@@ -48,8 +50,7 @@ def place(state: State, node: Node, piece: Piece) -> Node:
 
 def _is_further(state: State, root: Node, node: Node, piece: Piece) -> bool:
     """ "How many paintings, drawings *and prints* …": a further kind of what is asked for."""
-    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
-    joint, before = _joined_to(state, at)
+    joint, before = _joined_to(state, state.place(piece))
     if before is None or not before.kinds or not set(before.kinds) <= set(root.kinds) or not node.kinds:
         return False
     if node.links or state.negated or not (_same_kind(root, node) or (_is_typed(root) and _is_typed(node))):
@@ -58,27 +59,23 @@ def _is_further(state: State, root: Node, node: Node, piece: Piece) -> bool:
         root.kinds = tuple(replace(kind, female=False) for kind in (*root.kinds, *node.kinds))
     else:
         root.kinds, root.categories = (*root.kinds, *node.kinds), root.categories | node.categories
-    state.tree.paired.append(f"{before.text} {joint} {piece.text}")
+    if joint is not None:
+        state.tree.settled.add(joint.first)
     root.text = f"{root.text} {node.text}"
     state.loose, state.joined = (), False
     return True
 
 
-def _joined_to(state: State, at: int) -> tuple[str, Piece | None]:
-    """What joins a noun to the one right before, "" for a comma, and that one; none where it is not joined."""
-    joints = {"both", "either"}
-    place = at - 1
-    while (
-        place > 0 and state.pieces[place].roles & {"generic", "of"} and not state.pieces[place].roles & joints
-    ):
-        place -= 1  # "de dessins, *d*'estampes et *de* sculptures"
+def _joined_to(state: State, at: int) -> tuple[Piece | None, Piece | None]:
+    """The "and" or "or" that joins a noun to the one right before, none for a comma, and that one; none where none does."""
+    place = state.before_article(at, _PARTITIVE)  # "de dessins, *d*'estampes et *de* sculptures"
     if place < 0:
-        return "", None
+        return None, None
     here = state.pieces[place]
-    if here.roles & joints and place > 0:
-        return here.text, state.pieces[place - 1]
+    if here.roles & {"both", "either"}:
+        return here, state.pieces[place - 1] if place else None
     opens = any(one.opens for one in state.pieces[place + 1 : at + 1])
-    return ("", here) if opens else ("", None)
+    return None, here if opens else None
 
 
 def _is_typed(node: Node) -> bool:

@@ -10,9 +10,7 @@ from crmrag_query.parsing.reading.nodes import node_of, place
 from crmrag_query.parsing.reading.state import State, clear, is_bare_root, is_polar_name
 from crmrag_query.parsing.reading.ties import attach, directions, host_of
 from crmrag_query.parsing.tree import Group, Link, Node
-
-MAKING = ("created_by",)
-"""The relation by which a maker stands for the works: "whom did Warhol portray"."""
+from crmrag_query.parsing.vocabulary import MAKER
 
 
 def take_verb(state: State, piece: Piece) -> None:
@@ -50,7 +48,7 @@ def _end_exclusion(state: State, piece: Piece) -> None:
 
 def _closes(state: State, piece: Piece) -> bool:
     """ "die in Delft *gemalt* wurden": a verb that ends its clause is said of what stands right before it."""
-    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
+    at = state.place(piece)
     after, before, last = next_content(state, at), state.pieces[at - 1], state.last
     if state.held or last is None or at == 0 or (after is not None and not state.pieces[after].opens):
         return False
@@ -103,13 +101,13 @@ def _by_works(state: State, link: Link) -> None:
     maker = link.anchor
     if not isinstance(maker, Node) or maker.categories != Category.Actor or host_of(state, state.rel, maker):
         return
-    if set(MAKING) & set(state.rel):
+    if MAKER in state.rel:
         return  # "wer hat X gemalt": who is X's picture by, not who is a maker of X's works
     works = Node(
         categories=int(Category.Thing),
         links=[Link((), (), maker, words=link.words)],
         text=maker.text,
-        far=MAKING,
+        far=(MAKER,),
     )
     if host_of(state, state.rel, works) is not None:
         link.anchor = works
@@ -204,9 +202,7 @@ def _maybe_none(state: State, at: int) -> None:
 
 def _is_denied(state: State, at: int) -> bool:
     """Whether a noun is denied as such: "*without a* date", "*ohne* Datum"."""
-    before = at - 1
-    while before > 0 and state.pieces[before].roles & {"generic", "every"}:
-        before -= 1
+    before = state.before_article(at)
     denied = not state.excluding and before >= 0 and "negation" in state.pieces[before].roles
     after = state.after(at)
     if not denied or after is None:

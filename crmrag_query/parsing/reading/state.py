@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from crmrag_query.config.parsing import Unit
+from crmrag_query.config.parsing import Limits, Unit
 from crmrag_query.linking.records import Mention
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.tree import Comparison, Edge, Group, Link, Node, Rank, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
+
+ARTICLES = frozenset({"generic", "every"})
+"""What words before a noun do that say nothing of it by themselves."""
+JOINTS = frozenset({"both", "either", "negation", "nor"})
+"""What words between two things do that hold for both."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class Lead:
 
     ``at``: its question words by token: ``who``, ``what``, ``where``, ``when`` or ``which``, and the mask of categories that
     they ask for; ``numbers``: number words, and ``ones``, that count as 1 after "more than"; ``units`` of time by their
-    words; ``copulas``: forms of "be" and verbs that help others, ``beings``: of "be" alone, ``single``: that are of one
+    words; ``copulas``: forms of "be" and verbs that help others, ``beings``: of "be" alone, ``of_one``: that are of one
     thing; ``being``: it begins with one;
     ``small``: words that say nothing by themselves.
     Of what went before in the conversation: ``earlier``, the categories of the last set (0: none), the thing in ``focus``
@@ -32,9 +37,10 @@ class Lead:
     ones: frozenset[str] = frozenset()
     copulas: frozenset[str] = frozenset()
     beings: frozenset[str] = frozenset()
-    single: frozenset[str] = frozenset()
+    of_one: frozenset[str] = frozenset()
     being: bool = False
     small: frozenset[str] = frozenset()
+    limits: Limits = field(default_factory=Limits)
     earlier: int = 0
     focus: Mention | None = None
     place: Mention | None = None
@@ -105,6 +111,17 @@ class State:
     titled: bool = False
     titling: bool = False
     texted: Node | None = None
+
+    def place(self, piece: Piece) -> int:
+        """Where a piece of the question stands."""
+        return next(at for at, one in enumerate(self.pieces) if one.first == piece.first)
+
+    def before_article(self, at: int, articles: frozenset[str] = ARTICLES) -> int:
+        """Where the nearest piece before one stands that is no article; -1 for none."""
+        at -= 1
+        while at >= 0 and self.pieces[at].roles & articles and not self.pieces[at].roles & JOINTS:
+            at -= 1
+        return at
 
     def after(self, at: int) -> Piece | None:
         """The piece after one; None at the end."""

@@ -9,7 +9,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import WHOLE, Piece
 from crmrag_query.parsing.reading.ahead import verb_ends, verb_follows
-from crmrag_query.parsing.reading.state import State, clear, denied_once, is_bare_root
+from crmrag_query.parsing.reading.state import JOINTS, State, clear, denied_once, is_bare_root
 from crmrag_query.parsing.tree import Anchor, Link, Node, Text
 
 
@@ -112,7 +112,7 @@ def _waits_for_verb(state: State, link: Link, piece: Piece) -> bool:
 
 def _is_adjective(state: State, piece: Piece) -> bool:
     """Between a noun and its verb: "artistes *français* sont nés"."""
-    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first)
+    at = state.place(piece)
     after = state.after(at)
     noun = at > 0 and bool(state.pieces[at - 1].kinds) and not piece.opens
     return noun and after is not None and after.text in state.lead.copulas
@@ -120,7 +120,7 @@ def _is_adjective(state: State, piece: Piece) -> bool:
 
 def _owner(state: State, piece: Piece) -> Node | None:
     """The named thing right before "of": the narthex *of Asinou*."""
-    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first) - 1
+    at = state.place(piece) - 1
     while at >= 0 and state.pieces[at].roles & {"generic"} and "of" not in state.pieces[at].roles:
         at -= 1
     before = state.last.anchor if state.last is not None else None
@@ -181,32 +181,29 @@ def _joins_noun(state: State, anchor: Anchor, piece: Piece) -> bool:
     )  # "neither paintings nor prints"
     if not state.jointly and not denied and not (before.kinds and anchor.kinds):
         return False
-    said = f"{before.text} {joint.text} {anchor.text}"
     if "either" in joint.roles and not before.links:
         before.kinds, before.categories = (
             (*before.kinds, *anchor.kinds),
             before.categories | anchor.categories,
         )
         last.words += piece.words
-        state.tree.paired.append(said)
+        state.tree.settled.add(joint.first)
         return True
     host = next((node for node in state.open if last in node.links), None)
     if host is None or not (denied or "both" in joint.roles):
         return False
     host.links.append(replace(last, anchor=anchor, words=(*last.words, *piece.words)))
     state.open.append(anchor)
-    state.tree.paired += [said] if state.jointly else []
+    if state.jointly:
+        state.tree.settled.add(joint.first)
     state.jointly = state.negated = False
     return True
 
 
 def _joint(state: State, piece: Piece) -> Piece | None:
     """The "and", "or" or "nor" right before a thing and its article."""
-    joints = {"both", "either", "negation", "nor"}
-    at = next(i for i, one in enumerate(state.pieces) if one.first == piece.first) - 1
-    while at > 0 and state.pieces[at].roles & {"generic", "every"} and not state.pieces[at].roles & joints:
-        at -= 1
-    return state.pieces[at] if at > 0 and state.pieces[at].roles & joints else None
+    at = state.before_article(state.place(piece))
+    return state.pieces[at] if at > 0 and state.pieces[at].roles & JOINTS else None
 
 
 def _joins(state: State, anchor: Anchor) -> bool:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from crmrag_query.parsing.binding.meanings import best_kind, types_of
 from crmrag_query.parsing.tree import Node, Tree
+from crmrag_query.parsing.vocabulary import MAKER
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan, Related, Way
@@ -18,12 +19,12 @@ from crmrag_query.plans.world import World
 Iris = tuple[str, ...]
 
 
-def wider(tree: Tree, plan: Plan, world: World) -> Plan | None:
+def broader(tree: Tree, plan: Plan, world: World) -> Plan | None:
     """The plan with all types that a noun of it may mean; None where none is named so, or where they change nothing.
 
     Raises QuestionError where a plan asks for more than may be executed.
     """
-    found = dict(_widened(tree, world.graph.iri))
+    found = dict(_broadened(tree, world.graph.iri))
     if not found or plan.compute.kind == "pairs":
         return None
     told = plan.model_dump()
@@ -46,12 +47,12 @@ def narrower(tree: Tree, plan: Plan, world: World) -> Plan | None:
         return None
     if any(not one.negated for one in plan.where):
         return None  # who was born in Lyon is told as an artist by that
-    made = Related(way=Way(relations=("created_by",), inverse=True))
+    made = Related(way=Way(relations=(MAKER,), inverse=True))
     other = plan.model_copy(update={"where": (*plan.where, made)})
     return None if _same(execute(plan, world), execute(other, world)) else other
 
 
-def _widened(tree: Tree, iri: Callable[[int], str]) -> Iterator[tuple[Iris, Iris]]:
+def _broadened(tree: Tree, iri: Callable[[int], str]) -> Iterator[tuple[Iris, Iris]]:
     """The types of each noun as the plan has them, and with all that are called so."""
     for node in (tree.root, tree.group.node if tree.group else None, tree.rank.of if tree.rank else None):
         for one in _nodes(node):
@@ -71,7 +72,7 @@ def _nodes(node: Node | None) -> Iterator[Node]:
 
 
 def _with(told: Any, found: Mapping[Iris, Iris]) -> Any:
-    """A dumped plan in which each list of types stands wider."""
+    """A dumped plan in which each list of types stands broader."""
     if isinstance(told, dict):
         return {name: _with(value, found) for name, value in told.items()}
     if isinstance(told, list | tuple):
