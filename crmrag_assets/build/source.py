@@ -79,5 +79,5 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     return stats | missing | traffic_stats(report.gathered)
 
 
-ENTITIES = Step("entities", 2, entities_inputs, write_entities, lasting=True)
+ENTITIES = Step("entities", 3, entities_inputs, write_entities, lasting=True)
 PREFETCH = Step("prefetch", 2, prefetch_inputs, write_chunk, chunked=True, lasting=True)

@@ -22,10 +22,14 @@ FAN_IN = 25  # entities taken of those that point at one: a type that all works 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a source itself counts: all its triples and distinct subjects; None for what it would not count."""
+    """What a source itself counts: all its triples and distinct subjects; None for what it would not count.
+
+    ``each``: whether it also counted the triples of each subject that is to be asked for.
+    """
 
     triples: int | None = None
     subjects: int | None = None
+    each: bool = False
 
 
 @dataclass(frozen=True)

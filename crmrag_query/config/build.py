@@ -43,14 +43,16 @@ class Harvest(Record):
 class Requests(Record):
     """How a SPARQL endpoint is asked: sizes, patience and politeness; a data set may set its own.
 
-    `batch_entities` IRIs in one VALUES request, `page_rows` subjects in one page of discovery. `pause_seconds` between the
-    starts of two requests, at most `parallel` at once. A request that fails is tried `retries` times more, after
-    `first_wait_seconds`, doubled each time up to `longest_wait_seconds`. Up to `blank_rows` triples with blank nodes are
-    fetched in one response; more of them tree by tree, to `blank_depth` blank nodes below an entity.
+    `batch_entities` IRIs in one VALUES request; up to `subject_rows` subjects are discovered in one response, more of them
+    in pages of `page_rows`. `pause_seconds` between the starts of two requests, at most `parallel` at once. A request that
+    fails is tried `retries` times more, after `first_wait_seconds`, doubled each time up to `longest_wait_seconds`. Up to
+    `blank_rows` triples with blank nodes are fetched in one response; more of them tree by tree, to `blank_depth` blank
+    nodes below an entity.
     """
 
     batch_entities: Count
     page_rows: Count
+    subject_rows: int = Field(ge=0)
     timeout_seconds: Positive
     pause_seconds: NotNegative
     parallel: Count

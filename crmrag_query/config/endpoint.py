@@ -128,6 +128,7 @@ class OwnRequests(Record):
 
     batch_entities: Count | None = None
     page_rows: Count | None = None
+    subject_rows: int | None = Field(default=None, ge=0)
     timeout_seconds: Positive | None = None
     pause_seconds: NotNegative | None = None
     parallel: Count | None = None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from email.utils import formatdate
 
-from tests.support.sparql_answers import LOGIN_PAGE, TYPES, Answer, counts, redirect, words
+from tests.support.sparql_answers import LOGIN_PAGE, TYPES, Answer, counts, groups, redirect, words
 from tests.support.sparql_exchange import Exchange
 
 _DRIP_SECONDS = 0.05
@@ -31,8 +31,8 @@ class Fault:
 
 
 def rows_asked(query: str) -> bool:
-    """Whether a query asks for rows, not for their number."""
-    return "SELECT" in words(query) and not counts(query)
+    """Whether a query asks for rows, not for their number alone."""
+    return "SELECT" in words(query) and (not counts(query) or groups(query))
 
 
 # Faults that take their text, status or time from the test.
@@ -209,7 +209,7 @@ def _incomplete(exchange: Exchange) -> None:
         return
     less = (
         table.raised(-1)
-        if counts(exchange.query)
+        if not rows_asked(exchange.query)
         else table.first(exchange.chance.randrange(len(table.rows)))
     )
     exchange.send(replace(exchange.answer(less), headers=_ANYTIME))

@@ -23,7 +23,7 @@ _ACCEPTED = {
 }
 _NOT_WORDS = re.compile(r"""<[^<>"{}|^`\\\s]*>|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""")
 _LABEL = re.compile(rb"(?<![^\t\n])_:([^\t\n]+)")
-_NUMBER = re.compile(rb"(?m)^(\d+)$")
+_NUMBER = re.compile(rb"(?<![^\t])(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Table:
         return Table(self.head, tuple(body.split(b"\n"))) if new else self
 
     def raised(self, n: int) -> Table:
-        """The same rows with every plain number among them ``n`` higher."""
+        """The same rows with every plain number in their last column ``n`` higher."""
         return Table(
             self.head, tuple(_NUMBER.sub(lambda m: b"%d" % (int(m[1]) + n), row) for row in self.rows)
         )
@@ -175,6 +175,11 @@ def words(query: str) -> str:
 def counts(query: str) -> bool:
     """Whether the query asks for a COUNT."""
     return bool(re.search(r"\bCOUNT\s*\(", words(query)))
+
+
+def groups(query: str) -> bool:
+    """Whether the query asks for rows that each hold a COUNT."""
+    return counts(query) and bool(re.search(r"\bGROUP\s+BY\b", words(query)))
 
 
 def sorted_rows(query: str) -> list[int | None]:

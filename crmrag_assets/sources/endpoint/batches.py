@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
+import polars as pl
 import pyoxigraph as ox
 
 from crmrag_assets.harvest.traffic import Missing
@@ -24,7 +25,7 @@ from crmrag_assets.sources.endpoint.queries import (
     property_names,
     rows_of,
 )
-from crmrag_assets.sources.endpoint.triples import Cells, cells_of
+from crmrag_assets.sources.endpoint.triples import cells_of, to_frame
 
 DIGITS = "0123456789abcdef"
 DEEPEST = 4  # digits of the MD5: 65,536 parts of one property of one subject
@@ -42,13 +43,18 @@ VANISHED = "subjects that were discovered and then had no triples"
 
 @dataclass(frozen=True)
 class Harvested:
-    """Triples, and what could not be had."""
+    """Triples, repetitions included, in frames of COLUMNS; and what could not be had."""
 
-    rows: tuple[Cells, ...] = ()
+    frames: tuple[pl.DataFrame, ...] = ()
     missing: tuple[Missing, ...] = ()
 
     def __add__(self, other: Harvested) -> Harvested:
-        return Harvested(self.rows + other.rows, self.missing + other.missing)
+        return Harvested(self.frames + other.frames, self.missing + other.missing)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All triples in one frame."""
+        return pl.concat([to_frame(()), *self.frames])
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class _Answer:
     ``unreadable`` rows came with an IRI that no repair makes valid. ``capped``: more may have been cut off.
     """
 
-    rows: list[Cells] | None
+    rows: pl.DataFrame | None
     counted: int | None
     reason: str = ""
     unreadable: int = 0
@@ -66,7 +72,11 @@ class _Answer:
 
     @property
     def given(self) -> int:
-        return len(self.rows or ()) + self.unreadable
+        return (0 if self.rows is None else len(self.rows)) + self.unreadable
+
+    @property
+    def frames(self) -> tuple[pl.DataFrame, ...]:
+        return () if self.rows is None else (self.rows,)
 
     @property
     def whole(self) -> bool:
@@ -80,23 +90,35 @@ class _Answer:
         return None if self.counted is None else self.counted - self.given
 
 
-def harvest(client: Client, subjects: Sequence[str], unnamed: bool) -> Harvested:
+def harvest(
+    client: Client, subjects: Sequence[str], unnamed: bool, triples: Mapping[str, int] | None = None
+) -> Harvested:
     """All triples of these subjects; ``unnamed`` leaves out those whose object is a blank node.
 
-    Raises SourceError when the endpoint stops answering.
+    ``triples``: of subjects whose triples were counted before, their number. A batch of such subjects alone that comes with
+    as many rows is not counted again. Raises SourceError when the endpoint stops answering.
     """
     size = client.settings.batch_entities
     parts = [Part(tuple(subjects[at : at + size]), unnamed=unnamed) for at in range(0, len(subjects), size)]
-    batches = [_Batch(client) for _ in parts]
+    batches = [_Batch(client, _expected(part, triples or {})) for part in parts]
     with client.workers() as pool:
         answers = _first_answers(pool, batches, parts)
         return _joined(pool.map(_Batch.settled, batches, parts, answers))
+
+
+def _expected(part: Part, triples: Mapping[str, int]) -> int | None:
+    """The number of the part's triples by those of its subjects; None where it does not follow."""
+    if part.unnamed or not all(subject in triples for subject in part.subjects):
+        return None
+    return sum(triples[subject] for subject in part.subjects)
 
 
 def _first_answers(pool: Executor, batches: Sequence[_Batch], parts: Sequence[Part]) -> list[_Answer]:
     """The answer to each part as it is: counts and rows beside one another, as most parts come whole."""
     if any(batch.capped for batch in batches):
         return list(pool.map(_Batch.ask, batches, parts))
+    if all(batch.expected is not None for batch in batches):
+        return list(pool.map(_Batch.ask_rows, batches, parts))
     pairs = [
         (pool.submit(batch.counted, part), pool.submit(batch.given, part))
         for batch, part in zip(batches, parts, strict=True)
@@ -121,17 +143,17 @@ def harvest_odd(client: Client, subjects: Mapping[str, str], unnamed: bool) -> H
         if isinstance(row[0], ox.Literal) and row[0].value in subjects
     )
     apart = (unnamed and isinstance(row[2], ox.BlankNode) for row in rows)
-    kept = tuple(cells for row in named if (cells := cells_of(row)) is not None)
+    kept = to_frame(cells for row in named if (cells := cells_of(row)) is not None)
     short = counted - len(kept) - sum(apart)
     lost = Missing("of subjects with invalid IRIs: the response lacks rows that are valid", triples=short)
-    return Harvested(kept, (lost,) if short > 0 else ())
+    return Harvested((kept,), (lost,) if short > 0 else ())
 
 
 class _Batch:
-    """One batch on its way through splitting, with what is left of its splits."""
+    """One batch on its way through splitting, with what is left of its splits; ``expected``: triples, as counted before."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, expected: int | None = None) -> None:
+        self._client, self.expected = client, expected
         self._splits = SPLITS
 
     @property
@@ -166,7 +188,7 @@ class _Batch:
         answer = self._lastly(part, answer)
         if answer.whole:
             return self._taken(part, answer)
-        return Harvested(tuple(answer.rows or ()), (*_unreadable(answer), _missing(part, answer)))
+        return Harvested(answer.frames, (*_unreadable(answer), _missing(part, answer)))
 
     def _lastly(self, part: Part, answer: _Answer) -> _Answer:
         """What is left to be had of a part that smaller ones do not bring."""
@@ -190,8 +212,18 @@ class _Batch:
         if cap and counted and counted > cap:
             return _Answer(None, counted, f"more rows than the {cap:,} that the endpoint gives")
         if counted == 0:
-            return _Answer([], 0)
+            return _Answer(to_frame(()), 0)
         return _answer(lambda: counted, lambda: self.given(part))
+
+    def ask_rows(self, part: Part) -> _Answer:
+        """The rows, and the count only where they are not as many as expected, as the endpoint may have changed."""
+        try:
+            rows, unreadable = self.given(part)
+        except Unanswered as error:
+            return _Answer(None, self.expected, error.reason)
+        if len(rows) + unreadable == self.expected:
+            return _Answer(rows, self.expected, unreadable=unreadable)
+        return _answer(lambda: self.counted(part), lambda: (rows, unreadable))
 
     def counted(self, part: Part) -> int | None:
         """How many triples the part has; an endpoint that never counts is asked for the part's halves instead.
@@ -208,15 +240,15 @@ class _Batch:
         halves = [self.given(replace(part, subjects=half)) for half in _cut(part.subjects, 2)]
         return sum(len(rows) + unreadable for rows, unreadable in halves)
 
-    def given(self, part: Part) -> tuple[list[Cells], int]:
+    def given(self, part: Part) -> tuple[pl.DataFrame, int]:
         """The rows of the part alone, as an endpoint or a cache before it may answer something else; and unreadable ones."""
         alone = len(part.subjects) == 1
         table = self._client.triples(rows_of(part, self._client.scope), alone)
-        rows, subjects, properties = table.rows, set(part.subjects), set(part.properties)
-        own = [row for row in rows if row[0] in subjects and (not properties or row[1] in properties)]
-        self._client.saw(len(rows) + table.skipped)
-        if len(own) < len(rows):
-            self._client.note(STRANGERS, len(rows) - len(own))
+        own = table.frame.filter(pl.col("s").is_in(part.subjects))
+        if part.properties:
+            own = own.filter(pl.col("p").is_in(part.properties))
+        self._client.saw(len(table) + table.skipped)
+        self._client.note(STRANGERS, len(table) - len(own))
         return own, table.skipped
 
     def _twice(self, part: Part, first: _Answer) -> _Answer:
@@ -232,16 +264,14 @@ class _Batch:
         return replace(best, counted=second.counted, reason="its responses lack rows that it counts")
 
     def _taken(self, part: Part, answer: _Answer) -> Harvested:
-        rows = tuple(answer.rows or ())
         if answer.counted is None:
             self._client.note(UNCOUNTED)
         elif answer.given > answer.counted:
             self._client.note(MORE)
-        present = {row[0] for row in rows}
-        whole = not part.properties and not part.unnamed
-        if whole and (gone := len(set(part.subjects) - present)):
-            self._client.note(VANISHED, gone)
-        return Harvested(rows, _unreadable(answer))
+        if not part.properties and not part.unnamed:
+            present = {subject for rows in answer.frames for subject in rows.get_column("s").unique()}
+            self._client.note(VANISHED, len(set(part.subjects) - present))
+        return Harvested(answer.frames, _unreadable(answer))
 
     def _split(self, part: Part, answer: _Answer) -> tuple[list[Part], tuple[Missing, ...]]:
         """Smaller parts that make up the part, and what they leave out; none where it cannot or must not be split."""
@@ -297,7 +327,7 @@ def _better(smaller: Sequence[_Answer], answer: _Answer) -> bool:
     return sum(one.given for one in smaller) > answer.given
 
 
-def _answer(count: Callable[[], int | None], give: Callable[[], tuple[list[Cells], int]]) -> _Answer:
+def _answer(count: Callable[[], int | None], give: Callable[[], tuple[pl.DataFrame, int]]) -> _Answer:
     """What both together say; a part that is not counted by an endpoint that counts is not answered."""
     counted = None
     try:
@@ -320,7 +350,8 @@ def _cut(values: Sequence[str], pieces: int) -> list[tuple[str, ...]]:
 def _joined(parts: Iterable[Harvested]) -> Harvested:
     found = list(parts)
     return Harvested(
-        tuple(row for one in found for row in one.rows), tuple(lost for one in found for lost in one.missing)
+        tuple(frame for one in found for frame in one.frames),
+        tuple(lost for one in found for lost in one.missing),
     )
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pyoxigraph as ox
 
@@ -20,9 +21,18 @@ from crmrag_assets.harvest.traffic import Gathered, Traffic
 from crmrag_assets.sources.endpoint import transport
 from crmrag_assets.sources.endpoint.pace import Pace
 from crmrag_assets.sources.endpoint.queries import ALIVE, Scope
-from crmrag_assets.sources.endpoint.results import JSON, TSV, Mangled, NotResults, R, Row, Table, read_body
+from crmrag_assets.sources.endpoint.results import (
+    JSON,
+    TSV,
+    Mangled,
+    NotResults,
+    Results,
+    Row,
+    Table,
+    read_body,
+)
 from crmrag_assets.sources.endpoint.transport import Credentials, Failure, Limits, Response
-from crmrag_assets.sources.endpoint.triples import Cells, read_triples
+from crmrag_assets.sources.endpoint.triples import Triples, read_triples
 from crmrag_query import __version__
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.build import Requests
@@ -34,7 +44,8 @@ COUNT = ("n",)
 REFUSALS = (400, 413, 414, 422, 431)  # the query is at fault: asking again does not help, a smaller one may
 NO_ENDPOINT = (401, 403, 404, 405, 406, 410, 415, 501)
 DAMAGED = 3  # damaged TSV bodies after which JSON is asked for from the start
-Reader = Callable[[bytes, str], Table[R]]
+R = TypeVar("R", bound=Results)
+Reader = Callable[[bytes, str], R]
 RESUMES = "What was harvested is kept: run the build again to go on."
 
 
@@ -87,7 +98,7 @@ class Client:
         self._answered = False
         self._damaged = self._longest = 0
 
-    def triples(self, query: str, patient: bool = True) -> Table[Cells]:
+    def triples(self, query: str, patient: bool = True) -> Triples:
         """The response to a SELECT of s, p, o (and g, where graphs are told), as triples; errors as `table`."""
         variables = NAMES[: self.scope.width]
         return self._answered_by(query, partial(read_triples, variables=variables), patient)
@@ -102,7 +113,14 @@ class Client:
 
     def count(self, query: str, patient: bool = True) -> int:
         """The number that a SELECT of ?n gives."""
-        term = self.table(query, COUNT, patient).rows[0][0]
+        return self._number(self.table(query, COUNT, patient).rows[0][0])
+
+    def counted_strings(self, query: str, patient: bool = True) -> list[tuple[str, int]]:
+        """The values of a SELECT of ?iri, which holds strings, and ?n, numbers."""
+        rows = self.table(query, ("iri", *COUNT), patient).rows
+        return [(text.value, self._number(n)) for text, n in rows if isinstance(text, ox.Literal)]
+
+    def _number(self, term: object) -> int:
         if not isinstance(term, ox.Literal) or not term.value.isdecimal():
             raise Unanswered(f"it counts to {term}")
         self.counts = True
@@ -115,7 +133,7 @@ class Client:
         """
         return self._answered_by(query, partial(_read_rows, variables=variables), patient)
 
-    def _answered_by(self, query: str, read: Reader[R], patient: bool) -> Table[R]:
+    def _answered_by(self, query: str, read: Reader[R], patient: bool) -> R:
         attempts = 1 + (self.settings.retries if patient else min(1, self.settings.retries))
         try:
             return self._insistently(query, read, attempts)
@@ -177,7 +195,7 @@ class Client:
             self._traffic, self._notes, self._repaired = Traffic(), Counter(), 0
         return found
 
-    def _insistently(self, query: str, read: Reader[R], attempts: int) -> Table[R]:
+    def _insistently(self, query: str, read: Reader[R], attempts: int) -> R:
         format = JSON if self.learned.json else TSV
         failure = Failure("it was not asked")
         for attempt in range(attempts):
@@ -194,13 +212,11 @@ class Client:
                 format = JSON  # where a format is the fault, it is the remedy; else it does no harm
         raise failure
 
-    def _attempt(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> Table[R]:
+    def _attempt(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> R:
         with self._seats:
             return self._attempt_now(query, read, format, again)
 
-    def _attempt_now(
-        self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool
-    ) -> Table[R]:
+    def _attempt_now(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> R:
         self._pace.turn()
         start, response, table = time.monotonic(), None, None
         try:
@@ -214,13 +230,13 @@ class Client:
                 Traffic(
                     requests=1,
                     retries=int(again),
-                    rows=len(table.rows) if table else 0,
+                    rows=0 if table is None else len(table),
                     bytes=response.transferred if response else 0,
                     seconds=time.monotonic() - start,
                 )
             )
 
-    def _read(self, response: Response, read: Reader[R]) -> Table[R]:
+    def _read(self, response: Response, read: Reader[R]) -> R:
         try:
             table = read(response.body, response.content_type)
         except Mangled as error:

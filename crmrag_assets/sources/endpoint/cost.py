@@ -8,7 +8,6 @@ from crmrag_assets.harvest.traffic import Traffic
 from crmrag_assets.sources.base import Discovery
 from crmrag_query.config.build import Requests
 
-EACH = 2  # requests for a batch: its count and its rows
 CLOSING = 2  # requests after the last chunk: triples and subjects are counted once more
 NEGLIGIBLE = 1e-9
 
@@ -23,13 +22,18 @@ def forecast(
     """
     spent, chunks = discovery.gathered.traffic, 1 << discovery.bits
     subjects, mean = _asked(discovery), spent.seconds / max(spent.requests, 1)
-    batches = expected_batches(subjects, chunks, requests.batch_entities)
+    batches, each = expected_batches(subjects, chunks, requests.batch_entities), requests_of_batch(discovery)
     waves = expected_batches(subjects, chunks, requests.batch_entities * requests.parallel)
-    busy = waves * (EACH * mean if seconds_per_batch is None else seconds_per_batch)
-    paced = EACH * batches * requests.pause_seconds
+    busy = waves * (each * mean if seconds_per_batch is None else seconds_per_batch)
+    paced = each * batches * requests.pause_seconds
     closing = CLOSING * max(mean, requests.pause_seconds)
     seconds = spent.seconds + spent.waited + max(busy, paced) + closing
-    return spent.requests + EACH * round(batches) + CLOSING, seconds
+    return spent.requests + each * round(batches) + CLOSING, seconds
+
+
+def requests_of_batch(discovery: Discovery) -> int:
+    """One for its rows, and one for its count unless discovery counted the triples of each subject."""
+    return 1 if discovery.counted is not None and discovery.counted.each else 2
 
 
 def _asked(discovery: Discovery) -> int:
@@ -69,4 +73,4 @@ def seconds_of_batch(sample: Traffic, discovery: Discovery, requests: Requests) 
         return None
     rows = requests.batch_entities * discovery.triples / discovery.entities
     by_rows = sample.seconds * rows / sample.rows if sample.rows else 0.0
-    return max(EACH * sample.seconds / sample.requests, by_rows)
+    return max(requests_of_batch(discovery) * sample.seconds / sample.requests, by_rows)

@@ -129,6 +129,19 @@ def _odd(subjects: Sequence[str], scope: Scope) -> str:
     return f"{scope.triples('?e', '?p', '?o')} {by_text('?e', subjects)}"
 
 
+def counted_subjects(scope: Scope, after: str = "") -> str:
+    """Subjects that are IRIs, as strings in any order, after ``after``, each with the number of its triples: ?iri and ?n."""
+    return (
+        f"SELECT (STR(?e) AS ?iri) (COUNT(*) AS ?n) WHERE {{ {scope.triples('?e', '?p', '?o')} "
+        f"FILTER(isIRI(?e)) {later_than('?e', after)} }} GROUP BY ?e"
+    )
+
+
+def counted_page(scope: Scope, after: str, limit: int) -> str:
+    """The first ``limit`` of these subjects, in order."""
+    return f"SELECT ?iri ?n WHERE {{ {{ {counted_subjects(scope, after)} }} }} ORDER BY ?iri LIMIT {limit}"
+
+
 def subject_page(scope: Scope, after: str, limit: int, only: str = "") -> str:
     """Subjects that are IRIs, as strings in order, after ``after``; ``only`` is a pattern that they must match."""
     name, pattern = _subjects(scope, only)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -41,18 +42,31 @@ class NotResults(Exception):
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Table(Generic[R]):
-    """Rows of a response; ``repaired`` holds rows with an IRI that had to be repaired, ``skipped`` rows that could not be.
+@dataclass(frozen=True, kw_only=True)
+class Results(ABC):
+    """What was read of a response: ``len`` tells how many rows.
 
-    ``format`` is what the body was in, ``labelled`` whether it said so.
+    ``repaired`` counts rows with an IRI that had to be repaired, ``skipped`` rows that could not be. ``format`` is what the
+    body was in, ``labelled`` whether it said so.
     """
 
-    rows: list[R]
     repaired: int = 0
     skipped: int = 0
     format: ox.QueryResultsFormat = TSV
     labelled: bool = True
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Table(Results, Generic[R]):
+    """Rows of a response."""
+
+    rows: list[R]
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 def read_body(body: bytes, content_type: str, variables: tuple[str, ...]) -> Table[Row]:
@@ -126,7 +140,7 @@ def _leniently(body: bytes, variables: tuple[str, ...], labelled: bool) -> Table
                 repaired += bool(tally.repaired)
             except ValueError:
                 skipped += 1
-        return Table(rows, repaired, skipped, JSON, labelled)
+        return Table(rows, repaired=repaired, skipped=skipped, format=JSON, labelled=labelled)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Mangled(f"not valid JSON: {error}") from error
 

@@ -27,7 +27,7 @@ from crmrag_assets.sources.endpoint.look import require_crm, settle_format
 from crmrag_assets.sources.endpoint.neighbours import joined, pointing
 from crmrag_assets.sources.endpoint.queries import count_subjects, count_triples, is_iri
 from crmrag_assets.sources.endpoint.subjects import Subjects, discover_subjects
-from crmrag_assets.sources.endpoint.triples import COLUMNS, to_frame
+from crmrag_assets.sources.endpoint.triples import COLUMNS
 from crmrag_assets.sources.iris import valid_iri
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.endpoint import EndpointConfig
@@ -67,7 +67,8 @@ class SparqlEndpoint:
         own = ~pl.col("s").is_in(listed.get_column("iri").implode())
         unnamed = without_schema(read_buckets(folder, range(BUCKETS)).unique().filter(own), excluded)
         listed.write_parquet(folder / SUBJECTS)
-        write_text(folder / SETTLED, canonical_json({"apart": blanks.counted != 0}))
+        apart = blanks.counted != 0
+        write_text(folder / SETTLED, canonical_json({"apart": apart}))
         self._remember()
         schema = int(listed.get_column("excluded").sum())
         report = replace(
@@ -83,7 +84,11 @@ class SparqlEndpoint:
             chunk_bits(report.entities, self.method.chunks.entities, self.method.chunks.max_bits),
             report,
             self._gathered((*subjects.missing, *nameless, *blanks.missing)),
-            replace(counted, subjects=subjects.counted),
+            replace(
+                counted,
+                subjects=subjects.counted,
+                each=not apart and not listed.get_column("triples").null_count(),
+            ),
         )
 
     def fetch(self, folder: Path, buckets: range) -> Fetched:
@@ -182,7 +187,8 @@ class SparqlEndpoint:
         apart = _apart(folder)
         odd = {raw: iri for raw, iri in listed.select("raw", "iri").iter_rows() if raw != iri}
         plain = listed.filter(pl.col("raw") == pl.col("iri")).get_column("iri").to_list()
-        found = harvest(self._client, plain, apart)
+        counted = dict(listed.drop_nulls("triples").select("raw", "triples").iter_rows())
+        found = harvest(self._client, plain, apart, counted)
         if odd:
             self._client.note("subjects whose IRIs were repaired", len(odd))
             found += harvest_odd(self._client, odd, apart)
@@ -190,9 +196,10 @@ class SparqlEndpoint:
 
     def _frame(self, found: Harvested) -> pl.DataFrame:
         """Distinct triples; the others are counted."""
-        distinct = dict.fromkeys(found.rows)
-        self._client.note(REPEATED, len(found.rows) - len(distinct))
-        return to_frame(distinct)
+        frame = found.frame
+        distinct = frame.unique()
+        self._client.note(REPEATED, len(frame) - len(distinct))
+        return distinct
 
 
 def _apart(folder: Path) -> bool:
@@ -228,8 +235,14 @@ def _listed(subjects: Subjects, namespaces: Sequence[str]) -> tuple[pl.DataFrame
         except ValueError:
             missing.append(Missing("its IRI is relative or invalid beyond repair", raw))
             continue
-        rows.append((raw, iri, bucket_of(iri), raw in subjects.excluded))
-    schema = {"raw": pl.String, "iri": pl.String, "bucket": pl.UInt8, "typed": pl.Boolean}
+        rows.append((raw, iri, bucket_of(iri), raw in subjects.excluded, subjects.triples.get(raw)))
+    schema = {
+        "raw": pl.String,
+        "iri": pl.String,
+        "bucket": pl.UInt8,
+        "typed": pl.Boolean,
+        "triples": pl.Int64,
+    }
     frame = pl.DataFrame(rows, schema=schema, orient="row").sort("bucket", "iri", "raw")
     excluded = pl.col("typed") | in_namespace(namespaces, "iri")
-    return frame.select("raw", "iri", "bucket", excluded.alias("excluded")), missing
+    return frame.select("raw", "iri", "bucket", excluded.alias("excluded"), "triples"), missing

@@ -6,8 +6,8 @@ the MD5 of their IRIs. What was found is compared with what the endpoint counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from crmrag_assets.build.progress import Progress
@@ -18,6 +18,8 @@ from crmrag_assets.sources.endpoint.queries import (
     all_subjects,
     class_list,
     count_subjects,
+    counted_page,
+    counted_subjects,
     digest_filter,
     is_iri,
     listed_as,
@@ -37,12 +39,16 @@ UNCOUNTED = "subjects that no count verified"
 
 @dataclass(frozen=True)
 class Subjects:
-    """IRIs of subjects as the endpoint spells them, sorted; those of an excluded type; how many it counts."""
+    """IRIs of subjects as the endpoint spells them, sorted; those of an excluded type; how many it counts.
+
+    ``triples``: the number of a subject's triples, of those that it was given with.
+    """
 
     iris: tuple[str, ...]
     excluded: frozenset[str]
     counted: int | None
     missing: tuple[Missing, ...] = ()
+    triples: Mapping[str, int] = field(default_factory=dict)
 
 
 class _Unsorted(Exception):
@@ -62,7 +68,7 @@ def discover_subjects(
         lost = counted - len(found)
         missing = (Missing(f"{lost:,} of {counted:,} subjects are counted and were never given"),)
     excluded = reading.instances(excluded_types)
-    return Subjects(tuple(sorted(found)), frozenset(excluded & found), counted, missing)
+    return Subjects(tuple(sorted(found)), frozenset(excluded & found), counted, missing, reading.triples)
 
 
 class _Reading:
@@ -71,6 +77,8 @@ class _Reading:
     def __init__(self, client: Client, journal: Journal, progress: Progress) -> None:
         self._client, self._journal, self._progress = client, journal, progress
         self._total: int | None = None
+        self.triples: dict[str, int] = {}
+        self._counts_each = True  # whether the endpoint gives subjects with the numbers of their triples
         self._limit = client.settings.page_rows  # what the endpoint sorted at most, once it refused more
 
     def counted(self, only: str = "") -> int | None:
@@ -85,6 +93,10 @@ class _Reading:
     def all(self) -> tuple[set[str], int | None]:
         """All subjects, and their number: read in order, again where some are lacking, then class by class."""
         found, counted = set[str](), self.counted()
+        if counted is not None and counted <= self._client.settings.subject_rows:
+            found |= self._at_once()
+            if len(found) >= counted:
+                return found, counted
         try:
             found |= set(self._pages("", self._client.settings.page_rows))
             if counted is not None and len(found) < counted:
@@ -98,9 +110,16 @@ class _Reading:
             pass
         return found | self._by_class(), counted
 
+    def _at_once(self) -> set[str]:
+        """Subjects in one response, in no order: where as many come as are counted, nothing need be sorted."""
+        try:
+            return set(self._counted(counted_subjects(self._client.scope)))
+        except Unanswered:
+            return set()
+
     def instances(self, classes: Sequence[str]) -> set[str]:
         """Subjects of these classes; none where the endpoint does not answer."""
-        return self._some(typed(self._client.scope, classes))
+        return self._some(typed(self._client.scope, classes)) if classes else set()
 
     def _by_class(self) -> set[str]:
         scope = self._client.scope
@@ -127,9 +146,8 @@ class _Reading:
         after, seen, ended = "", set[str](), False
         sorted_rows = limit = min(limit, self._limit)
         while True:
-            query = subject_page(self._client.scope, after, limit, only)
             try:
-                page = self._journal.strings(query, partial(self._client.strings, variable=listed_as(only)))
+                page = self._page(only, after, limit)
             except Unanswered as error:
                 if limit <= LEAST:
                     raise _Unsorted from error
@@ -147,6 +165,26 @@ class _Reading:
             self._progress.advance(len(seen), self._total, "subjects found")
             if not only and len(seen) == self._total:
                 return
+
+    def _page(self, only: str, after: str, limit: int) -> list[str]:
+        if not only and self._counts_each:
+            try:
+                return self._counted(counted_page(self._client.scope, after, limit))
+            except Unanswered:
+                self._counts_each = False
+        query = subject_page(self._client.scope, after, limit, only)
+        return self._journal.strings(query, partial(self._client.strings, variable=listed_as(only)))
+
+    def _counted(self, query: str) -> list[str]:
+        """Subjects that a query gives with the numbers of their triples; these are kept."""
+
+        def asked(query: str) -> list[str]:
+            return [f"{n} {iri}" for iri, n in self._client.counted_strings(query, patient=False)]
+
+        lines = self._journal.strings(query, asked)
+        page = [(iri, n) for n, _, iri in (line.partition(" ") for line in lines)]
+        self.triples.update((iri, int(n)) for iri, n in page if n.isdecimal())
+        return [iri for iri, _ in page]
 
     def _by_digest(self, only: str, digest: str = "", found: set[str] | None = None) -> set[str]:
         """Subjects in any order, in as many parts as bring more than was ``found``, which one response gave."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ssl
+import string
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote_plus, urljoin, urlsplit
 from urllib.request import (
     HTTPDigestAuthHandler,
     HTTPPasswordMgrWithDefaultRealm,
@@ -30,6 +31,7 @@ from SPARQLWrapper import TSV as WRAPPER_TSV
 from crmrag_assets.harvest.report import shortened
 from crmrag_assets.sources.endpoint.results import TSV
 
+_UNRESERVED = frozenset(string.ascii_letters + string.digits + "_.-~")
 PORTION = 1 << 16  # bytes read at once
 HOPS = 5  # redirects followed for one request
 PACKED = ("gzip", "x-gzip", "deflate")
@@ -174,8 +176,22 @@ class _Wrapper(SPARQLWrapper):
             raise ValueError("only SELECT is ever sent to an endpoint")
         return str(SELECT)
 
+    def _getRequestEncodedParameters(self, query: tuple[str, str] | None = None) -> str:
+        """The form; the library's quoting looks at every byte, 2 ms for a query that names a thousand IRIs."""
+        fields = [(name, value) for name, values in self.parameters.items() for value in values]
+        return "&".join(
+            f"{_quoted(name)}={_quoted(value)}" for name, value in [*fields, *([query] if query else [])]
+        )
+
     def _query(self) -> tuple[http.client.HTTPResponse, str]:
         return self.opener.open(self._createRequest(), timeout=self.seconds), self.returnFormat
+
+
+def _quoted(text: str) -> str:
+    """The same as `quote_plus`, one kind of character after another."""
+    for unsafe in sorted(set(text) - _UNRESERVED, key=lambda character: character != "%"):
+        text = text.replace(unsafe, quote_plus(unsafe))
+    return text
 
 
 def _wrapper(

@@ -34,6 +34,10 @@ def triples(quads: Iterable[ox.Quad]) -> set[Cells]:
     return {one for one in found if one}
 
 
+def rows_of(found: Harvested) -> list[Cells]:
+    return [row for frame in found.frames for row in frame.rows()]
+
+
 def subjects(quads: Iterable[ox.Quad]) -> list[str]:
     return sorted({one.subject.value for one in quads if isinstance(one.subject, ox.NamedNode)})
 
@@ -44,8 +48,8 @@ def covers(lost: Missing, triple: Cells) -> bool:
 
 def account(found: Harvested, truth: set[Cells]) -> set[Cells]:
     """Checks that nothing is invented, and that what is missing is exactly what `missing` names; gives what is absent."""
-    assert not set(found.rows) - truth, "invented"
-    absent = truth - set(found.rows)
+    assert not set(rows_of(found)) - truth, "invented"
+    absent = truth - set(rows_of(found))
     for triple in absent:
         assert any(covers(lost, triple) for lost in found.missing), triple
     for lost in found.missing:
@@ -58,7 +62,7 @@ def account(found: Harvested, truth: set[Cells]) -> set[Cells]:
 def fully(client: Client, quads: list[ox.Quad]) -> None:
     found = harvest(client, subjects(quads), unnamed=False)
     assert account(found, triples(quads)) == set() and found.missing == ()
-    assert len(found.rows) == len(quads)
+    assert len(rows_of(found)) == len(quads)
 
 
 def wide(properties: int, values: int, name: str = "wide") -> list[ox.Quad]:
@@ -81,6 +85,42 @@ def test_two_requests_a_batch_bring_everything(size: int, parallel: int) -> None
         assert client.gathered().notes == Counter()
 
 
+def counted(quads: Iterable[ox.Quad]) -> Counter[str]:
+    return Counter(one.subject.value for one in quads if isinstance(one.subject, ox.NamedNode))
+
+
+def test_one_request_a_batch_brings_what_was_counted_before() -> None:
+    with serving(star()) as server:
+        client = client_of(server, batch_entities=5)
+        found = harvest(client, subjects(star()), False, counted(star()))
+        assert account(found, triples(star())) == set() and len(server.log) == 3
+        assert client.gathered().notes == Counter()
+
+
+@pytest.mark.parametrize("error", [-1, 1], ids=["fewer", "more"])
+def test_other_numbers_than_were_counted_before_are_counted_again(error: int) -> None:
+    with serving(star()) as server:
+        client = client_of(server)
+        expected = counted(star()) + Counter({EX + "s03": 2}) - Counter({EX + "s03": 2 - error})
+        found = harvest(client, subjects(star()), False, expected)
+        assert account(found, triples(star())) == set() and found.missing == ()
+        assert [counts(one.query) for one in server.log] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["last rows missing", "other rows", "cut at line end"])
+def test_rows_that_are_lacking_show_without_a_further_count(name: str) -> None:
+    with serving(star(), [First(NAMED[name])]) as server:
+        found = harvest(client_of(server), subjects(star()), False, counted(star()))
+        assert account(found, triples(star())) == set() and found.missing == ()
+
+
+def test_a_subject_that_was_not_counted_before_is_counted_with_its_batch() -> None:
+    with serving(star()) as server:
+        known = {iri: n for iri, n in counted(star()).items() if iri != EX + "s03"}
+        found = harvest(client_of(server), subjects(star()), False, known)
+        assert account(found, triples(star())) == set() and len(server.log) == 2
+
+
 @settings(max_examples=25)
 @given(
     random_rows,
@@ -96,7 +136,7 @@ def test_rows_of_any_graphs_are_those_of_the_store(rows: list[Any], size: int, g
         found = harvest(
             client_of(server, {"graphs": graphs}, batch_entities=size), sorted({r[0] for r in rows}), False
         )
-    assert (sorted(found.rows), found.missing) == (own, ())
+    assert (sorted(rows_of(found)), found.missing) == (own, ())
 
 
 def test_no_subjects_are_not_asked_for() -> None:
@@ -258,7 +298,7 @@ def test_counts_that_are_always_too_high_do_not_run_away() -> None:
     quads = star(12)
     with serving(quads, [Always(NAMED["count too high"])]) as server:
         found = harvest(client_of(server), subjects(quads), False)
-        assert set(found.rows) == triples(quads)
+        assert set(rows_of(found)) == triples(quads)
         assert found.missing and len(server.log) < 2500
 
 
@@ -359,7 +399,7 @@ def test_subjects_with_invalid_iris_come_under_repaired_ones() -> None:
         client = client_of(server)
         found = harvest_odd(client, ODD, False)
         expected = [("http://e/a%20b", "http://e/x%20y"), ("http://e/%7Bc%7D", "http://e/z")]
-        assert [(row[0], row[2]) for row in found.rows] == expected
+        assert [(row[0], row[2]) for row in rows_of(found)] == expected
         assert found.missing == () and client.gathered().repaired == 1
         assert all(
             json.dumps(raw) in one.query for one in server.log for raw in ODD
@@ -370,7 +410,7 @@ def test_subjects_with_invalid_iris_come_under_repaired_ones() -> None:
 def test_triples_of_invalid_subjects_that_do_not_come_are_missing() -> None:
     with serving(faults=[scripted(5, ("http://e/a b", "http://e/z"))]) as server:
         found = harvest_odd(client_of(server), ODD, False)
-        assert len(found.rows) == 1 and sum(lost.triples or 0 for lost in found.missing) == 4
+        assert len(rows_of(found)) == 1 and sum(lost.triples or 0 for lost in found.missing) == 4
     with serving(star(), [Always(refusal(400, "no"), lambda query: "http://e/a b" in query)]) as server:
         client = client_of(server)
         client.rows("SELECT ?s ?p ?o { ?s ?p ?o }", 3)
@@ -390,7 +430,7 @@ def test_repaired_objects_are_no_reason_to_ask_again() -> None:
     with serving(faults=[Always(Fault("scripted", act))]) as server:
         client = client_of(server)
         found = harvest(client, [EX + "s00"], False)
-        assert [row[2] for row in found.rows] == ["http://e/a%20b"] and not found.missing
+        assert [row[2] for row in rows_of(found)] == ["http://e/a%20b"] and not found.missing
         assert len(server.log) == 2 and client.gathered().repaired == 1
 
 
@@ -407,7 +447,7 @@ def test_rows_beyond_repair_are_missing_by_their_number() -> None:
 
     with serving(faults=[Always(Fault("scripted", act))]) as server:
         found = harvest(client_of(server), [EX + "s00"], False)
-        assert [row[2] for row in found.rows] == ["http://e/z"]
+        assert [row[2] for row in rows_of(found)] == ["http://e/z"]
         assert sum(lost.triples or 0 for lost in found.missing) == 1 and len(server.log) == 4
 
 

@@ -14,9 +14,10 @@ from crmrag_assets.harvest.chunks import chunk_of
 from crmrag_assets.harvest.report import HarvestReport
 from crmrag_assets.harvest.traffic import Gathered, Traffic
 from crmrag_assets.sources.base import Counted, Discovery
-from crmrag_assets.sources.endpoint.cost import CLOSING, EACH, expected_batches, forecast, seconds_of_batch
+from crmrag_assets.sources.endpoint.cost import CLOSING, expected_batches, forecast, seconds_of_batch
 from crmrag_query.config import load_method
 
+EACH = 2  # requests of a batch: its count and its rows
 REQUESTS = load_method().requests.model_copy(
     update={"batch_entities": 100, "pause_seconds": 0.0, "parallel": 1}
 )
@@ -79,6 +80,14 @@ def test_a_polite_pause_is_a_bound_that_no_parallel_request_goes_below() -> None
     polite = REQUESTS.model_copy(update={"parallel": 8, "pause_seconds": 3.0})
     requests, seconds = forecast(discovered(800), polite, 0.1)
     assert seconds == pytest.approx(5 + 1 + (requests - 10) * 3.0)
+
+
+def test_a_batch_of_subjects_whose_triples_were_counted_takes_one_request() -> None:
+    found = replace(discovered(250), counted=Counted(3000, 250, each=True))
+    requests, seconds = forecast(found, REQUESTS)
+    assert requests == 10 + 3 + CLOSING and seconds == pytest.approx(5 + 1 + (3 + CLOSING) * 0.5)
+    sample = Traffic(requests=10, rows=24_000, seconds=20.0)
+    assert seconds_of_batch(sample, found, REQUESTS) == pytest.approx(2.0)
 
 
 def test_without_a_sample_a_request_takes_as_long_as_those_of_discovery() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.harvest.triples import distinct_sorted, to_table
 from crmrag_assets.sources.endpoint.results import JSON, TSV, Mangled, NotResults, read_body
-from crmrag_assets.sources.endpoint.triples import COLUMNS, SCHEMA, cells_of, read_triples, to_frame
+from crmrag_assets.sources.endpoint.triples import COLUMNS, SCHEMA, cells_of, read_triples
 from tests.support.endpoints import SPECIMENS, node, quad
 from tests.support.random_graphs import random_rows, store_of
 
@@ -44,15 +44,15 @@ def carefully(body: bytes) -> tuple[Counter[Any], int]:
 def test_rows_of_a_store_are_its_triples(rows: list[Any]) -> None:
     for format in (TSV, JSON):
         table = read_triples(body_of(store_of(rows), format), "", SPOG)
-        assert sorted(table.rows) == rows and (table.skipped, table.format) == (0, format)
-        assert to_table(distinct_sorted(to_frame(table.rows))).num_rows == len(rows)
+        assert sorted(table.frame.rows()) == rows and (table.skipped, table.format) == (0, format)
+        assert to_table(distinct_sorted(table.frame)).num_rows == len(rows)
 
 
 @pytest.mark.parametrize("format", [TSV, JSON])
 def test_both_ways_give_the_same(format: ox.QueryResultsFormat) -> None:
     body = body_of((quad("s", f"p{n:02}", value) for n, value in enumerate(SPECIMENS)), format)
     table = read_triples(body, format.media_type.partition(";")[0], SPOG)
-    assert (Counter(table.rows), table.skipped) == carefully(body)
+    assert (Counter(table.frame.rows()), table.skipped) == carefully(body)
     assert (table.skipped, table.format, table.labelled) == (1, format, True)
     assert not read_triples(body, "text/plain", SPOG).labelled
 
@@ -65,7 +65,7 @@ def test_both_ways_give_the_same(format: ox.QueryResultsFormat) -> None:
 def test_every_character_survives(texts: list[str], tagged: bool) -> None:
     values = [ox.Literal(text, language="el") if tagged else ox.Literal(text) for text in texts]
     table = read_triples(body_of(quad("s", f"p{n}", value) for n, value in enumerate(values)), "", SPOG)
-    assert [row[2:6] for row in sorted(table.rows)] == [
+    assert [row[2:6] for row in sorted(table.frame.rows())] == [
         (text, 1, "", "el" if tagged else "") for text in texts
     ]
 
@@ -85,17 +85,17 @@ def test_damaged_bodies_are_read_as_the_careful_reader_does(changes: list[tuple[
             read_triples(body, "", SPOG)
         return
     table = read_triples(body, "", SPOG)
-    assert (Counter(table.rows), table.skipped) == expected
+    assert (Counter(table.frame.rows()), table.skipped) == expected
 
 
 def test_a_body_cut_anywhere_but_at_a_line_end_is_refused() -> None:
-    whole = Counter(read_triples(BODY, "", SPOG).rows)
+    whole = Counter(read_triples(BODY, "", SPOG).frame.rows())
     for end in range(len(BODY)):
         try:
             found = read_triples(BODY[:end], "", SPOG)
         except (Mangled, NotResults):
             continue
-        assert BODY[:end].endswith(b"\n") and Counter(found.rows) <= whole
+        assert BODY[:end].endswith(b"\n") and Counter(found.frame.rows()) <= whole
 
 
 def test_other_columns_are_refused() -> None:
@@ -105,7 +105,7 @@ def test_other_columns_are_refused() -> None:
 
 
 def test_no_rows_are_an_empty_frame_of_the_same_columns() -> None:
-    frame = to_frame(read_triples(b"?s\t?p\t?o\t?g\n", "", SPOG).rows)
+    frame = read_triples(b"?s\t?p\t?o\t?g\n", "", SPOG).frame
     assert (frame.columns, dict(frame.schema), len(frame)) == (list(COLUMNS), SCHEMA, 0)
 
 

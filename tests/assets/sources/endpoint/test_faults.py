@@ -100,13 +100,16 @@ def test_the_clean_harvest_is_that_of_the_file(truth: Outcome, tmp_path: Path) -
     assert len(found.chunks) == 4 and len(server.log) < 40
 
 
+@pytest.mark.parametrize("subject_rows", [0, 1000], ids=["paged", "at once"])
 @pytest.mark.parametrize("fault", ALL, ids=lambda one: one.name)
-def test_each_fault_once_in_every_query_changes_nothing(fault: Fault, truth: Outcome, tmp_path: Path) -> None:
+def test_each_fault_once_in_every_query_changes_nothing(
+    fault: Fault, subject_rows: int, truth: Outcome, tmp_path: Path
+) -> None:
     """The first answer to whatever is asked is spoilt, but for slow ones, of which a fifth is enough."""
     plan: Plan = First(fault)
     if fault.name in SLOW:
-        plan = FaultPlan(2, rate=0.2, kinds=[fault], at_most_in_a_row=1)
-    found, server = met([plan], tmp_path)
+        plan = FaultPlan(1, rate=0.2, kinds=[fault], at_most_in_a_row=1)
+    found, server = met([plan], tmp_path, subject_rows=subject_rows)
     assert server.faults[fault.name] >= 2
     require_told(found, truth)
     if fault not in SILENT or fault.name in ("other rows", "cut at line end"):
@@ -118,7 +121,7 @@ def test_each_fault_once_in_every_query_changes_nothing(fault: Fault, truth: Out
 @pytest.mark.parametrize("seed", range(12))
 def test_faults_mixed_at_random_lose_and_invent_nothing(seed: int, truth: Outcome, tmp_path: Path) -> None:
     kinds = [fault for fault in ALL if fault.name not in SLOW]
-    found, server = met([FaultPlan(seed, rate=0.4, kinds=kinds)], tmp_path)
+    found, server = met([FaultPlan(seed, rate=0.4, kinds=kinds)], tmp_path, subject_rows=seed % 2 * 1000)
     assert len(server.faults) > 5 and len(server.log) < 1500
     require_told(found, truth)
 
@@ -130,7 +133,9 @@ def test_faults_of_any_seed_lose_and_invent_nothing(
 ) -> None:
     kinds = [fault for fault in ALL if fault.name not in SLOW]
     with tempfile.TemporaryDirectory() as folder:
-        found, _ = met([FaultPlan(seed, rate, kinds, most)], Path(folder), retries=4)
+        found, _ = met(
+            [FaultPlan(seed, rate, kinds, most)], Path(folder), retries=4, subject_rows=seed % 2 * 1000
+        )
     require_told(found, truth)
 
 

@@ -15,13 +15,14 @@ from crmrag_assets.sources.endpoint.queries import is_iri
 from crmrag_query.errors import SourceError
 from tests.support import faults
 from tests.support.endpoints import EX, Always, First, client_of, node, quad, star, subjects_of
-from tests.support.faults import FaultPlan, InTurn, refusal
-from tests.support.sparql_answers import counts, sorted_rows
+from tests.support.faults import FaultPlan, InTurn, refusal, rows_asked
+from tests.support.sparql_answers import groups, sorted_rows
 from tests.support.sparql_exchange import Endpoint
 from tests.support.sparql_server import serving
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 NAMED = {fault.name: fault for fault in faults.ALL}
+PAGED = {"subject_rows": 0}
 
 
 def iris(quads: list[ox.Quad]) -> tuple[str, ...]:
@@ -47,7 +48,7 @@ def mixed(number: int = 40) -> list[ox.Quad]:
 @pytest.mark.parametrize("size", [1, 2, 7, 39, 40, 41, 10_000])
 def test_pages_of_any_size_give_every_subject_once(size: int, tmp_path: Path) -> None:
     with serving(mixed()) as server:
-        client = client_of(server, page_rows=size)
+        client = client_of(server, **PAGED, page_rows=size)
         found = subjects_of(client, tmp_path)
         assert (found.iris, found.counted, found.missing) == (iris(mixed()), 40, ())
         assert len(pages(server)) <= -(-40 // size) + 3
@@ -78,12 +79,15 @@ def test_iris_of_all_scripts_come_in_pages(
     tmp_path_factory: pytest.TempPathFactory, names: set[str], size: int
 ) -> None:
     with serving([quad(name, "p", "o") for name in names]) as server:
-        found = subjects_of(client_of(server, page_rows=size), tmp_path_factory.mktemp("s"))
+        found = subjects_of(client_of(server, **PAGED, page_rows=size), tmp_path_factory.mktemp("s"))
         assert found.iris == tuple(sorted(names)) and found.missing == ()
 
 
+@pytest.mark.parametrize("listing", [PAGED, {}], ids=["paged", "at once"])
 @pytest.mark.parametrize("graphs", ["default", "named", "all", [EX + "g1"], [EX + "g1", EX + "g2"]])
-def test_subjects_are_those_of_the_graphs_that_are_read(graphs: str | list[str], tmp_path: Path) -> None:
+def test_subjects_are_those_of_the_graphs_that_are_read(
+    graphs: str | list[str], listing: dict[str, int], tmp_path: Path
+) -> None:
     quads = [
         quad(f"s{n}", "p", "o", g)
         for n in range(12)
@@ -98,8 +102,10 @@ def test_subjects_are_those_of_the_graphs_that_are_read(graphs: str | list[str],
         if one.graph_name in [node(name) if name else ox.DefaultGraph() for name in names]
     ]
     with serving(quads) as server:
-        found = subjects_of(client_of(server, {"graphs": graphs}, page_rows=5), tmp_path)
+        found = subjects_of(client_of(server, {"graphs": graphs}, **listing, page_rows=5), tmp_path)
         assert (found.iris, found.counted) == (iris(own), len(iris(own)))
+        rows = set(own) if read.get(str(graphs)) != ["", "g1", "g2"] else own
+        assert found.triples == Counter(one.subject.value for one in rows)  # type: ignore[union-attr]
 
 
 def test_an_empty_endpoint_has_no_subjects(tmp_path: Path) -> None:
@@ -110,7 +116,7 @@ def test_an_empty_endpoint_has_no_subjects(tmp_path: Path) -> None:
 
 def test_subjects_of_excluded_types_are_told(tmp_path: Path) -> None:
     with serving(mixed()) as server:
-        found = subjects_of(client_of(server, page_rows=7), tmp_path, (EX + "C1", EX + "none"))
+        found = subjects_of(client_of(server, **PAGED, page_rows=7), tmp_path, (EX + "C1", EX + "none"))
         assert found.excluded == {one.subject.value for one in mixed() if one.object == node("C1")}  # type: ignore[union-attr]
         assert len(found.iris) == 40
 
@@ -119,12 +125,53 @@ def test_pages_that_were_read_are_not_asked_for_again(tmp_path: Path) -> None:
     with serving(mixed()) as server:
         server.before(6, lambda: setattr(server, "plans", [Always(NAMED["reset"])]))
         with pytest.raises(SourceError, match="stopped answering"):
-            subjects_of(client_of(server, page_rows=5, retries=0), tmp_path)
+            subjects_of(client_of(server, **PAGED, page_rows=5, retries=0), tmp_path)
         before = {one.query for one in server.log if one.status == 200 and sorted_rows(one.query)}
         seen = len(server.log)
         server.plans = []
-        assert subjects_of(client_of(server, page_rows=5), tmp_path).iris == iris(mixed())
+        assert subjects_of(client_of(server, **PAGED, page_rows=5), tmp_path).iris == iris(mixed())
         assert len(before) == 4 and not before & {one.query for one in server.log[seen:]}
+
+
+# All in one response, each with the number of its triples.
+
+
+def test_as_many_subjects_as_are_counted_need_no_sorting(tmp_path: Path) -> None:
+    with serving(mixed()) as server:
+        found = subjects_of(client_of(server, subject_rows=40, page_rows=7), tmp_path)
+        assert (found.iris, found.counted, found.missing) == (iris(mixed()), 40, ())
+        assert pages(server) == [] and len(server.log) == 2
+
+
+def test_more_subjects_than_one_response_may_hold_are_read_by_pages(tmp_path: Path) -> None:
+    with serving(mixed()) as server:
+        found = subjects_of(client_of(server, subject_rows=39, page_rows=7), tmp_path)
+        assert found.iris == iris(mixed()) and len(pages(server)) == 6
+
+
+@pytest.mark.parametrize("listing", [PAGED, {}], ids=["paged", "at once"])
+def test_every_subject_comes_with_the_number_of_its_triples(listing: dict[str, int], tmp_path: Path) -> None:
+    with serving(mixed()) as server:
+        found = subjects_of(client_of(server, **listing, page_rows=7), tmp_path)
+        assert found.triples == Counter(
+            one.subject.value for one in mixed() if isinstance(one.subject, ox.NamedNode)
+        )
+
+
+@pytest.mark.parametrize("listing", [PAGED, {}], ids=["paged", "at once"])
+def test_an_endpoint_that_will_not_group_gives_subjects_without_numbers(
+    listing: dict[str, int], tmp_path: Path
+) -> None:
+    with serving(mixed(), [Always(refusal(500, "no"), groups)]) as server:
+        found = subjects_of(client_of(server, **listing, page_rows=7, retries=1), tmp_path)
+        assert (found.iris, found.missing, found.triples) == (iris(mixed()), (), {})
+        assert sum(groups(one.query) for one in server.log) <= 4
+
+
+def test_a_response_of_all_that_is_cut_silently_is_followed_by_pages(tmp_path: Path) -> None:
+    with serving(mixed(), row_cap=9) as server:
+        found = subjects_of(client_of(server, page_rows=7), tmp_path)
+        assert found.iris == iris(mixed()) and found.missing == () and len(pages(server)) >= 6
 
 
 # Endpoints that cut, lie or refuse.
@@ -134,7 +181,7 @@ def test_pages_that_were_read_are_not_asked_for_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [7, 10_000])
 def test_a_page_that_is_cut_silently_is_no_end(cap: int, size: int, tmp_path: Path) -> None:
     with serving(mixed(), row_cap=cap) as server:
-        found = subjects_of(client_of(server, page_rows=size), tmp_path)
+        found = subjects_of(client_of(server, **PAGED, page_rows=size), tmp_path)
         assert found.iris == iris(mixed()) and found.missing == ()
 
 
@@ -151,10 +198,13 @@ def test_a_cut_page_is_no_end_also_where_nothing_is_counted(cap: int, tmp_path: 
     "name", ["other rows", "last rows missing", "cut at line end", "empty body", "count too high"]
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_answers_that_are_untrue_for_a_while_are_met(name: str, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("listing", [PAGED, {}], ids=["paged", "at once"])
+def test_answers_that_are_untrue_for_a_while_are_met(
+    name: str, seed: int, listing: dict[str, int], tmp_path: Path
+) -> None:
     plan = FaultPlan(seed, rate=0.5, kinds=[NAMED[name]], at_most_in_a_row=1)
     with serving(mixed(), [plan]) as server:
-        found = subjects_of(client_of(server, page_rows=6), tmp_path)
+        found = subjects_of(client_of(server, **listing, page_rows=6), tmp_path)
         assert set(found.iris) <= set(iris(mixed()))
         assert len(found.iris) == 40 or sum(lost.triples is None for lost in found.missing) == 1
         assert len(server.log) < 500
@@ -204,7 +254,7 @@ def test_a_row_cap_below_what_cannot_be_sorted_or_counted_is_no_end(tmp_path: Pa
 def test_an_endpoint_that_cannot_sort_everything_sorts_class_by_class(tmp_path: Path) -> None:
     whole = Always(refusal(500, "too much to sort"), lambda query: "ORDER BY" in query and "?c" not in query)
     with serving(mixed(), [whole]) as server:
-        client = client_of(server, retries=0)
+        client = client_of(server, **PAGED, retries=0)
         found = subjects_of(client, tmp_path)
         assert found.iris == iris(mixed()) and found.missing == ()
         notes = client.gathered().notes
@@ -219,7 +269,7 @@ def test_refusals_are_not_repeated_for_ever(refused: str, tmp_path: Path) -> Non
 
 
 def test_an_endpoint_that_will_list_nothing_names_what_is_missing(tmp_path: Path) -> None:
-    with serving(mixed(), [Always(refusal(400, "too much"), lambda query: not counts(query))]) as server:
+    with serving(mixed(), [Always(refusal(400, "too much"), rows_asked)]) as server:
         found = subjects_of(client_of(server), tmp_path)
         assert found.iris == () and found.counted == 40
         assert [lost.reason for lost in found.missing] == [
