@@ -1,6 +1,6 @@
 """Harvesting a local endpoint against one SELECT of everything it holds.
 
-    python benchmarks/endpoint.py FILE [--rounds 3] [--parallel 2]
+    python benchmarks/endpoint.py FILE [--rounds 9] [--parallel 2]
 
 Serves FILE (any RDF format, plain or compressed) from Oxigraph over plain HTTP in a process of its own. Then, round by round:
 reads `SELECT ?s ?p ?o WHERE { ?s ?p ?o }` (TSV, to its last byte, and to rows of terms), and harvests the endpoint as a
@@ -105,7 +105,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--parallel", type=int, default=METHOD.requests.parallel)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -15,7 +15,7 @@ from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.report import traffic_from
 from crmrag_assets.harvest.traffic import Gathered, Missing
 from crmrag_assets.harvest.triples import distinct_sorted, to_table, write_triples
-from crmrag_query.artifacts.files import canonical_json, write_text
+from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.config.models import Method
 
 if TYPE_CHECKING:
@@ -73,6 +73,6 @@ def prefetch_chunk(
 
 
 def write_prefetch(table: pa.Table, report: ChunkReport, folder: Path) -> None:
-    """Write a chunk's triples and report into its folder."""
+    """Write a chunk's triples and report into its folder, which the store flushes."""
     write_triples(table, folder / TRIPLES_FILE)
-    write_text(folder / REPORT_FILE, canonical_json(report.as_dict()))
+    (folder / REPORT_FILE).write_text(canonical_json(report.as_dict()), encoding="utf-8")

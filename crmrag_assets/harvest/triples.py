@@ -8,8 +8,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crmrag_query.artifacts.files import replacing
-
 IRI, LITERAL = 0, 1  # values of the column `kind`
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
@@ -47,6 +45,8 @@ def to_table(frame: pl.DataFrame) -> pa.Table:
 
 
 def write_triples(table: pa.Table, path: Path) -> None:
-    """Write a table of schema TRIPLES as Parquet, Zstandard-compressed; equal tables give equal bytes."""
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", row_group_size=1 << 18)
+    """Write a table of schema TRIPLES as Parquet, Zstandard-compressed; equal tables give equal bytes.
+
+    The store flushes what stands in an artifact's folder when that is finished.
+    """
+    pq.write_table(table, path, compression="zstd", row_group_size=1 << 18)
