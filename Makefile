@@ -17,7 +17,7 @@ help:
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || { echo "Creating the environment in $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing (about 2.5 GB, a few minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build,llm,evaluate,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build,llm,evaluate,service,mcp,dev]'
 	@touch $@
 
 demo: $(STAMP)

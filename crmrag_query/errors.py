@@ -8,7 +8,9 @@ CrmRagError
  ├── ReleaseError       a release that is missing, incomplete or altered
  │    └── ReleaseNotFound
  ├── QuestionError      a question or request that cannot be answered as put
- │    └── UnknownEntity
+ │    ├── UnknownEntity
+ │    ├── NotKept       an answer or a conversation that the service does not keep
+ │    └── NotAllowed    something that another caller may do, or nobody
  ├── ServiceError       a service that does not answer, or not as expected
  ├── ModelError         an encoder or language model that failed
  └── MissingExtraError  a dependency of an extra that is not installed
@@ -90,6 +92,14 @@ class UnknownEntity(QuestionError):
     def __init__(self, what: str, remedy: str = "", suggestions: tuple[str, ...] = ()) -> None:
         self.suggestions = suggestions
         super().__init__(what, remedy)
+
+
+class NotKept(QuestionError):
+    """An answer or a conversation that the service does not keep, or keeps no more."""
+
+
+class NotAllowed(QuestionError):
+    """Something that the caller may not do."""
 
 
 class ServiceError(CrmRagError):

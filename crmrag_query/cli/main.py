@@ -18,6 +18,7 @@ OWN_COMMANDS = {
     "set": ("crmrag_query.cli.sets", "set_"),
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
     "datasets": ("crmrag_query.cli.datasets", "datasets"),
+    "serve": ("crmrag_query.cli.serve", "serve"),
     "ontology": ("crmrag_query.cli.ontology", "ontology"),
 }
 

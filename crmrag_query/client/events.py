@@ -1,5 +1,5 @@
 """Events of a streamed answer, in the order in which they come: the plan and its set, where the question has one, evidence,
-tokens, and the whole answer at the end."""
+tokens, what cites what, what it took of a language model, and the whole answer at the end."""
 
 from __future__ import annotations
 
@@ -49,16 +49,36 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class Cited:
+    """A stretch of the answer's checked text that cites: ``text[start:end]``, by the numbers of the answer's sources."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the answer took of a language model: tokens, and US dollars where the price is known."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The end: the answer as ``ask`` would give it, whose text was checked and may differ from the tokens."""
 
     answer: Answer
 
 
-Event = Planned | SetFound | Evidence | Token | Restart | Done
+Event = Planned | SetFound | Evidence | Token | Restart | Cited | Used | Done
 
 BY_NAME: dict[str, type[Event]] = {
-    "plan": Planned, "set": SetFound, "evidence": Evidence, "token": Token, "restart": Restart, "done": Done,
+    "plan": Planned, "set": SetFound, "evidence": Evidence, "token": Token, "restart": Restart,
+    "citation": Cited, "usage": Used, "done": Done,
 }  # fmt: skip
 NAMES: dict[type[Event], str] = {kind: name for name, kind in BY_NAME.items()}
 FAILED = "error"

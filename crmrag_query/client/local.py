@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.lineage import lineage
@@ -21,12 +21,24 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import bounds, wire
 from crmrag_query.client.entities import describe_entity, list_neighbours, plan_of, search_entities
-from crmrag_query.client.events import Done, Event, Evidence, Planned, Restart, SetFound, Token
+from crmrag_query.client.events import (
+    Cited,
+    Done,
+    Event,
+    Evidence,
+    Planned,
+    Restart,
+    SetFound,
+    Token,
+    Used,
+)
+from crmrag_query.client.overview import DatasetDetail, describe_dataset, list_evaluations
 from crmrag_query.client.records import (
     Answer,
     Dataset,
     Datasets,
     Entity,
+    Evaluations,
     Found,
     Lineage,
     Neighbours,
@@ -34,21 +46,27 @@ from crmrag_query.client.records import (
     Ranking,
 )
 from crmrag_query.client.releases import Library
-from crmrag_query.client.sets import AnswerSet, Export, Facets
+from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound
 from crmrag_query.client.wire import Route
 from crmrag_query.context.text import shorten
 from crmrag_query.documents.documents import Line
-from crmrag_query.llm.model import Model
+from crmrag_query.llm.model import Metered, Model
 from crmrag_query.plans.records import read_plan
+from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.plan import Plan
 from crmrag_query.retrieval.pipeline import Candidate
 from crmrag_query.retrieval.tokenizer import tokenize
 from crmrag_query.sets.build import answer_set, excluded_set
+from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
 from crmrag_query.sets.exports import FORMATS, export
 from crmrag_query.sets.facets import facets
 from crmrag_query.sets.records import Page
+from crmrag_query.sparql.records import SparqlResult
+
+if TYPE_CHECKING:
+    from crmrag_query.sparql.desk import SparqlDesk
 
 LANGUAGE = "en"  # of sets, where the request names none
 KEPT_PLANS = 64  # of the releases that were asked last; each takes milliseconds to make
@@ -61,6 +79,7 @@ class Engine:
     releases: Library
     how: engine.Ask = field(default_factory=engine.Ask)
     _plans: dict[str, Plan] = field(default_factory=dict)
+    _sparql: SparqlDesk | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def handle(self, route: Route[Any, Any], request: Any) -> Any:
@@ -76,11 +95,24 @@ class Engine:
             wire.SET.path: self.set,
             wire.FACETS.path: self.facets,
             wire.EXPORT.path: self.export,
+            wire.DATASET.path: self.dataset,
+            wire.PLAN.path: self.plan,
+            wire.EDIT.path: self.edit,
+            wire.SPARQL.path: self.sparql,
+            wire.EVALUATIONS.path: self.evaluations,
         }
         return handlers[route.path](request)
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
         return Datasets(tuple(_dataset(*self.releases.release(name)) for name in self.releases.names()))
+
+    def dataset(self, request: wire.GetDataset) -> DatasetDetail:
+        name, release = self.releases.release(request.dataset)
+        return describe_dataset(release, _dataset(name, release))
+
+    def evaluations(self, request: wire.ListEvaluations) -> Evaluations:
+        name, _ = self.releases.release(request.dataset)
+        return Evaluations(list_evaluations(self.releases.target, name), name)
 
     def ask(self, request: wire.Ask) -> Answer:
         for event in self.stream(request):
@@ -91,7 +123,10 @@ class Engine:
     def stream(self, request: wire.Ask) -> Iterator[Event]:
         """The events of an answer; errors are raised where they happen."""
         name, release = self.releases.release(request.dataset)
-        for event in engine.stream(release, request.question, self.how, state_of(request)):
+        metered = None if self.how.model is None else Metered(self.how.model)
+        for event in engine.stream(
+            release, request.question, replace(self.how, model=metered), state_of(request)
+        ):
             match event:
                 case engine.Planned(plan, title, chips):
                     yield Planned(plan, title, chips)
@@ -104,6 +139,10 @@ class Engine:
                 case engine.Restart(reason):
                     yield Restart(reason)
                 case engine.Done(answer, state):
+                    yield from (Cited(one.start, one.end, one.numbers) for one in answer.citations)
+                    if metered is not None:
+                        used = metered.usage
+                        yield Used(metered.name, used.prompt_tokens, used.completion_tokens, used.cost)
                     yield Done(Answer.of(answer, name, json.loads(state.to_json())))
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
@@ -141,6 +180,31 @@ class Engine:
         _, release = self.releases.release(request.dataset)
         return Lineage.of(lineage(release, request.s, request.p, request.o, request.source))
 
+    def plan(self, request: wire.MakePlan) -> PlanFound:
+        asked = wire.Ask(request.question, request.dataset, request.history, request.conversation)
+        for event in self.stream(asked):
+            if isinstance(event, SetFound):
+                found = event.set
+                plan = dict(found.plan)
+                return PlanFound(
+                    plan, found.title, found.chips, found.exhaustive, found.unknown, found.language
+                )
+            if isinstance(event, Done):
+                return PlanFound(None, "", (), False, (), event.answer.language)
+        raise AssertionError("a stream ends with Done")
+
+    def edit(self, request: wire.EditPlan) -> PlanEdited:
+        _, release = self.releases.release(request.dataset)
+        plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
+        plan = without(plan, request.remove) if request.remove else plan
+        chips = describe_plan(release, plan, language)
+        title = title_of(release, plan, language)
+        return PlanEdited(plan_json(plan), title, chips, to_sparql(plan, release.world))
+
+    def sparql(self, request: wire.RunSparql) -> SparqlResult:
+        _, release = self.releases.release(request.dataset)
+        return self._desk().run(release, request.query, request.limit)
+
     def set(self, request: wire.GetSet) -> AnswerSet:
         name, release = self.releases.release(request.dataset)
         plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
@@ -168,6 +232,21 @@ class Engine:
         kind, ending = FORMATS[request.format]
         file = f"{name}-{request.reason or 'set'}-{release.id}{ending}"
         return Export("".join(pieces), kind, file, name, release.id)
+
+    def _desk(self) -> SparqlDesk:
+        from crmrag_query.sparql.desk import SparqlDesk
+
+        with self._lock:
+            if self._sparql is None:
+                self._sparql = SparqlDesk()
+            return self._sparql
+
+    def close(self) -> None:
+        """End what runs beside this process."""
+        with self._lock:
+            if self._sparql is not None:
+                self._sparql.close()
+                self._sparql = None
 
     def _plan(self, release: Release) -> Plan:
         with self._lock:

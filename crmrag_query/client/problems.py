@@ -14,6 +14,8 @@ TYPE = "urn:crmrag:problem:"
 # Status and title of each class; a class that is not here takes those of the nearest above it.
 KINDS: dict[type[CrmRagError], tuple[int, str]] = {
     errors.UnknownEntity: (404, "Unknown entity"),
+    errors.NotKept: (404, "Not kept"),
+    errors.NotAllowed: (403, "Not allowed"),
     errors.QuestionError: (400, "A request that cannot be answered"),
     errors.ReleaseNotFound: (404, "No such data set or release"),
     errors.ReleaseError: (503, "A release that cannot be used"),

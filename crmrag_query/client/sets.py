@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -127,3 +127,42 @@ class Export(Shown):
         target = given / self.name if given.is_dir() else given
         target.write_text(self.text, encoding="utf-8", newline="")
         return target
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlanFound(Shown):
+    """The plan that a question becomes, None where it becomes none; ``exhaustive``: it says all that was asked; ``unknown``:
+    words that it passed over."""
+
+    plan: dict[str, Any] | None = field(hash=False)
+    title: str
+    chips: tuple[records.Chip, ...]
+    exhaustive: bool
+    unknown: tuple[str, ...]
+    language: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {"part": str, "path": str, "removable": bool}
+
+    def head(self) -> str:
+        return self.title or "no plan"
+
+    def rows(self) -> Sequence[Row]:
+        return [(chip.label, chip.path, chip.removable) for chip in self.chips]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlanEdited(Shown):
+    """A plan that was checked, in words, part by part and as SPARQL."""
+
+    plan: dict[str, Any] = field(hash=False)
+    title: str
+    chips: tuple[records.Chip, ...]
+    sparql: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {"part": str, "path": str, "removable": bool}
+
+    def head(self) -> str:
+        return self.title
+
+    def rows(self) -> Sequence[Row]:
+        return [(chip.label, chip.path, chip.removable) for chip in self.chips]

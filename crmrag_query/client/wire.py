@@ -13,12 +13,23 @@ from typing import Any, Generic, TypeVar, get_type_hints
 
 from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.client.events import BY_NAME, FAILED, NAMES, Event
+from crmrag_query.client.overview import DatasetDetail
 from crmrag_query.client.problems import from_problem, to_problem
-from crmrag_query.client.records import Answer, Datasets, Entity, Found, Lineage, Neighbours, Ranking
-from crmrag_query.client.sets import AnswerSet, Export, Facets
+from crmrag_query.client.records import (
+    Answer,
+    Datasets,
+    Entity,
+    Evaluations,
+    Found,
+    Lineage,
+    Neighbours,
+    Ranking,
+)
+from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound
 from crmrag_query.client.sse import Message, write_message
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.sets.records import Sort
+from crmrag_query.sparql.records import SparqlResult
 
 PREFIX = "/api/v1"
 JSON = "application/json"
@@ -33,6 +44,7 @@ Q = TypeVar("Q")
 class Ask:
     """``history``: earlier questions, oldest first; ``conversation``: the state that an answer carries, in their place.
 
+    ``thread``: the id of a conversation that the service keeps, in place of both, with the ``key`` that lets one go on in it.
     In all requests ``dataset`` may be left out where there is only one, or a default.
     """
 
@@ -40,6 +52,8 @@ class Ask:
     dataset: str | None = None
     history: tuple[str, ...] = ()
     conversation: dict[str, Any] = field(default_factory=dict)
+    thread: str = ""
+    key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +150,45 @@ class GetExport:
     inline: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class GetDataset:
+    dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MakePlan:
+    """The plan that a question becomes; as in ``Ask``."""
+
+    question: str
+    dataset: str | None = None
+    history: tuple[str, ...] = ()
+    conversation: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlan:
+    """``remove``: the path of a chip that is taken away, "" to have the plan checked and told in words."""
+
+    plan: dict[str, Any]
+    remove: str = ""
+    dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSparql:
+    """A reading query; ``limit``: rows or triples at most, None for as many as configured."""
+
+    query: str
+    dataset: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListEvaluations:
+    dataset: str | None = None
+
+
 Request = (
     Ask
     | Retrieve
@@ -147,6 +200,11 @@ Request = (
     | GetSet
     | GetFacets
     | GetExport
+    | GetDataset
+    | MakePlan
+    | EditPlan
+    | RunSparql
+    | ListEvaluations
 )
 
 
@@ -171,8 +229,14 @@ DATASETS = Route("GET", "/datasets", ListDatasets, Datasets)
 SET = Route("POST", "/set", GetSet, AnswerSet)
 FACETS = Route("POST", "/facets", GetFacets, Facets)
 EXPORT = Route("POST", "/export", GetExport, Export)
+DATASET = Route("GET", "/dataset", GetDataset, DatasetDetail)
+PLAN = Route("POST", "/plan", MakePlan, PlanFound)
+EDIT = Route("POST", "/plan/edit", EditPlan, PlanEdited)
+SPARQL = Route("POST", "/sparql", RunSparql, SparqlResult)
+EVALUATIONS = Route("GET", "/evaluations", ListEvaluations, Evaluations)
 ROUTES: tuple[Route[Any, Any], ...] = (
-    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, SET, FACETS, EXPORT,
+    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, SET, FACETS, EXPORT, SPARQL,
+    EVALUATIONS,
 )  # fmt: skip
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
 from crmrag_query.errors import MissingExtraError, ModelError
@@ -19,6 +19,23 @@ class Message(TypedDict):
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or several calls as the model's server counts them, and their price in US dollars where it is known."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        known = [one.cost for one in (self, other) if one.cost is not None]
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            sum(known) if known else None,
+        )
+
+
 class Model(Protocol):
     """A language model: ``name`` for the record, ``complete`` for the text."""
 
@@ -26,8 +43,28 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     def complete(self, messages: Sequence[Message]) -> Iterator[str]:
-        """The reply in pieces as they come. Raises ModelError."""
+        """The reply in pieces as they come; a generator may return the call's Usage. Raises ModelError."""
         ...
+
+
+@dataclass
+class Metered:
+    """A model whose usage is added up, for one answer; not for several threads."""
+
+    inner: Model
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def complete(self, messages: Sequence[Message]) -> Iterator[str]:
+        """The reply of the inner model."""
+        replied = self.inner.complete(messages)
+        if not isinstance(replied, Generator):
+            yield from replied
+        elif isinstance(used := (yield from replied), Usage):
+            self.usage += used
 
 
 @dataclass(frozen=True)
@@ -43,7 +80,7 @@ class LiteLLM:
     timeout: float = 60.0
     temperature: float = 0.0
 
-    def complete(self, messages: Sequence[Message]) -> Iterator[str]:
+    def complete(self, messages: Sequence[Message]) -> Generator[str, None, Usage]:
         # litellm fetches its price table over the network on import unless told otherwise.
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         try:
@@ -60,10 +97,16 @@ class LiteLLM:
                 timeout=self.timeout,
                 temperature=self.temperature,
                 stream=True,
+                stream_options={"include_usage": True},
                 num_retries=0,
                 max_retries=0,
             )
-            for text in self._texts(reply):
+            texts = self._texts(reply)
+            while True:
+                try:
+                    text = next(texts)
+                except StopIteration as end:
+                    return self._usage(end.value)
                 said = True
                 yield text
         except ModelError:
@@ -77,10 +120,29 @@ class LiteLLM:
                 raise broken_off(self.name, short(error)) from error
             raise fault_of(self.name, error) from error
 
-    def _texts(self, reply: Any) -> Iterator[str]:
-        """The texts of a stream; ModelError for a refusal, and for an end that the server did not tell of."""
-        refusal, reason = "", None
+    def _usage(self, told: Any) -> Usage:
+        prompt, completion = (
+            int(getattr(told, name, None) or 0) for name in ("prompt_tokens", "completion_tokens")
+        )
+        return Usage(prompt, completion, self._cost(prompt, completion) if prompt or completion else None)
+
+    def _cost(self, prompt: int, completion: int) -> float | None:
+        """US dollars by litellm's table of prices; None for a model that it does not list, or lists as free."""
+        import litellm
+
+        try:
+            each = litellm.cost_per_token(model=self.name, prompt_tokens=prompt, completion_tokens=completion)
+        except Exception:  # it raises plain exceptions for models that it does not know
+            return None
+        return sum(each) or None
+
+    def _texts(self, reply: Any) -> Generator[str, None, Any]:
+        """The texts of a stream, its usage at the end; ModelError for a refusal, and for an end that was not told."""
+        refusal, reason, usage = "", None, None
         for part in reply:
+            usage = getattr(part, "usage", None) or usage
+            if not part.choices:
+                continue
             choice = part.choices[0]
             reason = choice.finish_reason or reason
             refusal += getattr(choice.delta, "refusal", None) or ""
@@ -94,6 +156,7 @@ class LiteLLM:
             raise broken_off(self.name)
         if told == "length":
             yield CUT
+        return usage
 
 
 @dataclass(frozen=True)

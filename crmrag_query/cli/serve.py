@@ -1,0 +1,58 @@
+"""`crmrag serve`: the HTTP API and the page over built data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from crmrag_query.cli.ask import model_options
+from crmrag_query.cli.options import data_option
+from crmrag_query.errors import MissingExtraError
+
+
+@click.command()
+@data_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any free port."
+)
+@click.option(
+    "--workers", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes that answer."
+)
+@click.option("--dataset", help="The data set that is asked where none is named.")
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path),
+    help="Folder for answers and conversations; else DATA/service.",
+)
+@click.option("--no-history", is_flag=True, help="Keep no answers and conversations.")
+@click.option("--quiet", is_flag=True, help="Log no requests.")
+@model_options
+def serve(
+    data: Path,
+    host: str,
+    port: int,
+    workers: int,
+    dataset: str | None,
+    state: Path | None,
+    no_history: bool,
+    quiet: bool,
+    model: str | None,
+    api_base: str | None,
+) -> None:
+    """Serve the data sets of DATA: a web page, an HTTP API, an interface like OpenAI's.
+
+    API keys come from the environment variable CRMRAG_API_KEYS, separated by commas; without it everybody may ask.
+    """
+    try:
+        from crmrag_query.service.launch import Settings, run
+    except ImportError as error:
+        raise MissingExtraError("crmrag serve", "service", str(error.name)) from error
+    folder = None if no_history else state or data / "service"
+    run(
+        Settings(str(data), dataset, model, api_base, None if folder is None else str(folder), quiet),
+        host,
+        port,
+        workers,
+    )

@@ -1,0 +1,186 @@
+"""What a release tells of itself as a whole: what is in it, how fresh and whole it is, how it was built."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any, ClassVar
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.client.records import Dataset, EvaluationSummary
+from crmrag_query.client.shown import Row, Shown
+from crmrag_query.errors import ReleaseError
+
+EVALUATIONS, EVALUATION = "evaluations", "evaluation.json"
+PIPELINE = "pipeline"  # the system of an evaluation that is the whole retrieval
+REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
+TOP = 10  # entities of each category, by PageRank
+CLASSES = 50  # classes listed, the most frequent ones
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryShare:
+    """A Fundamental Category and the entities whose first category it is."""
+
+    name: str
+    entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassShare:
+    """A class and its entities, those of its sub-classes not counted."""
+
+    label: str
+    code: str
+    iri: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipShare:
+    """A Fundamental Relationship and the distinct pairs that it joins."""
+
+    key: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopEntity:
+    """An entity with its PageRank, a share of 1."""
+
+    iri: str
+    label: str
+    category: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many ``of`` so many have something: names, types, dates, a category, a description."""
+
+    what: str
+    count: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        """0..1; 1 of nothing."""
+        return self.count / self.of if self.of else 1.0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DatasetDetail(Shown):
+    """A data set as a whole. ``built``, ``fetched``: ISO 8601, "" where not told; ``whole``: whether nothing is missing of
+    its source, None where that is not known; ``concerns``: what a person should look at; ``report``: Markdown."""
+
+    dataset: Dataset
+    built: str
+    fetched: str
+    source: tuple[str, ...]
+    whole: bool | None
+    concerns: tuple[str, ...]
+    categories: tuple[CategoryShare, ...]
+    classes: tuple[ClassShare, ...]
+    relationships: tuple[RelationshipShare, ...]
+    top: tuple[TopEntity, ...]
+    coverage: tuple[Coverage, ...]
+    report: str
+    versions: dict[str, str] = field(default_factory=dict, hash=False)
+    embedding: dict[str, str] = field(default_factory=dict, hash=False)
+
+    COLUMNS: ClassVar[dict[str, type]] = {"what": str, "name": str, "number": int}
+
+    def head(self) -> str:
+        return (
+            f"{self.dataset.title or self.dataset.name} (release {self.dataset.release}, built {self.built})"
+        )
+
+    def rows(self) -> Sequence[Row]:
+        return [
+            *(("count", name, number) for name, number in self.dataset.counts.items()),
+            *(("category", one.name, one.entities) for one in self.categories),
+            *(("class", one.label, one.count) for one in self.classes),
+        ]
+
+
+def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
+    """All that a release tells of itself; ReleaseError where a part cannot be read."""
+    provenance = release.provenance or {}
+    content, report = provenance.get("content", {}), _report(release)
+    harvest, aggregation = content.get("harvest", {}), release.aggregation
+    top = (
+        TopEntity(one.iri, one.label, share.category, one.score)
+        for share in aggregation.categories
+        for one in aggregation.top(share.category, TOP)
+    )
+    return DatasetDetail(
+        dataset,
+        str(content.get("built", "")),
+        max(map(str, content.get("fetched", {}).values()), default=""),
+        _sources(harvest),
+        harvest.get("whole"),
+        tuple(map(str, report.get("concerns", ()))),
+        tuple(CategoryShare(one.category, one.primary) for one in aggregation.categories),
+        tuple(
+            ClassShare(one.label, one.code, one.iri, one.entities) for one in aggregation.classes[:CLASSES]
+        ),
+        tuple(
+            RelationshipShare(one.key, one.label, one.pairs) for one in aggregation.relationships if one.pairs
+        ),
+        tuple(top),
+        tuple(_coverage(report)),
+        (release.folder / REPORT_MARKDOWN).read_text(encoding="utf-8"),
+        {name: str(value) for name, value in release.manifest.versions.items()},
+        {name: str(value) for name, value in release.manifest.embedding.items()},
+    )
+
+
+def _report(release: Release) -> dict[str, Any]:
+    path = release.folder / REPORT_JSON
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{path} cannot be read ({error}).", "Build the data set again.") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _sources(harvest: Mapping[str, Any]) -> tuple[str, ...]:
+    """What was declared: the names of files without their folders, which are nobody's business; addresses as they are."""
+    declared = harvest.get("source", {})
+    told = [text for value in declared.values() for text in (value if isinstance(value, list) else [value])]
+    return tuple(str(one) if "://" in str(one) else str(one).rpartition("/")[2] for one in told)
+
+
+def _coverage(report: Mapping[str, Any]) -> Iterator[Coverage]:
+    entities = report.get("entities", {})
+    total, events = int(entities.get("entities", 0)), int(entities.get("events", 0))
+    for what, lacking, of in (
+        ("named", "unlabelled", total),
+        ("typed", "untyped", total),
+        ("categorised", "without_category", total),
+        ("dated events", "undated_events", events),
+    ):
+        count = int(entities.get(lacking, {}).get("count", 0))
+        yield Coverage(what, max(0, of - count), of)
+    nodes = int(entities.get("nodes", 0))
+    yield Coverage("described", nodes - int(entities.get("dangling", {}).get("count", 0)), nodes)
+
+
+def list_evaluations(data: Path, dataset: str) -> tuple[EvaluationSummary, ...]:
+    """The evaluations that lie in the data folder, the latest first; what cannot be read is left out."""
+    found = []
+    for path in sorted((data / EVALUATIONS / dataset).glob(f"**/{EVALUATION}")):
+        try:
+            told = json.loads(path.read_bytes())
+            scores = told["retrieval"].get(PIPELINE) or next(iter(told["retrieval"].values()))
+            measures = {name: fmean(values.values()) for name, values in scores.items() if values}
+            made = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            found.append(EvaluationSummary(Path(told["file"]).name, made, len(told["asked"]), measures))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+            continue
+    return tuple(sorted(found, key=lambda one: one.made, reverse=True))

@@ -1,0 +1,173 @@
+"""The service's own part between a request and the engine: keeping answers, conversations, replays. Runs without HTTP."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from crmrag_query.client import wire
+from crmrag_query.client.bounds import check_text
+from crmrag_query.client.codec import from_plain, to_json
+from crmrag_query.client.events import Done, Event
+from crmrag_query.client.local import Engine, state_of
+from crmrag_query.client.records import Answer
+from crmrag_query.client.wire import Route
+from crmrag_query.config.service import ServiceConfig
+from crmrag_query.errors import NotAllowed, NotKept, QuestionError, ReleaseError
+from crmrag_query.service import records
+from crmrag_query.service.store import KeptText, Store, Thread, iso, new_id
+
+UNKNOWN = "It may have been removed, or the address is not whole."
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Answers every route; ``store`` None: nothing is kept."""
+
+    engine: Engine
+    config: ServiceConfig
+    store: Store | None = None
+
+    def handle(self, route: Route[Any, Any], request: Any) -> Any:
+        """The result of a route of ``wire`` or of the service's own; raises the errors that problem documents tell."""
+        own = {
+            (one.method, one.path): handler
+            for one, handler in (
+                (wire.ASK, self.ask),
+                (records.BEGIN, self.begin),
+                (records.CONVERSATION, self.conversation),
+                (records.REMOVE, self.remove),
+                (records.ANSWER, self.answer),
+                (records.REPLAY, self.replay),
+                (records.FEEDBACK, self.feedback),
+            )
+        }
+        handler = own.get((route.method, route.path))
+        return self.engine.handle(route, request) if handler is None else handler(request)
+
+    def ask(self, request: wire.Ask) -> Answer:
+        for event in self.stream(request):
+            if isinstance(event, Done):
+                return event.answer
+        raise AssertionError("a stream ends with Done")
+
+    def stream(self, request: wire.Ask) -> Iterator[Event]:
+        """The events of an answer, which is kept before its end is told."""
+        request = self._within(request)
+        for event in self.engine.stream(replace(request, thread="", key="")):
+            yield self._kept(request, event) if isinstance(event, Done) else event
+
+    def begin(self, request: records.Begin) -> records.Begun:
+        dataset, _ = self.engine.releases.release(request.dataset)
+        return records.Begun(*self._keeping().begin(dataset), dataset)
+
+    def conversation(self, request: records.GetConversation) -> records.Conversation:
+        thread = self._thread(request.id)
+        turns = (
+            records.Turn(one.id, said.question, said.text, iso(one.asked))
+            for one in self._keeping().turns(thread.id)
+            for said in (_answer(one),)
+        )
+        return records.Conversation(thread.id, thread.dataset, iso(thread.created), tuple(turns))
+
+    def remove(self, request: records.Remove) -> records.Nothing:
+        self._keeping().remove(self._own_thread(request.id, request.key).id)
+        return records.Nothing()
+
+    def answer(self, request: records.GetAnswer) -> records.KeptAnswer:
+        kept = self._text(request.id)
+        return records.KeptAnswer(
+            kept.id, iso(kept.asked), self._release(kept.dataset) == kept.release, _answer(kept)
+        )
+
+    def replay(self, request: records.Replay) -> records.Replayed:
+        kept = self._text(request.id)
+        before, asked = _answer(kept), from_plain(wire.Ask, json.loads(kept.request))
+        now = next(event.answer for event in self.engine.stream(asked) if isinstance(event, Done))
+        same = now.text == before.text and _size(now) == _size(before)
+        return records.Replayed(now, same, now.release != before.release)
+
+    def feedback(self, request: records.Feedback) -> records.Nothing:
+        check_text("The comment", request.comment, self.config.kept.comment_characters)
+        self._keeping().comment(self._text(request.answer).id, request.verdict, request.comment)
+        return records.Nothing()
+
+    def close(self) -> None:
+        self.engine.close()
+        if self.store is not None:
+            self.store.close()
+
+    def _within(self, request: wire.Ask) -> wire.Ask:
+        """The request with the state of its conversation, where it names one."""
+        if not request.thread:
+            return request
+        thread = self._own_thread(request.thread, request.key)
+        if request.dataset not in (None, thread.dataset):
+            raise QuestionError(
+                f"The conversation is about the data set {thread.dataset!r}.", "Begin another one."
+            )
+        turns = self._keeping().turns(thread.id)
+        if len(turns) >= self.config.kept.turns:
+            raise QuestionError(f"The conversation has {len(turns)} turns.", "Begin another one.")
+        state = _answer(turns[-1]).conversation if turns else {}
+        return replace(request, dataset=thread.dataset, history=(), conversation=state)
+
+    def _kept(self, request: wire.Ask, event: Done) -> Done:
+        if self.store is None:
+            return event
+        answer = replace(event.answer, id=new_id())
+        asked = replace(request, dataset=answer.dataset, thread="", key="")
+        self.store.keep(
+            KeptText(
+                answer.id, time.time(), answer.dataset, answer.release, request.thread, to_json(asked),
+                to_json(answer),
+            )
+        )  # fmt: skip
+        return Done(answer)
+
+    def _keeping(self) -> Store:
+        if self.store is None:
+            raise NotKept("This service keeps no answers.", "Send the conversation with each question.")
+        return self.store
+
+    def _text(self, id: str) -> KeptText:
+        kept = self._keeping().answer(id)
+        if kept is None:
+            raise NotKept("There is no such answer.", UNKNOWN)
+        return kept
+
+    def _thread(self, id: str) -> Thread:
+        thread = self._keeping().conversation(id)
+        if thread is None:
+            raise NotKept("There is no such conversation.", UNKNOWN)
+        return thread
+
+    def _own_thread(self, id: str, key: str) -> Thread:
+        thread = self._thread(id)
+        if not thread.opens(key):
+            raise NotAllowed(
+                "This conversation is somebody else's.", "It can be read; begin one of your own to ask."
+            )
+        return thread
+
+    def _release(self, dataset: str) -> str | None:
+        try:
+            return self.engine.releases.release(dataset)[1].id
+        except ReleaseError:
+            return None
+
+
+def earlier(request: wire.Ask) -> int:
+    """How many turns went before a question."""
+    return len(state_of(request).turns)
+
+
+def _answer(kept: KeptText) -> Answer:
+    return from_plain(Answer, json.loads(kept.answer))
+
+
+def _size(answer: Answer) -> int | None:
+    return None if answer.set is None else answer.set.size

@@ -1,0 +1,177 @@
+"""What stands before every endpoint: safe headers, bounded bodies, keys, rates. Pure ASGI, so that streams pass untouched."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from crmrag_query.client.problems import Problem
+from crmrag_query.config.service import Bounds
+from crmrag_query.service.responses import problem
+from crmrag_query.service.store import hashed
+
+GUARDED = ("/api/", "/v1/", "/metrics", "/mcp")
+"""Beginnings of the paths that want a key where keys are set; the page's own files and what tells of life do not."""
+CALLERS = 10_000  # whose rates are remembered, the latest ones
+POLICY = (
+    "default-src 'self'; img-src 'self' https: http: data:; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may ask: ``keys``, hashed; none for everybody."""
+
+    keys: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, keys: list[str]) -> Access:
+        return cls(frozenset(hashed(key) for key in keys))
+
+    def admits(self, key: str) -> bool:
+        given = hashed(key)
+        return any(hmac.compare_digest(given, one) for one in self.keys)
+
+
+@dataclass
+class Rates:
+    """A bucket of tokens for each caller: ``per_minute`` flow in, ``burst`` it holds."""
+
+    per_minute: int
+    burst: int
+    _held: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def wait(self, caller: str, now: float | None = None) -> float:
+        """Seconds until the caller may ask; 0 where it may now, which takes a token."""
+        if not self.per_minute:
+            return 0.0
+        now = time.monotonic() if now is None else now
+        each = 60 / self.per_minute
+        tokens, since = self._held.pop(caller, (float(self.burst), now))
+        tokens = min(self.burst, tokens + (now - since) / each)
+        admitted = tokens >= 1
+        self._held[caller] = (tokens - admitted, now)
+        if len(self._held) > CALLERS:
+            self._held.popitem(last=False)
+        return 0.0 if admitted else (1 - tokens) * each
+
+
+class _TooMuch(Exception):
+    pass
+
+
+class Guard:
+    """Refuses what is not to reach an endpoint, with a problem document; adds the safe headers to every response."""
+
+    def __init__(self, app: ASGIApp, access: Access, bounds: Bounds) -> None:
+        self._app, self._access, self._bounds = app, access, bounds
+        self._rates = Rates(bounds.per_minute, bounds.burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(
+                        (n.encode(), v.encode())
+                        for n, v in HEADERS.items()
+                        if n.lower().encode() not in present
+                    ),
+                ]
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        if refusal is not None:
+            await problem(*refusal)(scope, receive, headed)
+            return
+        try:
+            body = await self._body(scope, receive)
+        except _TooMuch:
+            await problem(self._too_large())(scope, receive, headed)
+            return
+        except TimeoutError:
+            late = Problem(
+                408, "The request did not come whole in time.", "Too slow", remedy="Send it again."
+            )
+            await problem(late, {"Connection": "close"})(scope, receive, headed)
+            return
+        await self._app(scope, _again(body, receive), headed)
+
+    def _refusal(self, request: Request) -> tuple[Problem, dict[str, str]] | None:
+        if not request.url.path.startswith(GUARDED) or request.method == "OPTIONS":
+            return None
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        key = key.strip() if scheme.lower() == "bearer" else ""
+        if self._access.keys and not self._access.admits(key):
+            detail = "This service wants a key." if not key else "The key is not one of this service's."
+            told = Problem(401, detail, "Unauthorised", remedy="Send Authorization: Bearer KEY.")
+            return told, {"WWW-Authenticate": "Bearer"}
+        address = request.client.host if request.client else ""
+        seconds = self._rates.wait(hashed(key) if self._access.keys else address)
+        if seconds > 0:
+            told = Problem(
+                429, f"More than {self._bounds.per_minute} requests a minute.", "Too many requests",
+                remedy=f"Ask again in {seconds:.0f} s or later.",
+            )  # fmt: skip
+            return told, {"Retry-After": str(int(seconds) + 1)}
+        return None
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """The whole body; raises _TooMuch, TimeoutError. What says beforehand that it is too large is not read."""
+        length = dict(scope["headers"]).get(b"content-length", b"")
+        if length.isdigit() and int(length) > self._bounds.body_bytes:
+            raise _TooMuch
+        pieces, size = [], 0
+        async with asyncio.timeout(self._bounds.body_seconds):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    break
+                pieces.append(message.get("body", b""))
+                size += len(pieces[-1])
+                if size > self._bounds.body_bytes:
+                    raise _TooMuch
+                if not message.get("more_body", False):
+                    break
+        return b"".join(pieces)
+
+    def _too_large(self) -> Problem:
+        return Problem(
+            413, f"The request has more than {self._bounds.body_bytes:,} bytes.", "Too large",
+            remedy="Send less: a shorter question, a smaller plan.",
+        )  # fmt: skip
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body once more, then what comes after it (the caller leaving)."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

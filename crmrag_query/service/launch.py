@@ -1,0 +1,108 @@
+"""Starting the service: one process, or several that share a port."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from crmrag_query.client.codec import from_plain, parse_json, to_json
+from crmrag_query.client.local import open_engine
+from crmrag_query.config.service import load_service
+from crmrag_query.errors import ConfigError, ServiceError
+from crmrag_query.service.app import create_app
+from crmrag_query.service.desk import Desk
+from crmrag_query.service.guard import Access
+from crmrag_query.service.observe import SHARED, log_to_stderr
+from crmrag_query.service.store import Store
+
+SETTINGS = "CRMRAG_SERVICE"  # in which the settings reach the worker processes
+KEYS = "CRMRAG_API_KEYS"
+GRACE = 20  # seconds in which answers that have begun may end
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is served and how; ``state``: the folder where answers are kept, None for nowhere."""
+
+    data: str
+    dataset: str | None = None
+    model: str | None = None
+    api_base: str | None = None
+    state: str | None = None
+    quiet: bool = False
+
+
+def application(settings: Settings) -> FastAPI:
+    """The application of these settings; raises the errors of data and configuration."""
+    config = load_service()
+    engine = open_engine(settings.data, settings.dataset, settings.model, settings.api_base)
+    if settings.dataset is not None:
+        engine.releases.release(settings.dataset)
+    store = None if settings.state is None else Store(Path(settings.state), config.kept)
+    return create_app(Desk(engine, config, store), Access.of(_keys()))
+
+
+def worker() -> FastAPI:
+    """The application in a process of uvicorn's."""
+    settings = from_plain(Settings, parse_json(os.environ[SETTINGS]))
+    log_to_stderr(logging.WARNING if settings.quiet else logging.INFO)
+    return application(settings)
+
+
+def run(settings: Settings, host: str, port: int, workers: int) -> None:
+    """Serve until the process is told to end; ServiceError where the port is taken."""
+    os.environ[SETTINGS] = to_json(settings)
+    application(settings)  # what cannot be served is told here, once, and not by every worker
+    listening = _socket(host, port)
+    address, shown = listening.getsockname(), f"[{host}]" if ":" in host else host
+    click.echo(f"CRM-RAG serves {settings.data} at http://{shown}:{address[1]} (Ctrl+C ends it)", err=True)
+    folder = tempfile.mkdtemp(prefix="crmrag-metrics-") if workers > 1 else None
+    if folder is not None:
+        os.environ[SHARED] = folder
+    config = uvicorn.Config(
+        "crmrag_query.service.launch:worker", factory=True, workers=workers, log_level="warning", access_log=False,
+        timeout_graceful_shutdown=GRACE, timeout_keep_alive=30, server_header=False, proxy_headers=True,
+    )  # fmt: skip
+    try:
+        if workers > 1:
+            Multiprocess(config, [listening]).run()
+        else:
+            uvicorn.Server(config).run([listening])
+    finally:
+        listening.close()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise ServiceError(
+            f"{host}:{port} cannot be listened on: {error.strerror}.",
+            "Give another one: --port 8001, --host …",
+        ) from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def _keys() -> list[str]:
+    keys = [key.strip() for key in os.environ.get(KEYS, "").split(",")]
+    given = [key for key in keys if key]
+    if any(not (key.isascii() and key.isprintable()) for key in given):
+        raise ConfigError.single(KEYS, "", "a key holds characters that no header may hold")
+    return given

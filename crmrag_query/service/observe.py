@@ -1,0 +1,161 @@
+"""What operators see: a line of JSON for each request and each answer, and Prometheus metrics. No secret is ever in them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import multiprocess as shared
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from crmrag_query.client import wire
+from crmrag_query.client.events import Done, Event, Used
+from crmrag_query.client.records import Answer
+from crmrag_query.service.desk import Desk
+from crmrag_query.service.store import new_id
+
+LOG = logging.getLogger("crmrag.service")
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # set where several workers share their metrics
+UNMATCHED = "(other)"
+
+
+class Observer:
+    """Counts and logs; one for an application."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        own = self._registry
+        self.requests = Counter("crmrag_requests", "Requests", ["method", "path", "status"], registry=own)
+        self.seconds = Histogram(
+            "crmrag_request_seconds",
+            "Seconds until a response's end",
+            ["path"],
+            buckets=SECONDS,
+            registry=own,
+        )
+        self.stages = Histogram(
+            "crmrag_stage_seconds", "Seconds of a stage of answering", ["dataset", "stage"], buckets=SECONDS,
+            registry=own,
+        )  # fmt: skip
+        self.answers = Counter("crmrag_answers", "Answers", ["dataset", "form", "written_by"], registry=own)
+        self.tokens = Counter("crmrag_tokens", "Tokens of language models", ["model", "kind"], registry=own)
+        self.cost = Counter("crmrag_cost_dollars", "Price of language models", ["model"], registry=own)
+
+    def watched(self, desk: Desk, asked: wire.Ask) -> Iterator[Event]:
+        """The events of an answer, counted and logged when it ends."""
+        used: Used | None = None
+        start = time.perf_counter()
+        for event in desk.stream(asked):
+            if isinstance(event, Used):
+                used = event
+            if isinstance(event, Done):
+                self._answered(event.answer, used, time.perf_counter() - start)
+            yield event
+
+    def metrics(self) -> Response:
+        """All metrics, those of every worker where they are shared."""
+        registry = self._registry
+        if os.environ.get(SHARED):
+            registry = CollectorRegistry()
+            shared.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    def middleware(self) -> Callable[[ASGIApp], Watch]:
+        """The outermost layer, which sees every request."""
+        return lambda app: Watch(app, self)
+
+    def _answered(self, answer: Answer, used: Used | None, seconds: float) -> None:
+        for stage, milliseconds in answer.timings.items():
+            self.stages.labels(answer.dataset, stage).observe(milliseconds / 1000)
+        self.answers.labels(answer.dataset, answer.form, answer.written_by).inc()
+        if used is not None:
+            self.tokens.labels(used.model, "prompt").inc(used.prompt_tokens)
+            self.tokens.labels(used.model, "completion").inc(used.completion_tokens)
+            self.cost.labels(used.model).inc(used.cost or 0.0)
+        log("answer", _told(answer, used) | {"ms": round(seconds * 1000, 1)})
+
+
+def _told(answer: Answer, used: Used | None) -> dict[str, Any]:
+    """What the query log says of an answer."""
+    return {
+        "answer": answer.id,
+        "dataset": answer.dataset,
+        "release": answer.release,
+        "question": answer.question,
+        "mode": answer.mode,
+        "form": answer.form,
+        "written_by": answer.written_by,
+        "exhaustive": answer.exhaustive,
+        "refused": answer.refused,
+        "documents": [source.iri for source in answer.sources],
+        "entities": [one.iri for source in answer.sources for one in source.entities],
+        "set_size": None if answer.set is None else answer.set.size,
+        "timings": dict(answer.timings),
+        "tokens": None if used is None else used.prompt_tokens + used.completion_tokens,
+        "cost": None if used is None else used.cost,
+        "characters": len(answer.text),
+        "unsupported": len(answer.unsupported),
+        "notes": list(answer.notes),
+    }
+
+
+class Watch:
+    """Gives each request an id, counts it, and logs it at its end."""
+
+    def __init__(self, app: ASGIApp, observer: Observer) -> None:
+        self._app, self._observer = app, observer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request, start = new_id(), time.perf_counter()
+        status, size = 500, 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request.encode())]
+            elif message["type"] == "http.response.body":
+                size += len(message.get("body", b""))
+            await send(message)
+
+        error = ""
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as found:
+            error = type(found).__name__
+            raise
+        finally:
+            seconds = time.perf_counter() - start
+            path = getattr(scope.get("route"), "path", None) or UNMATCHED
+            self._observer.requests.labels(scope["method"], path, str(status)).inc()
+            self._observer.seconds.labels(path).observe(seconds)
+            failed = scope.get("state", {}).get("failed", "") or error
+            told: dict[str, Any] = {"request": request, "method": scope["method"], "path": scope["path"]}
+            told |= {"status": status, "ms": round(seconds * 1000, 1), "bytes": size}
+            log("request", told | ({"error": failed} if failed else {}))
+
+
+def log(event: str, values: Mapping[str, Any]) -> None:
+    """A line of JSON."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    LOG.info(json.dumps({"time": now, "event": event} | dict(values), ensure_ascii=False, default=str))
+
+
+def log_to_stderr(level: int = logging.INFO) -> None:
+    """Send the lines to standard error, one each, without anything around them."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOG.handlers, LOG.propagate = [handler], False
+    LOG.setLevel(level)
