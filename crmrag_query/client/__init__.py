@@ -1,19 +1,21 @@
 """The query client: one interface over a folder of releases and over a service."""
 
 from crmrag_query.client.asynchronous import AsyncClient
-from crmrag_query.client.events import Done, Event, Evidence, Planned, Restart, SetFound, Token
+from crmrag_query.client.events import Cited, Done, Event, Evidence, Planned, Restart, SetFound, Token, Used
+from crmrag_query.client.overview import DatasetDetail
 from crmrag_query.client.records import (
     Answer,
     Dataset,
     Datasets,
     Entity,
+    Evaluations,
     Found,
     Lineage,
     Neighbours,
     Ranking,
 )
 from crmrag_query.client.releases import ReleaseWarning
-from crmrag_query.client.sets import AnswerSet, Export, Facets
+from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound
 from crmrag_query.client.sync import Client
 from crmrag_query.client.values import Limits, Timeout
 
@@ -21,11 +23,14 @@ __all__ = [
     "Answer",
     "AnswerSet",
     "AsyncClient",
+    "Cited",
     "Client",
     "Dataset",
+    "DatasetDetail",
     "Datasets",
     "Done",
     "Entity",
+    "Evaluations",
     "Event",
     "Evidence",
     "Export",
@@ -34,6 +39,8 @@ __all__ = [
     "Limits",
     "Lineage",
     "Neighbours",
+    "PlanEdited",
+    "PlanFound",
     "Planned",
     "Ranking",
     "ReleaseWarning",
@@ -41,4 +48,5 @@ __all__ = [
     "SetFound",
     "Timeout",
     "Token",
+    "Used",
 ]

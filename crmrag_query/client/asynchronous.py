@@ -10,12 +10,23 @@ from crmrag_query.answers.records import SourceTriple
 from crmrag_query.client import wire
 from crmrag_query.client.base import BaseClient, History, Identified, Target
 from crmrag_query.client.events import Event
-from crmrag_query.client.records import Answer, Datasets, Entity, Found, Lineage, Neighbours, Ranking
-from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanLike
+from crmrag_query.client.overview import DatasetDetail
+from crmrag_query.client.records import (
+    Answer,
+    Datasets,
+    Entity,
+    Evaluations,
+    Found,
+    Lineage,
+    Neighbours,
+    Ranking,
+)
+from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound, PlanLike
 from crmrag_query.client.transport import AsyncLocalTransport, AsyncTransport
 from crmrag_query.client.values import Limits, Timeout
 from crmrag_query.llm.model import Model
 from crmrag_query.sets.records import Sort
+from crmrag_query.sparql.records import SparqlResult
 
 
 class AsyncClient(BaseClient):
@@ -106,6 +117,25 @@ class AsyncClient(BaseClient):
         """
         return await self._transport.send(wire.LINEAGE, self._tracing(s, p, o, source, dataset))
 
+    async def plan(self, question: str, history: History = (), dataset: str | None = None) -> PlanFound:
+        """The plan that a question becomes, if any, without its set; ``history`` as in ``ask``."""
+        return await self._transport.send(wire.PLAN, self._planning(question, history, dataset))
+
+    async def edit_plan(
+        self, plan: PlanLike, remove: str = "", language: str = "", dataset: str | None = None
+    ) -> PlanEdited:
+        """A plan checked and told in words, without the part that a chip's path names (``remove``)."""
+        return await self._transport.send(wire.EDIT, self._editing(plan, remove, language, dataset))
+
+    async def sparql(self, query: str, limit: int | None = None, dataset: str | None = None) -> SparqlResult:
+        """What a reading SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) gives; at most ``limit`` rows or triples.
+
+        Raises QuestionError for anything else, and for a query that takes too long. Needs the extra ``service`` here.
+        """
+        return await self._transport.send(
+            wire.SPARQL, self._checked(wire.RunSparql(query, self._named(dataset), limit))
+        )
+
     async def set(
         self,
         plan: PlanLike,
@@ -173,6 +203,16 @@ class AsyncClient(BaseClient):
     async def datasets(self) -> Datasets:
         """The data sets at hand."""
         return await self._transport.send(wire.DATASETS, self._checked(wire.ListDatasets()))
+
+    async def dataset(self, dataset: str | None = None) -> DatasetDetail:
+        """A data set as a whole: what is in it, how fresh and whole it is, how it was built."""
+        return await self._transport.send(wire.DATASET, self._checked(wire.GetDataset(self._named(dataset))))
+
+    async def evaluations(self, dataset: str | None = None) -> Evaluations:
+        """The evaluations of a data set that are at hand."""
+        return await self._transport.send(
+            wire.EVALUATIONS, self._checked(wire.ListEvaluations(self._named(dataset)))
+        )
 
     async def close(self) -> None:
         """Give back connections; the client cannot be used any more."""

@@ -94,6 +94,12 @@ class BaseClient:
             return self._tracing(s.s, s.p, s.o, source, dataset)
         return self._checked(wire.GetLineage(s, p, o, self._named(dataset), _iri(source)))
 
+    def _planning(self, question: str, history: History, dataset: str | None) -> wire.MakePlan:
+        return self._checked(wire.MakePlan(question, self._named(dataset), *_earlier(history)))
+
+    def _editing(self, plan: PlanLike, remove: str, language: str, dataset: str | None) -> wire.EditPlan:
+        return self._checked(wire.EditPlan(plan_of(plan), remove, self._named(dataset), language))
+
     def _paging(
         self, plan: PlanLike, offset: int, limit: int | None, sort: Sort, descending: bool, language: str,
         dataset: str | None, reason: str = "",

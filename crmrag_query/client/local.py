@@ -104,7 +104,7 @@ class Engine:
         return handlers[route.path](request)
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
-        return Datasets(tuple(_dataset(*self.releases.release(name)) for name in self.releases.names()))
+        return Datasets(tuple(_dataset(name, self.releases.glance(name)) for name in self.releases.names()))
 
     def dataset(self, request: wire.GetDataset) -> DatasetDetail:
         name, release = self.releases.release(request.dataset)

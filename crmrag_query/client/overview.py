@@ -61,16 +61,12 @@ class TopEntity:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many ``of`` so many have something: names, types, dates, a category, a description."""
+    """How many ``of`` so many have something: names, types, dates, a category, a description; ``share`` 0..1, 1 of none."""
 
     what: str
     count: int
     of: int
-
-    @property
-    def share(self) -> float:
-        """0..1; 1 of nothing."""
-        return self.count / self.of if self.of else 1.0
+    share: float
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,8 +106,8 @@ class DatasetDetail(Shown):
 
 def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
     """All that a release tells of itself; ReleaseError where a part cannot be read."""
-    provenance = release.provenance or {}
-    content, report = provenance.get("content", {}), _report(release)
+    content = release.provenance or {}
+    report = _report(release)
     harvest, aggregation = content.get("harvest", {}), release.aggregation
     top = (
         TopEntity(one.iri, one.label, share.category, one.score)
@@ -125,7 +121,7 @@ def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
         _sources(harvest),
         harvest.get("whole"),
         tuple(map(str, report.get("concerns", ()))),
-        tuple(CategoryShare(one.category, one.primary) for one in aggregation.categories),
+        tuple(CategoryShare(one.category, one.primary) for one in aggregation.categories if one.primary),
         tuple(
             ClassShare(one.label, one.code, one.iri, one.entities) for one in aggregation.classes[:CLASSES]
         ),
@@ -166,9 +162,13 @@ def _coverage(report: Mapping[str, Any]) -> Iterator[Coverage]:
         ("dated events", "undated_events", events),
     ):
         count = int(entities.get(lacking, {}).get("count", 0))
-        yield Coverage(what, max(0, of - count), of)
+        yield _share(what, max(0, of - count), of)
     nodes = int(entities.get("nodes", 0))
-    yield Coverage("described", nodes - int(entities.get("dangling", {}).get("count", 0)), nodes)
+    yield _share("described", nodes - int(entities.get("dangling", {}).get("count", 0)), nodes)
+
+
+def _share(what: str, count: int, of: int) -> Coverage:
+    return Coverage(what, count, of, count / of if of else 1.0)
 
 
 def list_evaluations(data: Path, dataset: str) -> tuple[EvaluationSummary, ...]:

@@ -22,9 +22,12 @@ from crmrag_query.errors import QuestionError, ReleaseError, ReleaseNotFound
 RETRY_SECONDS = 5.0
 """How long a new release that could not be opened is left alone: it may still be being copied (ours)."""
 
+FIRST = "Which were made in 1900?"
+"""Asked of no one: what it needs is what most questions need."""
+
 PARTS = (
     "method", "ontology", "catalogue", "graph", "triples", "documents", "names", "dates", "dense", "sparse", "encoder",
-    "aggregation",
+    "aggregation", "world", "house",
 )  # fmt: skip
 """What questions need of a release."""
 
@@ -62,6 +65,11 @@ class Shelf:
             return self._open
         finally:
             self._lock.release()
+
+    def glance(self) -> Release:
+        """The current release for what its manifest tells: opened, but nothing of it made ready. Raises as ``release``."""
+        held = self._open
+        return open_release(self.folder) if held is None else self.release()
 
     def _changed(self, held: Release) -> bool:
         try:
@@ -105,10 +113,11 @@ def warm(release: Release) -> None:
     """Open the parts that every question needs, so that a damaged release shows before it is asked; ReleaseError."""
     for part in PARTS:
         getattr(release, part)
-    # The first question of a process is slow by 0.15 s: words and patterns of its languages are made ready.
-    from crmrag_query.questions.analysis import analyse
+    # The first question of a release is slow by half a second: the words of its languages and relations are made ready.
+    from crmrag_query.parsing.heard import analysed
+    from crmrag_query.parsing.parse import parse
 
-    analyse("in 1900", release.method.questions)
+    parse(release, analysed(release, FIRST))
 
 
 @dataclass
@@ -146,6 +155,10 @@ class Library:
         """
         name = dataset or self.default or self._single()
         return name, self._shelf(name).release()
+
+    def glance(self, dataset: str) -> Release:
+        """The current release of a data set for what its manifest tells, without the second that making it ready takes."""
+        return self._shelf(dataset).glance()
 
     @property
     def _only(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.errors import QuestionError
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Plan, Related, Target, Way
@@ -18,19 +19,27 @@ def house_of(release: Release) -> tuple[tuple[str, ...], ...]:
     """The names of the house as folded words: the data set's title, and the labels of who owns nearly all that is owned."""
     title = release.manifest.title.strip()
     names = [tuple(tokenize(title))] if " " in title else []
-    if OWNED in release.method.relations:
-        way = Way(relations=(OWNED,), direct=True)
-        owned = Plan(target=Target(categories=("Thing",)), where=(Related(way=way),))
-        found = execute(
-            owned.model_copy(update={"compute": Compute(kind="group", way=way, first=1)}), release.world
-        )
-        if len(found.groups) and found.groups[0][1] >= release.method.parsing.limits.house * len(
-            found.members
-        ):
-            owner = int(found.groups[0][0])
-            if owner < release.world.size:
-                names += [tuple(tokenize(label.text)) for label in release.graph.labels(owner)]
+    owner = _owner(release)
+    if owner is not None:
+        names += [tuple(tokenize(label.text)) for label in release.graph.labels(owner)]
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _owner(release: Release) -> int | None:
+    """Who owns nearly all that is owned; None where nobody does, or where the data cannot be asked for owners."""
+    if OWNED not in release.method.relations:
+        return None
+    way = Way(relations=(OWNED,), direct=True)
+    by_owner = Compute(kind="group", way=way, first=1)
+    owned = Plan(target=Target(categories=("Thing",)), where=(Related(way=way),), compute=by_owner)
+    try:
+        found = execute(owned, release.world)
+    except QuestionError:
+        return None
+    if not len(found.groups) or found.groups[0][1] < release.method.parsing.limits.house * len(found.members):
+        return None
+    owner = int(found.groups[0][0])
+    return owner if owner < release.world.size else None
 
 
 def without_house(
