@@ -44,8 +44,19 @@ class Wording:
             *(self._relation(id, way.inverse) for id in way.relations),
             *map(self._relationship, way.relationships),
         ]
-        found = [label for label in named if label] or [self._path(path) for path in way.paths]
+        found = (
+            [label for label in named if label]
+            or self._shown(way)
+            or [self._path(path) for path in way.paths]
+        )
         return self.words.or_.join(list(dict.fromkeys(found))[:NAMED])
+
+    def _shown(self, way: Way) -> list[str]:
+        """The relation whose value these paths show, as a date is shown by the literals of a time-span; [] for none."""
+        paths = [tuple(path) for path in way.paths]
+        relations = self.release.method.relations
+        shown = (id for id, one in relations.items() if paths and list(one.literal_paths("shown")) == paths)
+        return [self._relation(id, inverse=False) for id in shown][:1]
 
     def _relation(self, id: str, inverse: bool) -> str:
         relation = self.release.method.relations.get(id)

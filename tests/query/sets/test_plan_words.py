@@ -24,6 +24,7 @@ from crmrag_query.plans.records import (
     read_plan,
 )
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
+from crmrag_query.sets.wording import Wording
 from tests.support.set_world import ALL, BASE, BY_ADA, MADE, MATERIAL, NORTH, PAINTING, SPAN, iri
 
 IVORY = Related(way=MATERIAL, to=Anchor(iris=(iri("ivory"),)), negated=True)
@@ -137,3 +138,12 @@ def test_short_json_is_the_plan() -> None:
 def test_what_the_data_does_not_have_still_has_a_name(museum: Release) -> None:
     lost = Related(way=Way(paths=(("P46i", f"{BASE}made-by"),)), to=Anchor(iris=(f"{BASE}things#lost",)))
     assert labels(museum, Plan(where=(lost,)))[1] == "forms part of › made-by: lost"
+
+
+@pytest.mark.parametrize(("language", "name"), [("en", "date of creation"), ("de", "Entstehungszeit")])
+def test_paths_to_what_a_relation_shows_bear_its_name(museum: Release, language: str, name: str) -> None:
+    """A table of dates shows the literals of a time-span, five steps away; nobody calls them so."""
+    created = museum.method.relations["created_on"]
+    shown = Way(paths=created.literal_paths("shown"))
+    assert Wording(museum, language).way(shown) == created.labels[language] == name
+    assert Wording(museum, language).way(Way(paths=shown.paths[:1])) != name

@@ -1,0 +1,60 @@
+"""The institution whose collection the data is says nothing where it is what has things."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.parse_world import PREFIXES, Museum, build_museum
+
+OWNED = {"jug": "Homer", "bowl": "Homer", "vase": "Ada"}
+LOANED = {"coin": "Homer"}
+
+
+def _world(shares: bool) -> str:
+    """Works by makers, owned by the Sea Museum; the loaned coin by a lender, who owns half where ``shares``."""
+    rows = [
+        PREFIXES,
+        ':sea a crm:E74_Group ; rdfs:label "The Sea Museum" .',
+        ':lender a crm:E74_Group ; rdfs:label "Lender" .',
+    ]
+    rows += [f':{name} a crm:E21_Person ; rdfs:label "{name.title()}" .' for name in ("homer", "ada")]
+    for work, maker in {**OWNED, **LOANED}.items():
+        owner = "lender" if shares and work in ("coin", "bowl") else "sea"
+        rows.append(
+            f':{work} a crm:E22_Human-Made_Object ; rdfs:label "The {work}" ; crm:P52_has_current_owner :{owner} .'
+        )
+        rows.append(
+            f":making-{work} a crm:E12_Production ; crm:P108_has_produced :{work} ; crm:P14_carried_out_by :{maker.lower()} ."
+        )
+    return "\n".join(rows)
+
+
+@pytest.fixture(scope="module")
+def sea(tmp_path_factory: pytest.TempPathFactory) -> Museum:
+    return build_museum(tmp_path_factory.mktemp("sea") / "project", _world(shares=False))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Museum:
+    return build_museum(tmp_path_factory.mktemp("shared") / "project", _world(shares=True))
+
+
+def test_the_house_owns_nearly_all_that_is_owned(sea: Museum, shared: Museum) -> None:
+    assert ("the", "sea", "museum") in sea.release.house
+    assert ("the", "sea", "museum") not in shared.release.house
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which works by Homer does the Sea Museum have?",
+        "Which works by Homer are in the collection of the Sea Museum?",
+        "Which works by Homer?",
+    ],
+)
+def test_what_the_house_has_is_all_there_is(sea: Museum, question: str) -> None:
+    assert sea.read(question) == {"jug", "bowl", "coin"}
+
+
+def test_a_museum_among_others_owns_its_own(shared: Museum) -> None:
+    assert shared.read("Which works does the Sea Museum own?") == {"jug", "vase"}
