@@ -1,0 +1,46 @@
+"""The sample data set, encoded by the stand-in, and the real service over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from crmrag_query import Client
+from crmrag_query.client.local import Engine, open_engine
+from tests.conftest import ROOT
+from tests.query.client.conftest import build
+from tests.support.service import PATIENCE, application, served
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("service") / "project", ROOT / "data" / "sample" / "troodos.ttl")
+
+
+@pytest.fixture(scope="session")
+def engine(data: Path) -> Engine:
+    """The engine in this process, which the service's answers are compared with."""
+    return open_engine(str(data))
+
+
+@pytest.fixture(scope="session")
+def address(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the service, which keeps answers."""
+    app = application(open_engine(str(data)), state=tmp_path_factory.mktemp("state"))
+    with served(app) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def http(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, timeout=PATIENCE) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def local(data: Path) -> Iterator[Client]:
+    with Client(data) as client:
+        yield client

@@ -1,0 +1,142 @@
+"""Chat front ends: the official client of OpenAI asks the real service, with and without a language model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from crmrag_query import Client
+from crmrag_query.client.local import open_engine
+from tests.support.model_server import model_server
+from tests.support.service import application, served
+
+QUESTION = "Which churches were built before 1200?"
+
+
+@pytest.fixture(scope="module")
+def chat(address: str) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+def user(*texts: str) -> list[Any]:
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def text_of(reply: Any) -> str:
+    assert reply.choices[0].finish_reason == "stop" and reply.choices[0].message.role == "assistant"
+    return str(reply.choices[0].message.content)
+
+
+def test_there_is_a_model_for_each_data_set_and_mode(chat: openai.OpenAI) -> None:
+    assert [one.id for one in chat.models.list()] == ["sample", "sample:extractive"]
+    assert chat.models.retrieve("sample:extractive").owned_by == "crmrag"
+    with pytest.raises(openai.NotFoundError, match="no model 'other'"):
+        chat.models.retrieve("other")
+
+
+@pytest.mark.parametrize("model", ["sample", "sample:extractive"])
+def test_a_reply_is_the_answer_with_its_sources_below(chat: openai.OpenAI, local: Client, model: str) -> None:
+    reply: Any = chat.chat.completions.create(model=model, messages=user(QUESTION))
+    answer = local.ask(QUESTION)
+    text = text_of(reply)
+    assert text.startswith(answer.text) and "[1]" in answer.text
+    cited = [source.iri for source in answer.sources if source.cited]
+    assert cited and reply.citations == cited and all(f"<{iri}>" in text for iri in cited)
+    assert (reply.crmrag["release"], reply.crmrag["exhaustive"]) == (answer.release, True)
+    assert (reply.model, reply.usage.total_tokens) == (model, 0)
+
+
+def test_pieces_of_a_stream_are_the_reply(chat: openai.OpenAI) -> None:
+    whole = text_of(chat.chat.completions.create(model="sample", messages=user(QUESTION)))
+    chunks = list(
+        chat.chat.completions.create(
+            model="sample", messages=user(QUESTION), stream=True, stream_options={"include_usage": True}
+        )
+    )
+    *pieces, used = chunks
+    assert "".join(one.choices[0].delta.content or "" for one in pieces) == whole
+    assert [one.choices[0].finish_reason for one in pieces][-2:] == [None, "stop"]
+    assert used.choices == [] and used.usage is not None and len({one.id for one in chunks}) == 1
+
+
+def test_a_stream_ends_as_openai_s_do(address: str) -> None:
+    asked = {"model": "sample", "messages": user(QUESTION), "stream": True}
+    reply = httpx.post(f"{address}/v1/chat/completions", json=asked)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    lines = [line for line in reply.text.split("\n\n") if line]
+    assert lines[-1] == "data: [DONE]"
+    assert all(json.loads(line.removeprefix("data: ")) for line in lines[:-1])
+
+
+def test_earlier_messages_of_the_user_are_the_conversation(chat: openai.OpenAI, local: Client) -> None:
+    first, second = "When was the church of Asinou built?", "Who painted it?"
+    said = [*user(first), {"role": "assistant", "content": "In 1099."}, *user(second)]
+    reply = chat.chat.completions.create(
+        model="sample", messages=[{"role": "system", "content": "Be kind."}, *said]
+    )
+    assert text_of(reply).startswith(local.ask(second, history=[first]).text)
+
+
+def test_messages_in_parts_are_read(chat: openai.OpenAI, local: Client) -> None:
+    parts = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    reply = chat.chat.completions.create(model="sample", messages=[{"role": "user", "content": parts}])  # type: ignore[list-item, misc]
+    assert text_of(reply).startswith(local.ask(QUESTION).text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "words"),
+    [
+        ({"model": "other", "messages": user("Hi?")}, openai.NotFoundError, "no data set 'other'"),
+        ({"model": "sample:loud", "messages": user("Hi?")}, openai.BadRequestError, "no mode 'loud'"),
+        ({"model": "sample", "messages": []}, openai.BadRequestError, "No message of the user"),
+        ({"model": "sample", "messages": user("")}, openai.BadRequestError, "empty"),
+        ({"model": "sample", "messages": user("x" * 200_000)}, openai.BadRequestError, "characters"),
+    ],
+    ids=["data set", "mode", "none", "empty", "long"],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_cannot_be_answered_says_so_as_openai_does(
+    chat: openai.OpenAI, asked: dict[str, Any], kind: type[openai.APIStatusError], words: str, stream: bool
+) -> None:
+    with pytest.raises(kind, match=words) as caught:
+        chat.chat.completions.create(**asked, stream=stream)
+    error: Any = caught.value.body
+    assert error["type"] == "invalid_request_error" and error["message"]
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'{"model": 1}', b"[" * 100_000, b'{"model": "\\ud800"}'])
+def test_bodies_that_are_no_chat_are_refused(address: str, body: bytes) -> None:
+    reply = httpx.post(
+        f"{address}/v1/chat/completions", content=body, headers={"Content-Type": "application/json"}
+    )
+    assert reply.status_code == 400 and "The request " in reply.json()["error"]["message"]
+
+
+def test_a_language_model_writes_unless_the_mode_forbids_it(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with model_server("Panagia Phorbiotissa was built in 1099 [1].") as script:
+        engine = open_engine(str(data), model="openai/scripted", api_base=script.address)
+        with (
+            served(application(engine)) as address,
+            openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as chat,
+        ):
+            question = user("What is told of the donor of Asinou?")
+            written = text_of(chat.chat.completions.create(model="sample", messages=question))
+            asked = len(script.requests)
+            extractive = text_of(chat.chat.completions.create(model="sample:extractive", messages=question))
+            assert asked and len(script.requests) == asked and written != extractive
+
+
+def test_a_label_of_the_data_is_never_markdown() -> None:
+    from crmrag_query.service.openai.records import _plain
+
+    assert _plain("a [link](http://x) *b*\n# c <script>") == r"a \[link\](http://x) \*b\* \# c \<script\>"
