@@ -44,6 +44,7 @@ def _next(data: Path) -> str:
             "What next:",
             f'  {typed} ask {DATASET}{where} "Which murals show Saint George?"   another question; --json for programs',
             f"  {typed} chat {DATASET}{where}   a conversation",
+            f"  {typed} serve{where}   the web page and the HTTP API, at http://127.0.0.1:8000",
             "  make ui   the assets just built, with their lineage and metadata, in the Dagster UI",
             f"  {typed} datasets add my_museum --rdf export.ttl && {typed} build my_museum   your own data; "
             "--endpoint URL in place of --rdf for a SPARQL endpoint",
