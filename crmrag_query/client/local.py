@@ -104,7 +104,9 @@ class Engine:
         return handlers[route.path](request)
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
-        return Datasets(tuple(_dataset(name, self.releases.glance(name)) for name in self.releases.names()))
+        names = self.releases.names()
+        default = self.releases.default or (names[0] if len(names) == 1 else "")
+        return Datasets(tuple(_dataset(name, self.releases.glance(name)) for name in names), default)
 
     def dataset(self, request: wire.GetDataset) -> DatasetDetail:
         name, release = self.releases.release(request.dataset)

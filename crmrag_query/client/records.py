@@ -83,9 +83,10 @@ class Dataset(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Datasets(Shown):
-    """The data sets at hand, by name."""
+    """The data sets at hand, by name; ``default``: the one that is asked where none is named, "" where one must be."""
 
     datasets: tuple[Dataset, ...]
+    default: str = ""
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "name": str, "title": str, "release": str, "entities": int, "documents": int, "languages": str,

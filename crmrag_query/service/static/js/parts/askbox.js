@@ -1,0 +1,111 @@
+// The box that a question is written in. It proposes entities for the name at the caret (ARIA's combobox with a list box).
+import { html, useEffect, useId, useRef, useState } from "../../vendor/preact.js";
+import * as api from "../api.js";
+import { fragmentAt } from "../fragment.js";
+import { t } from "../i18n.js";
+import { Label } from "./link.js";
+import { Button } from "./ui.js";
+
+const PAUSE = 120; // milliseconds without a key before names are looked for
+const PROPOSED = 7;
+
+/** `onAsk(question)`; `busy`: an answer is coming, which `onStop` stops; `start`: the text that it begins with. */
+export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholder, start = "", focus = false, small = false }) {
+  const [text, setText] = useState(start);
+  const input = useRef(null);
+  const names = useNames(dataset, text, input);
+  const id = useId();
+  useEffect(() => {
+    if (focus && window.matchMedia("(pointer: fine)").matches) input.current.focus({ preventScroll: true });
+  }, []);
+  const submit = (event) => {
+    event?.preventDefault();
+    const question = text.trim();
+    if (!question || busy) return;
+    names.close();
+    setText("");
+    onAsk(question);
+  };
+  const take = (entity) => {
+    const { start: from, end } = names.fragment;
+    const next = `${text.slice(0, from)}${entity.label} ${text.slice(end).trimStart()}`;
+    setText(next);
+    names.close();
+    const caret = from + entity.label.length + 1;
+    requestAnimationFrame(() => {
+      input.current.focus();
+      input.current.setSelectionRange(caret, caret);
+    });
+  };
+  const keys = (event) => {
+    const moves = { ArrowDown: 1, ArrowUp: -1 };
+    if (event.isComposing) return;
+    if (names.open && event.key in moves) {
+      event.preventDefault();
+      names.move(moves[event.key]);
+    } else if (names.open && event.key === "Enter" && names.current) {
+      event.preventDefault();
+      take(names.current);
+    } else if (event.key === "Escape" && names.open) {
+      event.preventDefault();
+      names.close();
+    }
+  };
+  return html`<form class=${`askbox ${small ? "small-box" : ""}`} role="search" onSubmit=${submit} onFocusOut=${(event) => !event.currentTarget.contains(event.relatedTarget) && names.close()}>
+    <label class="hidden-visually" for=${id}>${label}</label>
+    <input id=${id} ref=${input} class="ask-input" type="text" role="combobox" autocomplete="off" autocapitalize="sentences" spellcheck="false" enterkeyhint="send" dir="auto"
+      maxlength="2000" placeholder=${placeholder} value=${text} aria-autocomplete="list" aria-expanded=${names.open} aria-controls=${`${id}-names`}
+      aria-activedescendant=${names.open && names.at >= 0 ? `${id}-name-${names.at}` : undefined}
+      onInput=${(event) => { setText(event.target.value); names.typed(); }} onKeyDown=${keys} />
+    ${busy
+      ? html`<${Button} kind="primary" icon="stop" class="ask-go" onClick=${onStop}>${t("ask.stop")}<//>`
+      : html`<button class="button primary ask-go" disabled=${!text.trim()}>${t("ask.button")}</button>`}
+    <ul id=${`${id}-names`} class="names" role="listbox" aria-label=${t("ask.names")} hidden=${!names.open}>
+      ${names.list.map((one, at) => html`<li key=${one.iri} id=${`${id}-name-${at}`} role="option" aria-selected=${at === names.at} class="name"
+        onMouseDown=${(event) => { event.preventDefault(); take(one); }}>
+        <span class="name-label"><${Label} text=${one.label} />${one.name && one.name !== one.label && html` <span class="muted"><${Label} text=${one.name} /></span>`}</span>
+        <span class="muted small">${[one.category, one.classes?.[0]].filter((word, place, all) => word && all.indexOf(word) === place).join(" · ")}</span></li>`)}
+    </ul>
+    <span class="hidden-visually" role="status">${names.open ? t("ask.names.n", { n: names.list.length }) : ""}</span>
+  </form>`;
+}
+
+/** The entities whose names begin as the fragment at the caret does. */
+function useNames(dataset, text, input) {
+  const [list, setList] = useState([]);
+  const [at, setAt] = useState(-1);
+  const [fragment, setFragment] = useState(null);
+  const [keyed, setKeyed] = useState(0); // only what is typed opens the list, not a name that was taken
+  const close = () => {
+    setList([]);
+    setAt(-1);
+    setKeyed(0);
+  };
+  useEffect(() => {
+    if (!keyed) return undefined;
+    const found = fragmentAt(text, input.current.selectionStart ?? text.length);
+    if (!found) return close();
+    const stop = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        const { entities } = await api.search({ text: found.text, dataset, limit: PROPOSED }, { signal: stop.signal });
+        setFragment(found);
+        setList(entities);
+        setAt(-1);
+      } catch {
+        if (!stop.signal.aborted) close(); // proposals are a help: a question can be asked without
+      }
+    }, PAUSE);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [keyed, dataset]);
+  return {
+    list, at, fragment, close,
+    open: list.length > 0,
+    current: list[at],
+    typed: () => setKeyed((n) => n + 1),
+    move: (step) => setAt((now) => (now + step + list.length + (now < 0 && step < 0 ? 1 : 0)) % list.length),
+  };
+}

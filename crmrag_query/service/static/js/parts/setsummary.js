@@ -1,0 +1,56 @@
+// The set of an answer in short: its size, its plan, the first of its members, and the way to all of it.
+import { html, useState } from "../../vendor/preact.js";
+import * as api from "../api.js";
+import { language, t } from "../i18n.js";
+import { navigate } from "../router.js";
+import { listPlan, setAddress } from "../setaddress.js";
+import { Chips } from "./chips.js";
+import { Image } from "./image.js";
+import { EntityLink, Label } from "./link.js";
+import { Figure, Rows } from "./settable.js";
+import { Problem } from "./ui.js";
+
+const FIRST = 5;
+
+/** `level`: of its heading. */
+export function SetSummary({ set, dataset, question, level = 2 }) {
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const plan = listPlan(set);
+  const remove = async (path) => {
+    setBusy(true);
+    try {
+      const edited = await api.editPlan({ plan, remove: path, dataset, language: language.get() });
+      navigate(setAddress(dataset, { plan: edited.plan }));
+    } catch (failed) {
+      setError(failed);
+      setBusy(false);
+    }
+  };
+  return html`<section class="set-summary">
+    <div class="set-line"><${Figure} set=${set} /><${`h${level}`} class="eyebrow">${t("set.whole")}<//></div>
+    ${error && html`<${Problem} error=${error} />`}
+    <${Chips} chips=${set.chips} onRemove=${remove} busy=${busy} />
+    <${Unsure} set=${set} dataset=${dataset} />
+    <${First} set=${set} dataset=${dataset} />
+    <p class="set-open"><a class="button quiet" href=${setAddress(dataset, { plan, question })}>${t("set.open", { n: set.size })}</a></p>
+  </section>`;
+}
+
+/** What the plan leaves out of the question, and the nearest plan. */
+export function Unsure({ set, dataset }) {
+  if (set.exhaustive) return null;
+  return html`<p class="note">${set.unknown.length ? t("set.unknown", { words: set.unknown.map((word) => `“${word}”`).join(", ") }) : t("set.partial")}
+    ${set.suggestion && html` <a href=${setAddress(dataset, { plan: set.suggestion })}>${t("set.suggestion")}</a>`}</p>`;
+}
+
+function First({ set, dataset }) {
+  if (Array.isArray(set.value)) {
+    return set.value.length ? html`<${Rows} set=${{ ...set, value: set.value.slice(0, FIRST) }} dataset=${dataset} />` : null;
+  }
+  if (!set.members.length) return null;
+  return html`<ul class="first">${set.members.slice(0, FIRST).map((one) => html`<li key=${one.iri}>
+    <span class="thumb">${one.image && html`<${Image} src=${one.image} width=${96} />`}</span>
+    <span><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} />
+      <span class="muted small">${[one.shown, one.date, one.types[0]?.label].filter(Boolean).map((text) => html`<span key=${text} class="bit"><${Label} text=${text} /></span>`)}</span></span></li>`)}</ul>`;
+}

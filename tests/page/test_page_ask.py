@@ -1,0 +1,225 @@
+"""Asking: the first page, the box and its proposals, streaming, citations, conversations, kept answers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.page.conftest import Asked, Axe, answered
+
+SAINTS = "Which saints are depicted in the church of Panagia Phorbiotissa?"
+CHURCHES = "Which churches are in the Troodos mountains?"
+
+
+def test_the_first_page_says_what_can_be_asked_and_is_accessible(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=sample")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Painted churches")
+    expect(page.get_by_role("link", name="When was Asinou painted?")).to_be_visible()
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_disabled()
+    axe()
+
+
+def test_an_example_question_is_answered_with_sources(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=sample")
+    page.get_by_role("link", name="When was Asinou painted?").click()
+    answered(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("When was Asinou painted?")
+    expect(page.locator(".prose")).not_to_be_empty()
+    assert page.locator(".turn-sources .source").count() > 0
+    expect(page.locator(".facts")).to_contain_text("without a language model")
+    axe()
+
+
+def test_a_citation_lights_its_source_and_opens_it(page: Page, asked: Asked, axe: Axe) -> None:
+    asked(SAINTS)
+    cite = page.locator(".cite").nth(2)
+    number = cite.inner_text()
+    card = page.locator(f".source[id$='-{number}']")
+    cite.hover()
+    expect(card).to_have_class(re.compile("active"))
+    page.mouse.move(0, 0)
+    expect(card).not_to_have_class(re.compile("active"))
+    cite.focus()
+    expect(card).to_have_class(re.compile("active"))
+    cite.click()
+    expect(card).to_be_focused()
+    expect(card.locator(".triple").first).to_be_visible()
+    axe()
+
+
+def test_why_a_statement_is_here_is_told(page: Page, asked: Asked, axe: Axe) -> None:
+    asked(SAINTS)
+    page.locator(".cite").nth(1).click()
+    page.locator(".source:focus .triple").first.get_by_role("button", name="Why is this here?").click()
+    lineage = page.locator(".lineage").first
+    expect(lineage).to_contain_text("Stands in the document of")
+    expect(lineage).to_contain_text("troodos.ttl")
+    axe()
+
+
+def test_names_are_proposed_and_taken_by_the_keyboard_alone(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=sample")
+    box = page.get_by_role("combobox", name="Your question")
+    expect(box).to_be_focused()
+    page.keyboard.type("Who painted Panagia Phorb")
+    names = page.get_by_role("listbox", name="Names in the data")
+    expect(names).to_be_visible()
+    expect(box).to_have_attribute("aria-expanded", "true")
+    axe()
+    page.keyboard.press("ArrowDown")
+    first = names.get_by_role("option").first
+    expect(first).to_have_attribute("aria-selected", "true")
+    assert box.get_attribute("aria-activedescendant") == first.get_attribute("id")
+    label = first.locator("bdi").first.inner_text()
+    page.keyboard.press("Enter")
+    expect(box).to_have_value(f"Who painted {label} ")
+    expect(names).to_be_hidden()
+    page.keyboard.type("Asi")
+    expect(names).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(names).to_be_hidden()
+    page.keyboard.press("Enter")
+    answered(page)
+
+
+def test_a_conversation_goes_on_and_comes_back_at_its_address(page: Page, asked: Asked, axe: Axe) -> None:
+    asked("When was Asinou painted?")
+    expect(page).to_have_url(re.compile("/c/"))
+    box = page.get_by_role("combobox", name="Your next question")
+    box.fill("Which saints are depicted there?")
+    box.press("Enter")
+    expect(page.locator(".turn")).to_have_count(2)
+    answered(page)
+    texts = page.locator(".prose").all_inner_texts()
+    page.reload()
+    expect(page.locator(".turn")).to_have_count(2)
+    assert page.locator(".prose").all_inner_texts() == texts
+    axe()
+    box.fill("How many churches are in the Troodos mountains?")
+    box.press("Enter")
+    expect(page.locator(".turn")).to_have_count(3)
+    answered(page)
+    expect(page.locator(".turn").last).to_contain_text("23")
+
+
+def test_a_shared_conversation_can_be_read_and_gone_on_from_but_not_added_to(
+    page: Page, asked: Asked, axe: Axe
+) -> None:
+    asked("When was Asinou painted?")
+    page.get_by_role("button", name="Copy the conversation’s link").click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.evaluate("localStorage.clear()")  # another reader
+    page.goto(link)
+    expect(page.locator(".turn")).to_have_count(1)
+    expect(page.get_by_text("Somebody else began this conversation")).to_be_visible()
+    axe()
+    page.get_by_role("combobox", name="Your next question").fill("Who was the donor?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn")).to_have_count(2)
+    answered(page)
+    expect(page.locator(".problem")).to_have_count(0)
+    page.goto(link)
+    expect(page.locator(".turn")).to_have_count(1)
+
+
+def test_an_answer_has_an_address_and_can_be_replayed(page: Page, asked: Asked, axe: Axe) -> None:
+    asked(CHURCHES)
+    page.get_by_role("button", name="Copy the link").click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    text = page.locator(".prose").inner_text()
+    page.goto(link)
+    expect(page.locator(".prose")).to_have_text(text)
+    axe()
+    page.get_by_role("button", name="Ask once more").click()
+    expect(page.get_by_text("The answer is the same. The data has not changed.")).to_be_visible()
+
+
+def test_an_answer_can_be_copied_with_its_sources(page: Page, asked: Asked) -> None:
+    asked(SAINTS)
+    page.get_by_role("button", name="Copy", exact=True).click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(SAINTS)
+    assert "[1] Panagia Phorbiotissa (Asinou) https://example.org/troodos/church/asinou" in copied
+    assert "/a/" in copied.splitlines()[-1]
+
+
+def test_feedback_is_taken(page: Page, asked: Asked, axe: Axe) -> None:
+    asked(CHURCHES)
+    page.get_by_role("button", name="A bad answer").click()
+    expect(page.get_by_role("button", name="A bad answer")).to_have_attribute("aria-pressed", "true")
+    axe()
+    page.get_by_label("What was good or bad about it?").fill("Too short")
+    with page.expect_request("**/api/v1/feedback") as sent:
+        page.get_by_role("button", name="Send").click()
+    assert sent.value.post_data_json["comment"] == "Too short"
+    expect(page.get_by_text("Thank you.")).to_be_visible()
+
+
+def test_what_was_asked_is_remembered_in_this_browser_and_can_be_forgotten(page: Page, asked: Asked) -> None:
+    asked(CHURCHES)
+    page.goto("/?dataset=sample")
+    page.get_by_role("link", name=CHURCHES).click()
+    expect(page.locator(".prose")).to_contain_text("23")
+    page.goto("/?dataset=sample")
+    page.get_by_role("button", name="Forget them").click()
+    expect(page.get_by_role("link", name=CHURCHES)).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("link", name=CHURCHES)).to_have_count(0)
+
+
+def test_back_and_forward_move_between_pages(page: Page, asked: Asked) -> None:
+    asked(CHURCHES)
+    page.locator(".set-open a").click()
+    expect(page).to_have_url(re.compile("/s"))
+    page.go_back()
+    expect(page.locator(".prose")).to_contain_text("23")
+    page.go_forward()
+    expect(page.locator(".set-head .figure")).to_have_text("23")
+
+
+def test_an_unknown_page_answer_or_conversation_is_told(page: Page, axe: Axe) -> None:
+    page.goto("/a/no-such-answer")
+    expect(page.get_by_role("alert")).to_contain_text("There is no such answer.")
+    axe()
+    page.goto("/c/no-such-conversation")
+    expect(page.get_by_role("alert")).to_contain_text("There is no such conversation.")
+    page.goto("/?dataset=nowhere&q=Who%3F")
+    expect(page.get_by_role("alert").first).to_contain_text("nowhere")
+
+
+def test_the_graph_of_an_answer_is_drawn_when_asked_for(page: Page, asked: Asked) -> None:
+    asked(SAINTS)
+    page.get_by_role("button", name="How these are connected").click()
+    expect(page.locator(".connections svg").last).to_be_visible()
+
+
+def test_a_slow_service_shows_that_it_works(page: Page, axe: Axe) -> None:
+    held: list[Route] = []
+    page.route("**/api/v1/ask", lambda route: held.append(route))
+    page.goto("/?dataset=sample&q=When+was+Asinou+painted%3F")
+    expect(page.get_by_text("Reading the question")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    axe()
+    held[0].continue_()
+    answered(page)
+
+
+@pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
+def test_a_narrow_phone_never_scrolls_sideways(page: Page, asked: Asked, axe: Axe) -> None:
+    def fits() -> None:
+        assert (
+            page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        )
+
+    page.goto("/")
+    fits()
+    asked(SAINTS)
+    fits()
+    axe()
+    asked(CHURCHES)
+    page.locator(".set-open a").click()
+    expect(page.locator(".set-head .figure")).to_have_text("23")
+    fits()
+    axe()
