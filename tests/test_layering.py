@@ -19,6 +19,7 @@ NOT_AT_IMPORT = NEVER | {
     "polars",
     "scipy",
     "pyoxigraph",
+    "rdflib",
 }
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "crmrag_query").rglob("*.py")

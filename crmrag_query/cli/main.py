@@ -16,6 +16,7 @@ OWN_COMMANDS = {
     "ask": ("crmrag_query.cli.ask", "ask"),
     "chat": ("crmrag_query.cli.ask", "chat"),
     "set": ("crmrag_query.cli.sets", "set_"),
+    "mcp": ("crmrag_query.cli.mcp", "mcp"),
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
     "datasets": ("crmrag_query.cli.datasets", "datasets"),
     "serve": ("crmrag_query.cli.serve", "serve"),

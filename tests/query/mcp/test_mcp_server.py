@@ -1,0 +1,195 @@
+"""Targets and transports of the server, what it writes where, and the commands of its page."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from starlette.applications import Starlette
+
+from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query.client.local import open_engine
+from tests.conftest import ROOT
+from tests.query.mcp.conftest import Hosted, command, hosted
+from tests.support.api_server import api_server
+from tests.support.service import served
+
+CHURCHES = "How many churches are in the Troodos mountains?"
+PAGE = ROOT / "docs" / "mcp.md"
+MAIN = [sys.executable, "-c", "from crmrag_query.cli.main import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def service(data: Path) -> Iterator[str]:
+    with api_server(open_engine(str(data)), key="open sesame") as address:
+        yield address
+
+
+@pytest.mark.parametrize("target", ["release", "data set", "service"])
+def test_every_target_answers_alike(
+    target: str, data: Path, host: Hosted, request: pytest.FixtureRequest
+) -> None:
+    releases = data / "releases" / "sample"
+    current = (releases / "current").read_text(encoding="utf-8").strip()
+    if target == "service":
+        where = command(
+            request.getfixturevalue("service"), "--dataset", "sample", CRMRAG_API_KEY="open sesame"
+        )
+    else:
+        where = command(str(releases / current if target == "release" else releases))
+    with hosted(stdio_client(where)) as other:
+        assert other.text("ask", question=CHURCHES) == host.text("ask", question=CHURCHES)
+        query = {"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"}
+        assert other.text("sparql", **query) == host.text("sparql", **query)
+        assert "no entity" in other.error("get_entity", iri="urn:none")
+
+
+def test_where_there_are_several_data_sets_one_must_be_named(data: Path) -> None:
+    with hosted(stdio_client(command(str(data)))) as several:
+        assert "hostile, sample" in several.error("ask", question=CHURCHES)
+        assert "23" in several.text("ask", question=CHURCHES, dataset="sample")
+
+
+def test_nothing_but_the_protocol_reaches_standard_output(data: Path) -> None:
+    hello = {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
+    }  # fmt: skip
+    calls = [
+        ("ask", {"question": CHURCHES}),
+        ("sparql", {"query": "DROP ALL"}),
+        ("sparql", {"query": "ASK {}"}),
+    ]
+    messages: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    ]
+    with subprocess.Popen(
+        [*MAIN, "mcp", str(data), "--dataset", "sample", "--verbose"], cwd=ROOT, text=True, encoding="utf-8",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin and process.stdout and process.stderr
+        lines = []
+        for message in messages:
+            print(json.dumps(message), file=process.stdin, flush=True)
+        lines.append(process.stdout.readline())
+        for number, (tool, arguments) in enumerate(calls, 1):
+            call = {"jsonrpc": "2.0", "id": number, "method": "tools/call"}
+            told = call | {"params": {"name": tool, "arguments": arguments}}
+            print(json.dumps(told), file=process.stdin, flush=True)
+            lines.append(process.stdout.readline())
+        process.stdin.close()
+        rest, log = process.stdout.read(), process.stderr.read()
+    answers = [json.loads(line) for line in lines]
+    assert [one["id"] for one in answers] == [0, 1, 2, 3]
+    assert [one["result"].get("isError") for one in answers[1:]] == [False, True, False]
+    assert rest == "" and "Traceback" not in log
+    assert process.returncode == 0
+
+
+def test_a_target_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*MAIN, "mcp", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, input="", check=False
+    )
+    assert done.returncode == 1 and done.stdout == ""
+    assert "holds no releases" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_without_the_sdk_it_says_what_to_install(data: Path) -> None:
+    code = "import sys; sys.modules['mcp'] = None; from crmrag_query.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "mcp", str(data)], cwd=ROOT, capture_output=True, text=True, input="", check=False
+    )  # fmt: skip
+    assert done.returncode == 1 and "pip install 'crmrag[mcp]'" in done.stderr
+
+
+def test_over_http_it_gives_the_same_and_the_client_stays_open(data: Path, host: Hosted) -> None:
+    from crmrag_query.mcp.server import http_app
+
+    client = AsyncClient(data, dataset="sample")
+    with served(http_app(client, hosts=["127.0.0.1:*"])) as address:  # type: ignore[arg-type]
+        for _ in range(2):
+            with hosted(f"{address}/mcp") as other:
+                assert other.text("ask", question=CHURCHES) == host.text("ask", question=CHURCHES)
+
+
+def test_it_can_be_mounted(data: Path, host: Hosted) -> None:
+    from contextlib import asynccontextmanager
+
+    from starlette.routing import Mount
+
+    from crmrag_query.mcp.server import http_app
+
+    inner = http_app(AsyncClient(data, dataset="sample"))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> Any:
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    outer = Starlette(routes=[Mount("/", inner)], lifespan=lifespan)
+    with served(outer) as address, hosted(f"{address}/mcp") as other:  # type: ignore[arg-type]
+        assert other.text("list_datasets") == host.text("list_datasets")
+
+
+def test_other_hosts_are_refused(data: Path) -> None:
+    import httpx
+
+    from crmrag_query.mcp.server import http_app
+
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    with served(http_app(AsyncClient(data), hosts=["127.0.0.1:*"])) as address:  # type: ignore[arg-type]
+        for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+            answer = httpx.post(f"{address}/mcp", json=body, headers=accept | header)
+            assert answer.status_code in (403, 421)
+
+
+# The page
+
+
+def blocks(language: str) -> list[str]:
+    text = PAGE.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_every_configuration_of_the_page_starts_a_server(data: Path) -> None:
+    found = [json.loads(block) for block in blocks("json")]
+    servers = [one for config in found for one in (config.get("mcpServers") or config["servers"]).values()]
+    inline = re.findall(r"-- (crmrag mcp [^`]*)`", PAGE.read_text(encoding="utf-8"))
+    shell = [line for block in blocks("") for line in block.splitlines() if line.startswith("crmrag mcp")]
+    servers += [{"command": line.split()[0], "args": line.split()[1:]} for line in [*inline, *shell]]
+    assert len(servers) == 4
+    for server in servers:
+        assert Path(server["command"]).name == "crmrag"
+        arguments = [str(data) if one.endswith("data") else one for one in server["args"]]
+        with hosted(stdio_client(command(*arguments[1:]))) as opened:
+            assert "sample" in opened.text("list_datasets")
+
+
+def test_the_python_example_of_the_page_runs(data: Path, tmp_path: Path) -> None:
+    (code,) = blocks("python")
+    started = command(str(data), "--dataset", "sample")
+    assert isinstance(started, StdioServerParameters)
+    own = code.replace(
+        'command="crmrag"', f"command={started.command!r}, env={started.env!r}, cwd={str(ROOT)!r}"
+    )
+    own = own.replace('args=["mcp", "data", "--dataset", "sample"]', f"args={started.args!r}")
+    assert own.count(str(data)) == 1
+    done = subprocess.run([sys.executable, "-c", own], capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip().endswith("\n23") and "members, exactly" in done.stdout
+
+
+def test_the_page_names_every_tool_and_option() -> None:
+    from crmrag_query.cli.mcp import mcp
+    from crmrag_query.mcp.server import TITLES
+
+    text = PAGE.read_text(encoding="utf-8")
+    options = [option for one in mcp.params for option in one.opts if option.startswith("--")]
+    assert [one for one in [*options, *TITLES] if one not in text] == []
