@@ -130,7 +130,7 @@ def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
         ),
         tuple(top),
         tuple(_coverage(report)),
-        (release.folder / REPORT_MARKDOWN).read_text(encoding="utf-8"),
+        _markdown(release, harvest),
         {name: str(value) for name, value in release.manifest.versions.items()},
         {name: str(value) for name, value in release.manifest.embedding.items()},
     )
@@ -145,11 +145,32 @@ def _report(release: Release) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _markdown(release: Release, harvest: Mapping[str, Any]) -> str:
+    """The validation report, files without their folders."""
+    path = release.folder / REPORT_MARKDOWN
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{path} cannot be read ({error}).", "Build the data set again.") from error
+    for one in sorted(_declared(harvest), key=len, reverse=True):
+        text = text.replace(one, _name(one))
+    return text
+
+
 def _sources(harvest: Mapping[str, Any]) -> tuple[str, ...]:
-    """What was declared: the names of files without their folders, which are nobody's business; addresses as they are."""
+    return tuple(map(_name, _declared(harvest)))
+
+
+def _declared(harvest: Mapping[str, Any]) -> list[str]:
     declared = harvest.get("source", {})
-    told = [text for value in declared.values() for text in (value if isinstance(value, list) else [value])]
-    return tuple(str(one) if "://" in str(one) else str(one).rpartition("/")[2] for one in told)
+    return [
+        str(text) for value in declared.values() for text in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _name(declared: str) -> str:
+    """The name of a file without its folder, which is nobody's business; an address as it is."""
+    return declared if "://" in declared else declared.rpartition("/")[2]
 
 
 def _coverage(report: Mapping[str, Any]) -> Iterator[Coverage]:

@@ -1,0 +1,49 @@
+"""A data set as a whole: what its release tells, and nothing of where it lay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crmrag_query import Client
+from crmrag_query.client.local import open_engine
+
+
+def test_the_numbers_are_those_of_the_release(local: Client) -> None:
+    found = local.dataset()
+    release = open_engine(str(local._target)).releases.release("sample")[1]  # type: ignore[attr-defined]
+    assert (found.dataset.release, found.whole) == (release.id, True)
+    assert found.built.startswith("20") and found.built.endswith("Z")
+    assert sum(one.entities for one in found.categories) <= found.dataset.counts["entities"]
+    assert found.classes[0].count == max(one.count for one in found.classes)
+    assert {one.category for one in found.top} <= {one.name for one in found.categories}
+    for one in found.coverage:
+        assert 0 <= one.count <= one.of and one.share == pytest.approx(one.count / one.of)
+
+
+def test_files_are_named_without_their_folders(local: Client, data: Path) -> None:
+    found = local.dataset()
+    assert found.source == ("troodos.ttl",)
+    assert "troodos.ttl" in found.report and "/data/sample" not in found.report
+
+
+def test_it_is_the_same_over_http(local: Client, service: str) -> None:
+    with Client(service) as far:
+        assert far.dataset() == local.dataset()
+        assert far.evaluations() == local.evaluations()
+
+
+def test_the_only_data_set_is_the_default(local: Client) -> None:
+    assert local.datasets().default == "sample"
+
+
+def test_a_question_becomes_a_plan_that_can_be_edited(local: Client) -> None:
+    planned = local.plan("Which churches were built before 1200?")
+    assert planned.exhaustive and planned.plan and planned.unknown == ()
+    whole = local.set(planned)
+    assert whole.size == 4 == local.ask("Which churches were built before 1200?").set.size  # type: ignore[union-attr]
+    edited = local.edit_plan(planned, remove=planned.chips[-1].path)
+    assert len(edited.chips) == len(planned.chips) - 1 and local.set(edited).size > whole.size
+    assert local.edit_plan(planned).plan == planned.plan
+    assert local.plan("Hello?").plan is None
