@@ -11,11 +11,13 @@ from crmrag_query.errors import ReleaseError, ReleaseNotFound
 RELEASES = "releases"
 CURRENT = "current"
 PREVIOUS = "previous"
+NAME_BYTES = 255  # of a folder's name, on common file systems
 
 
 def dataset_folder(data: Path, dataset: str) -> Path:
     """The folder of a data set's releases; ReleaseNotFound for a name that is no plain folder name."""
-    if not dataset or dataset in (".", "..") or any(sign in dataset for sign in "/\\:\0"):
+    named = dataset and dataset not in (".", "..") and not any(sign in dataset for sign in "/\\:\0")
+    if not named or len(dataset.encode(errors="replace")) > NAME_BYTES:
         raise ReleaseNotFound(f"{dataset!r} is no name of a data set.", _known(data))
     return data / RELEASES / dataset
 

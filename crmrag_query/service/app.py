@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import HTTPException
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import FileResponse, StreamingResponse
+from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from crmrag_query import __version__
 from crmrag_query.client import wire
-from crmrag_query.client.codec import to_json
 from crmrag_query.client.problems import Problem
+from crmrag_query.client.releases import Library
 from crmrag_query.client.wire import Route
 from crmrag_query.errors import CrmRagError, QuestionError, ReleaseError
 from crmrag_query.service import openapi
 from crmrag_query.service.desk import Desk
-from crmrag_query.service.guard import Access, Guard
-from crmrag_query.service.observe import Observer
-from crmrag_query.service.records import OWN_ROUTES, Health, Version
+from crmrag_query.service.guard import Access, Guard, SafeHeaders
+from crmrag_query.service.observe import Observer, Watch
+from crmrag_query.service.openai.routes import OpenAI
+from crmrag_query.service.records import OWN_ROUTES, REPLAY, Health, Version
 from crmrag_query.service.responses import (
+    LEFT,
     UNKEPT,
     event_stream,
     failure,
@@ -34,10 +40,19 @@ from crmrag_query.service.responses import (
     problem,
     result,
     tag_of,
+    unless_left,
 )
 from crmrag_query.service.running import Workers
 
 STATIC = Path(__file__).parent / "static"
+LOG = logging.getLogger("crmrag.service")
+ASKING = (wire.RETRIEVE, wire.PLAN, REPLAY)  # besides wire.ASK: a language model may have a part in them
+REFUSALS = {
+    404: ("Not found", "There is nothing at this address.", ""),
+    405: ("Method not allowed", "Not in this way.", ""),
+    415: ("Not JSON", "The request does not say that it is JSON.", "Send Content-Type: application/json."),
+}
+QUERIES = 4  # of SPARQL that may wait for each process; more wait before they reach it
 PAGES = ("/", "/a/{id}", "/c/{id}", "/d/{name}", "/e", "/s")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -47,36 +62,42 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
+        threading.Thread(target=open_all, args=(desk.engine.releases,), name="opening", daemon=True).start()
         yield
         desk.close()
 
     app = FastAPI(
-        title="CRM-RAG", version=__version__, lifespan=living, openapi_url=None, docs_url=None, redoc_url=None
-    )
+        title="CRM-RAG", version=__version__, lifespan=living, openapi_url=None, docs_url=None, redoc_url=None,
+        redirect_slashes=False,
+    )  # fmt: skip
     observer = Observer()
-    workers = Workers(desk.config.work)
+    workers = Workers(desk.config.work, QUERIES * desk.config.sparql.processes)
     api = Api(desk, workers, observer)
     for route in (*wire.ROUTES, *OWN_ROUTES):
-        app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=[route.method])
+        app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=_methods(route.method))
     for path, endpoint in (
         ("/health", api.health), ("/ready", api.ready), ("/version", api.version), ("/metrics", api.metrics),
         ("/openapi.json", api.document),
     ):  # fmt: skip
-        app.add_api_route(path, endpoint, methods=["GET"])
+        app.add_api_route(path, endpoint, methods=_methods("GET"))
+    chat = OpenAI(desk, workers, observer)
+    app.add_api_route("/v1/models", chat.models, methods=["GET"])
+    app.add_api_route("/v1/models/{name}", chat.model, methods=["GET"])
+    app.add_api_route("/v1/chat/completions", chat.chat, methods=["POST"])
     for page in PAGES:
-        app.add_api_route(page, _page, methods=["GET", "HEAD"])
+        app.add_api_route(page, _page, methods=_methods("GET"))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(CrmRagError, _told)
     app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(404, _refused)
-    app.add_exception_handler(405, _refused)
     app.add_middleware(Guard, access=access, bounds=desk.config.bounds)
     if desk.config.origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(desk.config.origins), allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Accept"], expose_headers=["ETag", "X-Request-Id"],
+            allow_headers=["Authorization", "Content-Type", "Accept", "If-None-Match"],
+            expose_headers=["ETag", "Retry-After", "X-Request-Id"],
         )  # fmt: skip
-    app.add_middleware(observer.middleware())
+    app.add_middleware(Watch, observer=observer)
+    app.add_middleware(SafeHeaders)
     return app
 
 
@@ -93,66 +114,80 @@ class Api:
             asked = await _read(route, request)
             if route is wire.ASK:
                 return await self._ask(request, asked)
-            tag = await self._tag(route, asked)
+            tag = await self._tag(request, route, asked)
             if tag is not None and known_already(request, tag):
                 return not_modified(tag)
-            found = await self._workers.read(partial(self._desk.handle, route, asked))
-            return result(found, tag)
+            return result(await self._how(route)(partial(self._desk.handle, route, asked)), tag)
 
         answer.__name__ = f"{route.method.lower()}_{route.path.strip('/').replace('/', '_')}"
         return answer
 
+    def _how(self, route: Route[Any, Any]) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
+        """In which threads a route is answered: what may wait for a language model is kept from the others."""
+        if route in ASKING and self._desk.engine.how.model is not None:
+            return self._workers.ask
+        return self._workers.query if route is wire.SPARQL else self._workers.read
+
     async def _ask(self, request: Request, asked: wire.Ask) -> Response:
-        """A question: as a stream of events where the caller takes one, else its answer."""
+        """A question: as a stream of events where the caller takes one, else its answer. An error that comes soon enough has
+        its own status; in a stream that has begun it is an event."""
         events = self._workers.stream(lambda: self._observer.watched(self._desk, asked))
-        if wire.EVENTS in request.headers.get("accept", ""):
-            first = await anext(events)
-            if isinstance(first, CrmRagError):
-                return failure(first)
+        if wire.EVENTS not in request.headers.get("accept", ""):
+            last = await unless_left(request, _last(events))
+            if last is None:
+                return Response(status_code=LEFT)
+            return failure(last) if isinstance(last, CrmRagError) else result(last.answer)
+        first, silence = asyncio.ensure_future(anext(events)), self._desk.config.heartbeat_seconds
+        try:
+            await asyncio.wait({first}, timeout=silence)
+        except asyncio.CancelledError:
+            first.cancel()
+            raise
+        if first.done() and isinstance(found := first.result(), CrmRagError):
+            return failure(found)
+        headers = UNKEPT | {"X-Accel-Buffering": "no"}
+        return StreamingResponse(
+            event_stream(events, first, silence), media_type=wire.EVENTS, headers=headers
+        )
 
-            async def all_events() -> AsyncIterator[Any]:
-                yield first
-                async for event in events:
-                    yield event
-
-            silence = self._desk.config.heartbeat_seconds
-            headers = UNKEPT | {"X-Accel-Buffering": "no"}
-            return StreamingResponse(
-                event_stream(all_events(), silence), media_type=wire.EVENTS, headers=headers
-            )
-        last: Any = None
-        async for event in events:
-            last = event
-        return failure(last) if isinstance(last, CrmRagError) else result(last.answer)
-
-    async def _tag(self, route: Route[Any, Any], asked: Any) -> str | None:
+    async def _tag(self, request: Request, route: Route[Any, Any], asked: Any) -> str | None:
         """The tag of what a GET reads from releases; None for what depends on more."""
         if route.method != "GET" or route in OWN_ROUTES or route is wire.EVALUATIONS:
             return None
         releases = self._desk.engine.releases
-        if route is wire.DATASETS:
-            return await self._workers.read(
-                lambda: tag_of([f"{name} {releases.release(name)[1].id}" for name in releases.names()])
-            )
-        return await self._workers.read(lambda: tag_of([releases.release(asked.dataset)[1].id]))
+
+        def names() -> list[str]:
+            if route is not wire.DATASETS:
+                return [releases.release(asked.dataset)[1].id]
+            return [f"{name} {releases.release(name)[1].id}" for name in releases.names()]
+
+        return tag_of(request, await self._workers.read(names))
 
     async def health(self) -> Response:
         return result(Health("ok"))
 
     async def ready(self) -> Response:
-        """Whether every data set can be asked: its release opened, what questions need of it read."""
+        """Whether every data set can be asked, and there is one: its release opened, what questions need of it read."""
         releases = self._desk.engine.releases
         names = await self._workers.read(
             lambda: tuple(name for name in releases.names() if releases.release(name))
         )
+        if not names:
+            detail = "No data set is built yet."
+            return problem(Problem(503, detail, "Not ready", remedy="Build one: crmrag build DATASET."))
         return result(Health("ok", names))
 
     async def version(self) -> Response:
         releases = self._desk.engine.releases
-        served = await self._workers.read(
-            lambda: {name: releases.release(name)[1].id for name in releases.names()}
-        )
-        return result(Version(__version__, served))
+
+        def served() -> dict[str, str]:
+            found = {}
+            for name in releases.names():
+                with suppress(ReleaseError):
+                    found[name] = releases.release(name)[1].id
+            return found
+
+        return result(Version(__version__, await self._workers.read(served)))
 
     async def metrics(self) -> Response:
         return self._observer.metrics()
@@ -161,9 +196,34 @@ class Api:
         return Response(openapi.document_json(), media_type=wire.JSON, headers={"Cache-Control": "no-cache"})
 
 
+def open_all(releases: Library) -> None:
+    """Open every release before it is asked for, so that nobody waits for it; those that cannot be are told in the log."""
+    for name in releases.names():
+        try:
+            releases.release(name)
+        except CrmRagError as error:
+            LOG.warning("Data set %r: %s", name, error)
+
+
+def _methods(method: str) -> list[str]:
+    return [method, "HEAD"] if method == "GET" else [method]
+
+
+async def _last(events: AsyncIterator[Any]) -> Any:
+    last: Any = None
+    async for event in events:
+        last = event
+    return last
+
+
 async def _read(route: Route[Any, Any], request: Request) -> Any:
-    """The request's record; QuestionError where it cannot be read."""
+    """The request's record; QuestionError, or HTTPException, where it cannot be read."""
     if route.method == "POST":
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if (
+            kind != wire.JSON
+        ):  # a form of another web page cannot send this type without being asked about (CORS)
+            raise HTTPException(415)
         return wire.read_body(route.request, await request.body())
     given = dict(request.query_params.multi_items())
     if len(given) < len(request.query_params.multi_items()):
@@ -177,21 +237,29 @@ async def _page(request: Request) -> Response:
 
 
 async def _told(request: Request, error: Exception) -> Response:
+    """The problem document of one of our errors; the log tells the whole where who asked is told less."""
     assert isinstance(error, CrmRagError)
-    if isinstance(error, ReleaseError):
+    response = failure(error)
+    if response.status_code >= 500:
         request.state.failed = str(error)
-    return failure(error)
+    return response
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    status = getattr(error, "status_code", 500)
-    told = {
-        404: ("Not found", "There is nothing at this address."),
-        405: ("Method not allowed", "Not in this way."),
-    }
-    title, detail = told.get(status, ("Refused", str(getattr(error, "detail", ""))))
-    headers = dict(getattr(error, "headers", None) or {})
-    return problem(Problem(status, detail, title, remedy="See /openapi.json."), headers)
+    """The problem document of what no endpoint answered."""
+    assert isinstance(error, HTTPException)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = _allowed(request)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=headers)
+    title, detail, remedy = REFUSALS.get(error.status_code, ("Refused", str(error.detail), ""))
+    return problem(Problem(error.status_code, detail, title, remedy=remedy or "See /openapi.json."), headers)
 
 
-__all__ = ["create_app", "to_json"]
+def _allowed(request: Request) -> str:
+    """The methods of an address."""
+    scope = {**request.scope, "root_path": request.scope.get("app_root_path", "")}
+    routes = (one for one in request.app.routes if one.matches(scope)[0] is not Match.NONE)
+    found = {method for one in routes for method in getattr(one, "methods", None) or ("GET", "HEAD")}
+    return ", ".join(sorted(found | {"OPTIONS"}))

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from crmrag_query.client import wire
 from crmrag_query.client.bounds import check_text
-from crmrag_query.client.codec import from_plain, to_json
+from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.client.events import Done, Event
-from crmrag_query.client.local import Engine, state_of
+from crmrag_query.client.local import Engine
 from crmrag_query.client.records import Answer
 from crmrag_query.client.wire import Route
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.errors import NotAllowed, NotKept, QuestionError, ReleaseError
 from crmrag_query.service import records
-from crmrag_query.service.store import KeptText, Store, Thread, iso, new_id
+from crmrag_query.service.store import KeptText, Store, StoreError, Thread, iso, new_id
 
+T = TypeVar("T")
+LOG = logging.getLogger("crmrag.service")
 UNKNOWN = "It may have been removed, or the address is not whole."
 
 
@@ -85,7 +87,7 @@ class Desk:
 
     def replay(self, request: records.Replay) -> records.Replayed:
         kept = self._text(request.id)
-        before, asked = _answer(kept), from_plain(wire.Ask, json.loads(kept.request))
+        before, asked = _answer(kept), _read(wire.Ask, kept.request)
         now = next(event.answer for event in self.engine.stream(asked) if isinstance(event, Done))
         same = now.text == before.text and _size(now) == _size(before)
         return records.Replayed(now, same, now.release != before.release)
@@ -109,23 +111,26 @@ class Desk:
             raise QuestionError(
                 f"The conversation is about the data set {thread.dataset!r}.", "Begin another one."
             )
-        turns = self._keeping().turns(thread.id)
-        if len(turns) >= self.config.kept.turns:
-            raise QuestionError(f"The conversation has {len(turns)} turns.", "Begin another one.")
-        state = _answer(turns[-1]).conversation if turns else {}
+        turns, last = self._keeping().last_turn(thread.id)
+        if turns >= self.config.kept.turns:
+            raise QuestionError(f"The conversation has {turns} turns.", "Begin another one.")
+        state = {} if last is None else _answer(last).conversation
         return replace(request, dataset=thread.dataset, history=(), conversation=state)
 
     def _kept(self, request: wire.Ask, event: Done) -> Done:
+        """The end with the answer's id; where it cannot be kept, it is given without one."""
         if self.store is None:
             return event
         answer = replace(event.answer, id=new_id())
         asked = replace(request, dataset=answer.dataset, thread="", key="")
-        self.store.keep(
-            KeptText(
-                answer.id, time.time(), answer.dataset, answer.release, request.thread, to_json(asked),
-                to_json(answer),
-            )
+        kept = KeptText(
+            answer.id, time.time(), answer.dataset, answer.release, request.thread, to_json(asked), to_json(answer)
         )  # fmt: skip
+        try:
+            self.store.keep(kept)
+        except StoreError:
+            LOG.exception("An answer is not kept")
+            return event
         return Done(answer)
 
     def _keeping(self) -> Store:
@@ -160,13 +165,18 @@ class Desk:
             return None
 
 
-def earlier(request: wire.Ask) -> int:
-    """How many turns went before a question."""
-    return len(state_of(request).turns)
-
-
 def _answer(kept: KeptText) -> Answer:
-    return from_plain(Answer, json.loads(kept.answer))
+    return _read(Answer, kept.answer)
+
+
+def _read(kind: type[T], text: str) -> T:
+    """What was kept; NotKept where it was by a version that wrote it otherwise."""
+    try:
+        return from_plain(kind, parse_json(text))
+    except Malformed as error:
+        raise NotKept(
+            "This answer was kept by another version of the service.", "Ask the question again."
+        ) from error
 
 
 def _size(answer: Answer) -> int | None:

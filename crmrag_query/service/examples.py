@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-SAMPLE = "sample"
-CHURCHES: Mapping[str, Any] = {"target": {"types": ["church"]}}
+SAMPLE = {"dataset": "sample"}
+BASE = "https://example.org/troodos/"
+CRM = "http://www.cidoc-crm.org/cidoc-crm/"
+ASINOU = f"{BASE}church/asinou"
+QUESTION = "Which churches were built before 1200?"
+BEFORE_1200: Mapping[str, Any] = {
+    "target": {"types": [f"{BASE}type/church"]},
+    "where": [
+        {"kind": "dated", "way": {"relations": ["created_on"]}, "end": 437925}
+    ],  # days since the year 1
+}
 EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("POST", "/ask"): {"question": "Which churches were built before 1200?", "dataset": SAMPLE},
-    ("POST", "/retrieve"): {
-        "question": "Who paid for the first paintings of Asinou?",
-        "dataset": SAMPLE,
-        "k": 5,
-    },
-    ("POST", "/plan"): {"question": "Which churches were built before 1200?", "dataset": SAMPLE},
-    ("GET", "/search"): {"text": "Asinou", "dataset": SAMPLE},
-    ("GET", "/dataset"): {"dataset": SAMPLE},
-    ("GET", "/evaluations"): {"dataset": SAMPLE},
-    ("POST", "/sparql"): {
-        "query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5",
-        "dataset": SAMPLE,
-    },
-    ("POST", "/conversations"): {"dataset": SAMPLE},
+    ("POST", "/ask"): {"question": QUESTION} | SAMPLE,
+    ("POST", "/retrieve"): {"question": "Who paid for the first paintings of Asinou?", "k": 5} | SAMPLE,
+    ("POST", "/plan"): {"question": QUESTION} | SAMPLE,
+    ("POST", "/plan/edit"): {"plan": BEFORE_1200, "remove": "where.0"} | SAMPLE,
+    ("POST", "/set"): {"plan": BEFORE_1200, "limit": 10, "sort": "date"} | SAMPLE,
+    ("POST", "/facets"): {"plan": BEFORE_1200} | SAMPLE,
+    ("POST", "/export"): {"plan": BEFORE_1200, "format": "csv", "question": QUESTION} | SAMPLE,
+    ("GET", "/search"): {"text": "Asinou"} | SAMPLE,
+    ("GET", "/entity"): {"iri": ASINOU} | SAMPLE,
+    ("GET", "/neighbours"): {"iri": ASINOU} | SAMPLE,
+    ("GET", "/lineage"): {"s": ASINOU, "p": f"{CRM}P2_has_type", "o": f"{BASE}type/church"} | SAMPLE,
+    ("GET", "/dataset"): SAMPLE,
+    ("GET", "/evaluations"): SAMPLE,
+    ("POST", "/sparql"): {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"} | SAMPLE,
+    ("POST", "/conversations"): SAMPLE,
 }

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,6 +20,7 @@ from crmrag_query.service.store import hashed
 
 GUARDED = ("/api/", "/v1/", "/metrics", "/mcp")
 """Beginnings of the paths that want a key where keys are set; the page's own files and what tells of life do not."""
+DIGITS = 18  # of a length that can be true
 CALLERS = 10_000  # whose rates are remembered, the latest ones
 POLICY = (
     "default-src 'self'; img-src 'self' https: http: data:; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -76,8 +78,30 @@ class _TooMuch(Exception):
     pass
 
 
+class _Left(Exception):
+    pass
+
+
+class SafeHeaders:
+    """Adds the safe headers to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=list(message["headers"]))
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                message["headers"] = headers.raw
+            await send(message)
+
+        await self._app(scope, receive, headed)
+
+
 class Guard:
-    """Refuses what is not to reach an endpoint, with a problem document; adds the safe headers to every response."""
+    """Refuses what is not to reach an endpoint, with a problem document."""
 
     def __init__(self, app: ASGIApp, access: Access, bounds: Bounds) -> None:
         self._app, self._access, self._bounds = app, access, bounds
@@ -87,39 +111,26 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-
-        async def headed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                present = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (n.encode(), v.encode())
-                        for n, v in HEADERS.items()
-                        if n.lower().encode() not in present
-                    ),
-                ]
-            await send(message)
-
         refusal = self._refusal(Request(scope))
         if refusal is not None:
-            await problem(*refusal)(scope, receive, headed)
+            await problem(*refusal)(scope, receive, send)
             return
         try:
             body = await self._body(scope, receive)
         except _TooMuch:
-            await problem(self._too_large())(scope, receive, headed)
-            return
+            await problem(self._too_large(), {"Connection": "close"})(scope, receive, send)
         except TimeoutError:
             late = Problem(
                 408, "The request did not come whole in time.", "Too slow", remedy="Send it again."
             )
-            await problem(late, {"Connection": "close"})(scope, receive, headed)
-            return
-        await self._app(scope, _again(body, receive), headed)
+            await problem(late, {"Connection": "close"})(scope, receive, send)
+        except _Left:
+            pass
+        else:
+            await self._app(scope, _again(body, receive), send)
 
     def _refusal(self, request: Request) -> tuple[Problem, dict[str, str]] | None:
-        if not request.url.path.startswith(GUARDED) or request.method == "OPTIONS":
+        if not request.scope["path"].startswith(GUARDED) or request.method == "OPTIONS":
             return None
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         key = key.strip() if scheme.lower() == "bearer" else ""
@@ -138,16 +149,17 @@ class Guard:
         return None
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """The whole body; raises _TooMuch, TimeoutError. What says beforehand that it is too large is not read."""
-        length = dict(scope["headers"]).get(b"content-length", b"")
-        if length.isdigit() and int(length) > self._bounds.body_bytes:
+        """The whole body; raises _TooMuch, TimeoutError, and _Left where its sender has gone. What says beforehand that it is
+        too large is not read."""
+        length = dict(scope["headers"]).get(b"content-length", b"").lstrip(b"0")
+        if length.isdigit() and (len(length) > DIGITS or int(length) > self._bounds.body_bytes):
             raise _TooMuch
         pieces, size = [], 0
         async with asyncio.timeout(self._bounds.body_seconds):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    break
+                    raise _Left
                 pieces.append(message.get("body", b""))
                 size += len(pieces[-1])
                 if size > self._bounds.body_bytes:

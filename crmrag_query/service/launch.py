@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
-import shutil
+import signal
 import socket
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +19,11 @@ from uvicorn.supervisors import Multiprocess
 
 from crmrag_query.client.codec import from_plain, parse_json, to_json
 from crmrag_query.client.local import open_engine
+from crmrag_query.client.releases import Library
 from crmrag_query.config.service import load_service
 from crmrag_query.errors import ConfigError, ServiceError
 from crmrag_query.service.app import create_app
+from crmrag_query.service.connection import Patient
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access
 from crmrag_query.service.observe import SHARED, log_to_stderr
@@ -27,7 +31,10 @@ from crmrag_query.service.store import Store
 
 SETTINGS = "CRMRAG_SERVICE"  # in which the settings reach the worker processes
 KEYS = "CRMRAG_API_KEYS"
+WAITING = 2048  # connections that are not taken yet
 GRACE = 20  # seconds in which answers that have begun may end
+IDLE = 30  # seconds that a connection is kept for the next request
+HEALTH = 30  # seconds in which a worker must show that it lives; large data may hold up even that
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,33 +62,50 @@ def application(settings: Settings) -> FastAPI:
 def worker() -> FastAPI:
     """The application in a process of uvicorn's."""
     settings = from_plain(Settings, parse_json(os.environ[SETTINGS]))
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     log_to_stderr(logging.WARNING if settings.quiet else logging.INFO)
     return application(settings)
 
 
+def _end_with_parent() -> None:
+    """End this process once the one that started it is gone: killed, that one could not say so, and the port stayed taken."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 def run(settings: Settings, host: str, port: int, workers: int) -> None:
     """Serve until the process is told to end; ServiceError where the port is taken."""
-    os.environ[SETTINGS] = to_json(settings)
-    application(settings)  # what cannot be served is told here, once, and not by every worker
+    app = application(settings)  # what cannot be served is told here, once, and not by every worker
     listening = _socket(host, port)
     address, shown = listening.getsockname(), f"[{host}]" if ":" in host else host
     click.echo(f"CRM-RAG serves {settings.data} at http://{shown}:{address[1]} (Ctrl+C ends it)", err=True)
-    folder = tempfile.mkdtemp(prefix="crmrag-metrics-") if workers > 1 else None
-    if folder is not None:
-        os.environ[SHARED] = folder
-    config = uvicorn.Config(
-        "crmrag_query.service.launch:worker", factory=True, workers=workers, log_level="warning", access_log=False,
-        timeout_graceful_shutdown=GRACE, timeout_keep_alive=30, server_header=False, proxy_headers=True,
-    )  # fmt: skip
+    if not Library(Path(settings.data)).names():
+        click.echo("No data set is built yet; it is served as soon as it is: crmrag build DATASET.", err=True)
+    log_to_stderr(logging.WARNING if settings.quiet else logging.INFO)
     try:
         if workers > 1:
-            Multiprocess(config, [listening]).run()
+            _run_several(settings, workers, listening)
         else:
-            uvicorn.Server(config).run([listening])
+            uvicorn.Server(_config(app)).run([listening])
     finally:
         listening.close()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run_several(settings: Settings, workers: int, listening: socket.socket) -> None:
+    """Worker processes that share a socket and, in a folder, their metrics; one that dies is replaced."""
+    with tempfile.TemporaryDirectory(prefix="crmrag-metrics-", ignore_cleanup_errors=True) as folder:
+        os.environ |= {SETTINGS: to_json(settings), SHARED: folder}
+        Multiprocess(_config("crmrag_query.service.launch:worker", workers), [listening]).run()
+
+
+def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, factory=isinstance(app, str), workers=workers, log_config=None, access_log=False, http=Patient, ws="none",
+        timeout_graceful_shutdown=GRACE, timeout_keep_alive=IDLE, timeout_worker_healthcheck=HEALTH, server_header=False,
+        proxy_headers=True,
+    )  # fmt: skip
 
 
 def _socket(host: str, port: int) -> socket.socket:
@@ -90,6 +114,7 @@ def _socket(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(WAITING)  # who comes before the service is ready waits for it
     except OSError as error:
         listening.close()
         raise ServiceError(

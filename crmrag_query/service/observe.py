@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,14 +18,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crmrag_query.client import wire
 from crmrag_query.client.events import Done, Event, Used
+from crmrag_query.client.problems import Problem, to_problem
 from crmrag_query.client.records import Answer
+from crmrag_query.errors import CrmRagError
 from crmrag_query.service.desk import Desk
+from crmrag_query.service.responses import LEFT, problem
 from crmrag_query.service.store import new_id
 
 LOG = logging.getLogger("crmrag.service")
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # set where several workers share their metrics
 UNMATCHED = "(other)"
+METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"})
+SEE_LOG = "The service's log has the details under the request"
 
 
 class Observer:
@@ -54,12 +59,17 @@ class Observer:
         """The events of an answer, counted and logged when it ends."""
         used: Used | None = None
         start = time.perf_counter()
-        for event in desk.stream(asked):
-            if isinstance(event, Used):
-                used = event
-            if isinstance(event, Done):
-                self._answered(event.answer, used, time.perf_counter() - start)
-            yield event
+        try:
+            for event in desk.stream(asked):
+                if isinstance(event, Used):
+                    used = event
+                if isinstance(event, Done):
+                    self._answered(event.answer, used, time.perf_counter() - start)
+                yield event
+        except CrmRagError as error:
+            if to_problem(error).status >= 500:  # what is told to who asked may be less than the whole
+                log("failure", {"dataset": asked.dataset, "question": asked.question, "error": str(error)})
+            raise
 
     def metrics(self) -> Response:
         """All metrics, those of every worker where they are shared."""
@@ -68,10 +78,6 @@ class Observer:
             registry = CollectorRegistry()
             shared.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
-
-    def middleware(self) -> Callable[[ASGIApp], Watch]:
-        """The outermost layer, which sees every request."""
-        return lambda app: Watch(app, self)
 
     def _answered(self, answer: Answer, used: Used | None, seconds: float) -> None:
         for stage, milliseconds in answer.timings.items():
@@ -109,7 +115,8 @@ def _told(answer: Answer, used: Used | None) -> dict[str, Any]:
 
 
 class Watch:
-    """Gives each request an id, counts it, and logs it at its end."""
+    """Gives each request an id, counts it, and logs it at its end; what fails in it unforeseen is a problem document to who
+    asked and a traceback in the log."""
 
     def __init__(self, app: ASGIApp, observer: Observer) -> None:
         self._app, self._observer = app, observer
@@ -119,7 +126,7 @@ class Watch:
             await self._app(scope, receive, send)
             return
         request, start = new_id(), time.perf_counter()
-        status, size = 500, 0
+        status, size = 0, 0
 
         async def watched(message: Message) -> None:
             nonlocal status, size
@@ -135,27 +142,51 @@ class Watch:
             await self._app(scope, receive, watched)
         except Exception as found:
             error = type(found).__name__
-            raise
+            if status:
+                raise
+            LOG.exception("A request failed: %s", request)
+            await problem(Problem(500, "The service failed.", "Failed", remedy=f"{SEE_LOG}: {request}."))(
+                scope, receive, watched
+            )
         finally:
-            seconds = time.perf_counter() - start
-            path = getattr(scope.get("route"), "path", None) or UNMATCHED
-            self._observer.requests.labels(scope["method"], path, str(status)).inc()
-            self._observer.seconds.labels(path).observe(seconds)
-            failed = scope.get("state", {}).get("failed", "") or error
-            told: dict[str, Any] = {"request": request, "method": scope["method"], "path": scope["path"]}
-            told |= {"status": status, "ms": round(seconds * 1000, 1), "bytes": size}
-            log("request", told | ({"error": failed} if failed else {}))
+            self._ended(scope, request, status or LEFT, time.perf_counter() - start, size, error)
+
+    def _ended(self, scope: Scope, request: str, status: int, seconds: float, size: int, error: str) -> None:
+        path = getattr(scope.get("route"), "path", None) or UNMATCHED
+        method = scope["method"] if scope["method"] in METHODS else UNMATCHED
+        self._observer.requests.labels(method, path, str(status)).inc()
+        self._observer.seconds.labels(path).observe(seconds)
+        failed = scope.get("state", {}).get("failed", "") or error
+        told: dict[str, Any] = {"request": request, "method": method, "path": scope["path"]}
+        told |= {"status": status, "ms": round(seconds * 1000, 1), "bytes": size}
+        log("request", told | ({"error": failed} if failed else {}))
 
 
 def log(event: str, values: Mapping[str, Any]) -> None:
     """A line of JSON."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    LOG.info(json.dumps({"time": now, "event": event} | dict(values), ensure_ascii=False, default=str))
+    LOG.info(event, extra={"told": values})
+
+
+class JsonLines(logging.Formatter):
+    """Every record, ours or a library's, as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        values: Mapping[str, Any] | None = getattr(record, "told", None)
+        line: dict[str, Any] = {"time": time, "event": "log" if values is None else record.msg}
+        if values is None:
+            line |= {"level": record.levelname, "logger": record.name, "message": record.getMessage().strip()}
+            if record.exc_info:
+                line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line | dict(values or {}), ensure_ascii=False, default=str)
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """Send the lines to standard error, one each, without anything around them."""
+    """Send the lines to standard error, and with them warnings and what uvicorn has to say; ``level`` is that of our own."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    LOG.handlers, LOG.propagate = [handler], False
-    LOG.setLevel(level)
+    handler.setFormatter(JsonLines())
+    logging.captureWarnings(True)
+    for name, least in ((LOG.name, level), ("py.warnings", logging.WARNING), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(least)

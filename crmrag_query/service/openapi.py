@@ -96,7 +96,7 @@ def _operation(route: Route[Any, Any], references: Mapping[type, dict[str, Any]]
             "default": _problem(references[Problem]),
         },
     }
-    if route.method == "GET" and route not in OWN_ROUTES:
+    if route.method == "GET" and route not in (*OWN_ROUTES, wire.EVALUATIONS):
         made["responses"]["304"] = {"description": "Nothing changed since the ETag that was sent."}
     if route.method == "POST":
         body: dict[str, Any] = {"schema": references[route.request]}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,21 +17,27 @@ from crmrag_query.client.codec import to_json
 from crmrag_query.client.events import Event
 from crmrag_query.client.problems import Problem, to_problem
 from crmrag_query.errors import CrmRagError
+from crmrag_query.service.running import Busy
 
+T = TypeVar("T")
 KEPT = {"Cache-Control": "no-cache"}  # may be kept, and is asked about by its tag before it is used again
 UNKEPT = {"Cache-Control": "no-store"}
 HEARTBEAT = b": alive\n\n"
+LEFT = 499  # the status in the log of a request whose caller has left; nobody gets it
+ENDING: set[asyncio.Future[None]] = set()  # streams that are being ended: tasks that nothing holds may vanish
 
 
-def tag_of(releases: list[str]) -> str:
-    """The entity tag of what is read from these releases: the address tells the rest."""
-    return f'"{hashlib.sha256(" ".join([__version__, *releases]).encode()).hexdigest()[:20]}"'
+def tag_of(request: Request, releases: Iterable[str]) -> str:
+    """The entity tag of what is read at this address from these releases."""
+    address = f"{request.scope['path']}?{request.scope['query_string'].decode('latin-1')}"
+    told = "\n".join([__version__, address, *releases])
+    return f'"{hashlib.sha256(told.encode("utf-8", "backslashreplace")).hexdigest()[:20]}"'
 
 
 def known_already(request: Request, tag: str) -> bool:
     """Whether the caller holds what has this tag (If-None-Match, RFC 9110 13.1.2)."""
     given = request.headers.get("if-none-match", "")
-    return any(one.strip().removeprefix("W/") in (tag, "*") for one in given.split(",")) if given else False
+    return any(one.strip().removeprefix("W/") == tag for one in given.split(","))
 
 
 def result(value: Any, tag: str | None = None) -> Response:
@@ -48,30 +55,60 @@ def problem(one: Problem, headers: dict[str, str] | None = None) -> Response:
     return Response(to_json(one), one.status, {**UNKEPT, **(headers or {})}, media_type=wire.PROBLEM)
 
 
+def problem_of(error: CrmRagError) -> Problem:
+    """The problem that an error is to who asked."""
+    told = to_problem(error)
+    return replace(told, status=503, title="Too busy") if isinstance(error, Busy) else told
+
+
 def failure(error: CrmRagError) -> Response:
     """The problem document of an error."""
-    return problem(to_problem(error))
+    told = problem_of(error)
+    return problem(told, {"Retry-After": "5"} if told.status == 503 else {})
 
 
-async def event_stream(events: AsyncIterator[Event | CrmRagError], silence: float) -> AsyncIterator[bytes]:
-    """Events as text; after ``silence`` seconds without one a comment says that the stream lives."""
-    pending: asyncio.Task[Event | CrmRagError] | None = None
+async def unless_left(request: Request, work: Awaitable[T]) -> T | None:
+    """What ``work`` gives; None where the caller leaves before, which ends it. The body must have been read."""
+
+    async def left() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    wanted, gone = asyncio.ensure_future(work), asyncio.ensure_future(left())
+    try:
+        await asyncio.wait({wanted, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return wanted.result() if wanted.done() else None
+    finally:
+        gone.cancel()
+        wanted.cancel()
+
+
+async def event_stream(
+    events: AsyncGenerator[Event | CrmRagError], first: asyncio.Future[Event | CrmRagError], silence: float
+) -> AsyncIterator[bytes]:
+    """Events as text, ``first`` being awaited already. After ``silence`` seconds without one a comment says that the stream
+    lives; ``events`` end where their reader does."""
+    pending = first
     try:
         while True:
-            if pending is None:
-                pending = asyncio.ensure_future(anext(events))
             done, _ = await asyncio.wait({pending}, timeout=silence)
             if not done:
                 yield HEARTBEAT
                 continue
-            event, pending = pending, None
             try:
-                yield wire.write_event(event.result()).encode()
+                event = pending.result()
             except StopAsyncIteration:
                 return
+            yield wire.write_event(event).encode()
+            pending = asyncio.ensure_future(anext(events))
     finally:
-        if pending is not None:
-            pending.cancel()
-        close = getattr(events, "aclose", None)
-        if close is not None and pending is None:
-            await close()
+        # In a task of its own: this one may be cancelled, and then nothing in it can be awaited.
+        ending = asyncio.ensure_future(_end(events, pending))
+        ENDING.add(ending)
+        ending.add_done_callback(ENDING.discard)
+
+
+async def _end(events: AsyncGenerator[Any], pending: asyncio.Future[Any]) -> None:
+    pending.cancel()
+    await asyncio.wait({pending})
+    await events.aclose()

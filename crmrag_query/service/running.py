@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from anyio import CapacityLimiter, to_thread
 
-from crmrag_query.client.events import Event
 from crmrag_query.config.service import Work
 from crmrag_query.errors import CrmRagError, ServiceError
 
 T = TypeVar("T")
+LOG = logging.getLogger("crmrag.service")
 
 
 class Busy(ServiceError):
@@ -23,11 +25,12 @@ class Busy(ServiceError):
 
 @dataclass
 class Workers:
-    """Threads for reading, and for asking where a language model may take its time; a question that nobody waits for any more
-    keeps its place until the model answers, so that their number is bounded."""
+    """Threads for reading, for SPARQL (``queries`` at once), and for asking where a language model may take its time; a
+    question that nobody waits for any more keeps its place until the model answers, so that their number is bounded."""
 
     work: Work
-    _reading: CapacityLimiter | None = None
+    queries: int = 1
+    _limits: dict[str, CapacityLimiter] = field(default_factory=dict)
     _places: threading.BoundedSemaphore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -35,41 +38,62 @@ class Workers:
 
     async def read(self, work: Callable[[], T]) -> T:
         """What ``work`` gives, in one of the threads for reading."""
-        if self._reading is None:  # needs a running event loop
-            self._reading = CapacityLimiter(self.work.reading)
-        return await to_thread.run_sync(work, limiter=self._reading)
+        return await to_thread.run_sync(work, limiter=self._limit("reading", self.work.reading))
 
-    async def stream(self, start: Callable[[], Iterator[Event]]) -> AsyncIterator[Event | CrmRagError]:
-        """The events that ``start`` gives, an error as the last one. Ends early where its reader does; raises Busy."""
+    async def query(self, work: Callable[[], T]) -> T:
+        """What ``work`` gives, in one of the threads for SPARQL: slow queries hold up one another only."""
+        return await to_thread.run_sync(work, limiter=self._limit("sparql", self.queries))
+
+    async def ask(self, work: Callable[[], T]) -> T:
+        """What ``work`` gives, in a place for questions; raises Busy."""
+        found: T | CrmRagError | None = None
+        async for one in self.stream(lambda: iter((work(),))):
+            found = one
+        if isinstance(found, CrmRagError):
+            raise found
+        return cast(T, found)
+
+    async def stream(self, start: Callable[[], Iterator[T]]) -> AsyncGenerator[T | CrmRagError]:
+        """What ``start`` gives, an error as the last one (one that is not ours is told in the log, here only that there was
+        one). Ends early where its reader does; raises Busy."""
         if not self._places.acquire(blocking=False):
             raise Busy("The service has too many questions at once.", "Ask again in a moment.")
-        loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | BaseException | None]()
+        loop, given = asyncio.get_running_loop(), asyncio.Queue[T | CrmRagError | None]()
         unwanted = threading.Event()
 
-        def tell(one: Event | BaseException | None) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(events.put_nowait, one)
+        def tell(one: T | CrmRagError | None) -> None:
+            with suppress(RuntimeError):  # the loop has ended, and with it who asked
+                loop.call_soon_threadsafe(given.put_nowait, one)
 
         def work() -> None:
+            last: CrmRagError | None = None
             try:
-                for event in start():
+                for one in start():
                     if unwanted.is_set():
-                        return
-                    tell(event)
-                tell(None)
-            except BaseException as error:
-                tell(error)
+                        break
+                    tell(one)
+            except CrmRagError as error:
+                last = error
+            except Exception:
+                LOG.exception("A question could not be answered")
+                last = CrmRagError(
+                    "The service failed at this question.", "The service's log has the details."
+                )
             finally:
-                self._places.release()
+                self._places.release()  # before the end is told: who hears it may ask again at once
+                tell(last)
 
         threading.Thread(target=work, name="asking", daemon=True).start()
         try:
-            while (event := await events.get()) is not None:
-                if isinstance(event, CrmRagError):
-                    yield event
+            while (one := await given.get()) is not None:
+                yield one
+                if isinstance(one, CrmRagError):
                     return
-                if isinstance(event, BaseException):
-                    raise event
-                yield event
         finally:
             unwanted.set()
+
+    def _limit(self, name: str, size: int) -> CapacityLimiter:
+        """Made at its first use, as it needs a running event loop."""
+        if name not in self._limits:
+            self._limits[name] = CapacityLimiter(size)
+        return self._limits[name]

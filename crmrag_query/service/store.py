@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from crmrag_query.config.service import Kept
-from crmrag_query.errors import ConfigError
+from crmrag_query.errors import ConfigError, ServiceError
 
 FILE = "service.sqlite"
 SCHEMA = 1
 DAY = 86_400.0
 SWEEP = 3_600.0  # seconds between two looks for what is too old
 WAIT = 10.0  # seconds that a writer waits for another one
+COMMENTS = 100  # kept of one answer
 TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
   id TEXT PRIMARY KEY, asked REAL NOT NULL, dataset TEXT NOT NULL, release TEXT NOT NULL, thread TEXT NOT NULL,
@@ -32,6 +33,11 @@ CREATE TABLE IF NOT EXISTS conversations (
   id TEXT PRIMARY KEY, key TEXT NOT NULL, dataset TEXT NOT NULL, created REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS feedback (answer TEXT NOT NULL, verdict TEXT NOT NULL, comment TEXT NOT NULL, made REAL NOT NULL);
 """
+WITHOUT_ANSWER = "DELETE FROM feedback WHERE answer NOT IN (SELECT id FROM answers)"
+
+
+class StoreError(ServiceError):
+    """What is kept cannot be read or written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,38 +83,37 @@ def iso(seconds: float) -> str:
 
 
 class Store:
-    """Safe for threads: each has a connection of its own."""
+    """Safe for threads; what goes wrong with the file is a StoreError."""
 
     def __init__(self, folder: Path, kept: Kept) -> None:
         self._path, self._kept = folder / FILE, kept
-        self._local = threading.local()
+        self._free: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
         self._swept = 0.0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with self._writing() as db:
-                db.executescript(TABLES)
+            with self._reading() as db:
                 (found,) = db.execute("PRAGMA user_version").fetchone()
                 if found not in (0, SCHEMA):
-                    raise sqlite3.DatabaseError(f"its schema is {found}, not {SCHEMA}")
+                    raise StoreError(f"its schema is {found}, not {SCHEMA}")
+                db.execute("PRAGMA journal_mode = WAL")  # so that readers never wait; the file remembers it
+                db.executescript(TABLES)
                 db.execute(f"PRAGMA user_version = {SCHEMA}")
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, StoreError) as error:
             raise ConfigError.single(
                 self._path, "", f"answers cannot be kept here: {error}",
                 remedy="Name another folder (--state), or keep nothing (--no-history).",
             ) from error  # fmt: skip
 
     def keep(self, one: KeptText) -> None:
-        """Keep an answer; now and then what is too old goes."""
+        """Keep an answer."""
         with self._writing() as db:
             values = (one.id, one.asked, one.dataset, one.release, one.thread, one.request, one.answer)
             db.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-            if time.time() - self._swept > SWEEP:
-                self._swept = time.time()
-                self._sweep(db)
+            self._sweep(db)
 
     def answer(self, id: str) -> KeptText | None:
-        row = self._db.execute("SELECT * FROM answers WHERE id = ?", (id,)).fetchone()
-        return None if row is None else self._text(row)
+        return self._text("WHERE id = ?", id)
 
     def begin(self, dataset: str) -> tuple[str, str]:
         """The id and the key of a new conversation."""
@@ -117,62 +122,101 @@ class Store:
             db.execute(
                 "INSERT INTO conversations VALUES (?, ?, ?, ?)", (id, hashed(key), dataset, time.time())
             )
+            self._sweep(db)
         return id, key
 
     def conversation(self, id: str) -> Thread | None:
-        row = self._db.execute("SELECT * FROM conversations WHERE id = ?", (id,)).fetchone()
+        with self._reading() as db:
+            row = db.execute("SELECT * FROM conversations WHERE id = ?", (id,)).fetchone()
         return None if row is None else Thread(*row)
 
     def turns(self, thread: str) -> list[KeptText]:
         """The answers of a conversation, oldest first."""
-        asked = "SELECT * FROM answers WHERE thread = ? ORDER BY asked, rowid"
-        return [self._text(row) for row in self._db.execute(asked, (thread,))] if thread else []
+        with self._reading() as db:
+            rows = db.execute("SELECT * FROM answers WHERE thread = ? ORDER BY asked, rowid", (thread,))
+            return [KeptText(*row) for row in rows] if thread else []
+
+    def last_turn(self, thread: str) -> tuple[int, KeptText | None]:
+        """How many answers a conversation has, and the last one."""
+        with self._reading() as db:
+            (count,) = db.execute("SELECT count(*) FROM answers WHERE thread = ?", (thread,)).fetchone()
+        return count, self._text("WHERE thread = ? ORDER BY asked DESC, rowid DESC LIMIT 1", thread)
 
     def remove(self, thread: str) -> None:
-        """Forget a conversation and its answers."""
+        """Forget a conversation, its answers and what was said of them."""
         with self._writing() as db:
             db.execute("DELETE FROM answers WHERE thread = ?", (thread,))
             db.execute("DELETE FROM conversations WHERE id = ?", (thread,))
+            db.execute(WITHOUT_ANSWER)
 
     def comment(self, answer: str, verdict: str, comment: str) -> None:
-        """Keep what somebody thinks of an answer."""
+        """Keep what somebody thinks of an answer; of one answer the latest that so many did."""
         with self._writing() as db:
             db.execute("INSERT INTO feedback VALUES (?, ?, ?, ?)", (answer, verdict, comment, time.time()))
+            latest = "SELECT rowid FROM feedback WHERE answer = ? ORDER BY rowid DESC LIMIT ?"
+            db.execute(
+                f"DELETE FROM feedback WHERE answer = ? AND rowid NOT IN ({latest})",
+                (answer, answer, COMMENTS),
+            )
 
     def close(self) -> None:
-        """Close this thread's connection; the others' close with their threads."""
-        db = getattr(self._local, "db", None)
-        if db is not None:
-            db.close()
-            del self._local.db
+        """Close what is not in use; the store can still be used, as by an answer that ends late."""
+        with self._lock:
+            while self._free:
+                self._free.pop().close()
 
-    @property
-    def _db(self) -> sqlite3.Connection:
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            db = self._local.db = sqlite3.connect(self._path, timeout=WAIT)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-        return db
+    def _text(self, which: str, value: str) -> KeptText | None:
+        with self._reading() as db:
+            row = db.execute(f"SELECT * FROM answers {which}", (value,)).fetchone()
+        return None if row is None else KeptText(*row)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that nobody else uses meanwhile."""
+        db: sqlite3.Connection | None = None
+        try:
+            with self._lock:
+                db = self._free.pop() if self._free else None
+            db = db or self._connected()
+            yield db
+        except sqlite3.Error as error:
+            if db is not None:
+                db.close()
+                db = None
+            raise StoreError(
+                f"What is kept cannot be reached: {error}.", "Look at the disk and at --state."
+            ) from error
+        finally:
+            if db is not None:
+                with self._lock:
+                    self._free.append(db)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._db as db:
+        """The same in a transaction."""
+        with self._reading() as db, db:
             yield db
 
-    def _text(self, row: tuple[str, float, str, str, str, str, str]) -> KeptText:
-        return KeptText(*row)
+    def _connected(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, timeout=WAIT, check_same_thread=False)
+        db.execute("PRAGMA synchronous = NORMAL")
+        return db
 
     def _sweep(self, db: sqlite3.Connection) -> None:
+        """Now and then: forget what is too old or too much, and conversations that were begun and left."""
+        now = time.time()
+        if now - self._swept < SWEEP:
+            return
+        self._swept = now
         if self._kept.days:
-            before = time.time() - self._kept.days * DAY
-            db.execute("DELETE FROM answers WHERE asked < ?", (before,))
-            db.execute(
-                "DELETE FROM conversations WHERE created < ? AND id NOT IN (SELECT thread FROM answers)",
-                (before,),
-            )
+            db.execute("DELETE FROM answers WHERE asked < ?", (now - self._kept.days * DAY,))
         last = db.execute(
             "SELECT asked FROM answers ORDER BY asked DESC LIMIT 1 OFFSET ?", (self._kept.answers,)
         )
         if (row := last.fetchone()) is not None:
             db.execute("DELETE FROM answers WHERE asked <= ?", row)
+        db.execute(
+            "DELETE FROM conversations WHERE created < ? AND id NOT IN (SELECT thread FROM answers)",
+            (now - DAY,),
+        )
+        db.execute(WITHOUT_ANSWER)

@@ -21,9 +21,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def engine(data: Path) -> Engine:
+def engine(data: Path) -> Iterator[Engine]:
     """The engine in this process, which the service's answers are compared with."""
-    return open_engine(str(data))
+    found = open_engine(str(data))
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="session")

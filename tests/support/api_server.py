@@ -1,4 +1,4 @@
-"""A real HTTP server on localhost that serves a client's engine in the wire format, and one that answers as a test says."""
+"""The real service over a client's engine, and an HTTP server that answers as a test says; both on localhost."""
 
 from __future__ import annotations
 
@@ -8,68 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
-from crmrag_query.client import wire
-from crmrag_query.client.codec import to_json
 from crmrag_query.client.local import Engine
-from crmrag_query.client.problems import Problem, to_problem
-from crmrag_query.errors import CrmRagError
+from tests.support.service import application, served
 
 Answering = Callable[[BaseHTTPRequestHandler], None]
 
 
 @contextmanager
 def api_server(engine: Engine, key: str | None = None) -> Iterator[str]:
-    """The address of a service that answers from ``engine``; with ``key`` it wants that key."""
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        parts = urlsplit(handler.path)
-        length = int(handler.headers.get("Content-Length") or 0)
-        body = handler.rfile.read(length)
-        if key is not None and handler.headers.get("Authorization") != f"Bearer {key}":
-            send(handler, 401, wire.PROBLEM, to_json(Problem(401, "No such key.", "Unauthorised")).encode())
-            return
-        route = wire.route_of(handler.command, parts.path)
-        if route is None:
-            send(handler, 404, wire.PROBLEM, to_json(Problem(404, "No such path.", "Not found")).encode())
-            return
-        try:
-            if route.method == "GET":
-                request = wire.read_parameters(
-                    route.request, dict(parse_qsl(parts.query, keep_blank_values=True))
-                )
-            else:
-                request = wire.read_body(route.request, body)
-            if wire.EVENTS in handler.headers.get("Accept", ""):
-                _stream(handler, engine, request)
-                return
-            send(handler, 200, wire.JSON, to_json(engine.handle(route, request)).encode())
-        except CrmRagError as error:
-            problem = to_problem(error)
-            send(handler, problem.status, wire.PROBLEM, to_json(problem).encode())
-
-    with answering(answer) as address:
+    """The address of the real service over ``engine``, which keeps nothing; with ``key`` it wants that key."""
+    with served(application(engine, keys=() if key is None else (key,))) as address:
         yield address
-
-
-def _stream(handler: BaseHTTPRequestHandler, engine: Engine, request: wire.Ask) -> None:
-    """Events as they come; an error after the first is an event too."""
-    begun = False
-    try:
-        for event in engine.stream(request):
-            if not begun:
-                handler.send_response(200)
-                handler.send_header("Content-Type", f"{wire.EVENTS}; charset=utf-8")
-                handler.send_header("Connection", "close")
-                handler.end_headers()
-                begun = True
-            handler.wfile.write(wire.write_event(event).encode())
-            handler.wfile.flush()
-    except CrmRagError as error:
-        if not begun:
-            raise
-        handler.wfile.write(wire.write_event(error).encode())
 
 
 def send(

@@ -10,11 +10,12 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import uvicorn
@@ -29,6 +30,7 @@ from crmrag_query.service.guard import Access
 from crmrag_query.service.store import Store
 from tests.conftest import ROOT
 
+T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds that tell what hangs from what is only slow on a busy machine."""
 
@@ -70,6 +72,15 @@ def served(app: FastAPI) -> Iterator[str]:
         thread.join(PATIENCE)
         listening.close()
         assert not thread.is_alive()
+
+
+def until(condition: Callable[[], T]) -> T:
+    """The first value that is true of what becomes so a moment after a response has come, such as a line of the log."""
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.005)
+    return found
 
 
 @dataclass
