@@ -159,7 +159,7 @@ class Api:
         def names() -> list[str]:
             if route is not wire.DATASETS:
                 return [releases.release(asked.dataset)[1].id]
-            return [f"{name} {releases.release(name)[1].id}" for name in releases.names()]
+            return [f"{name} {releases.glance(name).id}" for name in releases.names()]
 
         return tag_of(request, await self._workers.read(names))
 
@@ -184,7 +184,7 @@ class Api:
             found = {}
             for name in releases.names():
                 with suppress(ReleaseError):
-                    found[name] = releases.release(name)[1].id
+                    found[name] = releases.glance(name).id
             return found
 
         return result(Version(__version__, await self._workers.read(served)))
