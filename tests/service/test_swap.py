@@ -172,7 +172,7 @@ def test_a_damaged_release_that_is_mended_is_served(
     place = folder / "releases" / "churches"
     manifest = (place / second / "manifest.json").read_bytes()
     with served(application(open_engine(str(folder)))) as address, httpx.Client(base_url=address) as http:
-        assert release_of(http) == first
+        assert http.get("/ready", timeout=PATIENCE).status_code == 200 and release_of(http) == first
         (place / second / "manifest.json").write_bytes(b"{")
         (place / "current").write_text(f"{second}\n")
         with pytest.warns(releases.ReleaseWarning):
