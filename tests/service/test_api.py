@@ -18,7 +18,7 @@ from crmrag_query.client.sse import Parser
 from crmrag_query.client.wire import Route
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.records import OWN_ROUTES
-from tests.support.service import application, served
+from tests.support.service import application, await_sparql, served
 
 QUESTION = "When was the church of Asinou built?"
 COUNTED = "Which churches were built before 1200?"
@@ -88,6 +88,8 @@ def test_every_route_is_tried() -> None:
 def test_a_route_gives_what_the_engine_gives(
     http: httpx.Client, engine: Engine, route: Route[Any, Any], request_: Any
 ) -> None:
+    if route is wire.SPARQL:
+        await_sparql(str(http.base_url))
     response = send(http, route, request_)
     assert response.status_code == 200, response.text
     assert response.headers["content-type"] == wire.JSON

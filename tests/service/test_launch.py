@@ -19,7 +19,7 @@ from crmrag_query.cli.main import group
 from crmrag_query.client import wire
 from tests.service.test_api import problem_of
 from tests.support.model_server import model_server
-from tests.support.service import PATIENCE, failing_command, process, until
+from tests.support.service import PATIENCE, await_sparql, failing_command, process, until
 
 API = wire.PREFIX
 QUESTION = "When was the church of Asinou built?"
@@ -138,9 +138,7 @@ def _refuses(address: str) -> bool:
 
 def test_nothing_is_left_of_a_service_that_ends(data: Path) -> None:
     with process(data, "--no-history") as running:
-        with httpx.Client(base_url=running.address, timeout=PATIENCE) as http:
-            query = {"query": "SELECT * WHERE { ?s ?p ?o } LIMIT 1"}
-            assert http.post(f"{API}/sparql", json=query).status_code == 200
+        await_sparql(running.address)
         before = _children(running.popen.pid)
         running.end()
         assert before

@@ -22,7 +22,7 @@ from crmrag_query.service import openapi
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.examples import EXAMPLES
 from crmrag_query.service.records import OWN_ROUTES
-from tests.support.service import PATIENCE, application, served
+from tests.support.service import PATIENCE, application, await_sparql, served
 
 DOCUMENT = json.loads(openapi.document_json())
 OPERATIONS = [(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods]
@@ -80,6 +80,8 @@ def test_every_route_is_in_it() -> None:
 @pytest.mark.parametrize(("method", "path"), EXAMPLES, ids=[f"{method}{path}" for method, path in EXAMPLES])
 def test_the_examples_are_answered_by_the_sample(http: httpx.Client, method: str, path: str) -> None:
     told = operation(method.lower(), wire.PREFIX + path)
+    if path == "/sparql":
+        await_sparql(str(http.base_url))
     if method == "POST":
         body = told["requestBody"]["content"][wire.JSON]["examples"]["example"]["value"]
         response = http.post(wire.PREFIX + path, json=body)
@@ -125,6 +127,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[Any]
     """The document as Schemathesis reads it, of a service of its own."""
     app = application(open_engine(str(data)), state=tmp_path_factory.mktemp("tried"))
     with served(app) as address:
+        await_sparql(address)
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")
 
 

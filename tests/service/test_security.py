@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 from tests.service.test_api import problem_of
 from tests.support.api_server import answering, send
 from tests.support.builds import BASE, CRM, build_all, make_project
-from tests.support.service import PATIENCE, application, served
+from tests.support.service import PATIENCE, application, await_sparql, served
 
 API = wire.PREFIX
 SCRIPT = "<script>alert(1)</script>"
@@ -81,6 +81,7 @@ def museum(trap: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory
         patch.setenv("CRMRAG_CONFIG", str(project.config))
         app = application(open_engine(str(project.data)), state=root / "state")
         with served(app) as address, httpx.Client(base_url=address, timeout=PATIENCE) as http:
+            await_sparql(address)
             yield http
 
 
@@ -223,6 +224,7 @@ def test_a_query_without_end_ends_and_others_are_answered_meanwhile(query: str, 
         assert response.json()["truncated"] is True or len(response.json()["rows"]) < 10_000
     else:
         assert problem_of(response).remedy
+    await_sparql(str(museum.base_url))
 
 
 INJECTIONS = [

@@ -83,6 +83,12 @@ def until(condition: Callable[[], T]) -> T:
     return found
 
 
+def await_sparql(address: str) -> None:
+    """Wait until SPARQL is ready: its process starts with the first query, on a busy machine later than one waits for it."""
+    url, query = f"{address}/api/v1/sparql", {"query": "ASK {}"}
+    until(lambda: httpx.post(url, json=query, timeout=PATIENCE).status_code == 200)
+
+
 @dataclass
 class Process:
     """A `crmrag serve`; what it writes is in ``lines`` as it comes, ``None`` at the end."""
