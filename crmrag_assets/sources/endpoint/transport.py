@@ -295,7 +295,8 @@ def _of_status(error: HTTPError) -> Exception:
     if error.code in REDIRECTIONS and location:
         return _Redirected(location)
     try:
-        body = error.read(EXCERPT)
+        body = error.read(EXCERPT) if error.fp is not None else b""
+        body = body.encode() if isinstance(body, str) else body  # urllib's own errors, up to Python 3.11.2
         packed = error.headers.get("Content-Encoding", "").lower() in PACKED
         text = (_Packed(EXCERPT).unpacked(body) if packed else body).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException, zlib.error):

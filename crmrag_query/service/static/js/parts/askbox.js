@@ -1,5 +1,5 @@
 // The box that a question is written in. It proposes entities for the name at the caret (ARIA's combobox with a list box).
-import { html, useEffect, useId, useRef, useState } from "../../vendor/preact.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import * as api from "../api.js";
 import { fragmentAt } from "../fragment.js";
 import { t } from "../i18n.js";
@@ -14,7 +14,14 @@ export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholde
   const [text, setText] = useState(start);
   const input = useRef(null);
   const names = useNames(dataset, text, input);
+  const caret = useRef(null); // where it goes when a name that was taken has been written
   const id = useId();
+  useLayoutEffect(() => {
+    if (caret.current === null) return;
+    input.current.focus();
+    input.current.setSelectionRange(caret.current, caret.current);
+    caret.current = null;
+  }, [text]);
   useEffect(() => {
     if (focus && window.matchMedia("(pointer: fine)").matches) input.current.focus({ preventScroll: true });
   }, []);
@@ -29,13 +36,9 @@ export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholde
   const take = (entity) => {
     const { start: from, end } = names.fragment;
     const next = `${text.slice(0, from)}${entity.label} ${text.slice(end).trimStart()}`;
+    caret.current = from + entity.label.length + 1;
     setText(next);
     names.close();
-    const caret = from + entity.label.length + 1;
-    requestAnimationFrame(() => {
-      input.current.focus();
-      input.current.setSelectionRange(caret, caret);
-    });
   };
   const keys = (event) => {
     const moves = { ArrowDown: 1, ArrowUp: -1 };
