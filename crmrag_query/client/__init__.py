@@ -2,13 +2,12 @@
 
 from crmrag_query.client.asynchronous import AsyncClient
 from crmrag_query.client.events import Cited, Done, Event, Evidence, Planned, Restart, SetFound, Token, Used
-from crmrag_query.client.overview import DatasetDetail
+from crmrag_query.client.overview import DatasetDetail, Evaluations
 from crmrag_query.client.records import (
     Answer,
     Dataset,
     Datasets,
     Entity,
-    Evaluations,
     Found,
     Lineage,
     Neighbours,

@@ -10,12 +10,11 @@ from crmrag_query.answers.records import SourceTriple
 from crmrag_query.client import wire
 from crmrag_query.client.base import BaseClient, History, Identified, Target
 from crmrag_query.client.events import Event
-from crmrag_query.client.overview import DatasetDetail
+from crmrag_query.client.overview import DatasetDetail, Evaluations
 from crmrag_query.client.records import (
     Answer,
     Datasets,
     Entity,
-    Evaluations,
     Found,
     Lineage,
     Neighbours,

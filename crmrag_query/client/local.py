@@ -20,6 +20,7 @@ from crmrag_query.answers.records import Source
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import bounds, wire
+from crmrag_query.client.datasets import describe_dataset, list_evaluations
 from crmrag_query.client.entities import describe_entity, list_neighbours, plan_of, search_entities
 from crmrag_query.client.events import (
     Cited,
@@ -32,13 +33,12 @@ from crmrag_query.client.events import (
     Token,
     Used,
 )
-from crmrag_query.client.overview import DatasetDetail, describe_dataset, list_evaluations
+from crmrag_query.client.overview import DatasetDetail, Evaluations
 from crmrag_query.client.records import (
     Answer,
     Dataset,
     Datasets,
     Entity,
-    Evaluations,
     Found,
     Lineage,
     Neighbours,

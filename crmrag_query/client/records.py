@@ -383,31 +383,3 @@ class Lineage(Shown, LineageRecord):
             )
             for one in self.lines
         ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationSummary:
-    """An evaluation of a data set: when it was made (ISO 8601), on how many questions, its headline measures 0..1."""
-
-    name: str
-    made: str
-    questions: int
-    measures: dict[str, float] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Evaluations(Shown):
-    """The evaluations of a data set that are at hand, the latest first."""
-
-    evaluations: tuple[EvaluationSummary, ...]
-    dataset: str
-
-    COLUMNS: ClassVar[dict[str, type]] = {"name": str, "measure": str, "value": float}
-
-    def head(self) -> str:
-        return f"{len(self.evaluations)} evaluations of {self.dataset}"
-
-    def rows(self) -> Sequence[Row]:
-        return [
-            (one.name, measure, value) for one in self.evaluations for measure, value in one.measures.items()
-        ]

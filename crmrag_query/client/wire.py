@@ -13,13 +13,12 @@ from typing import Any, Generic, TypeVar, get_type_hints
 
 from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.client.events import BY_NAME, FAILED, NAMES, Event
-from crmrag_query.client.overview import DatasetDetail
+from crmrag_query.client.overview import DatasetDetail, Evaluations
 from crmrag_query.client.problems import from_problem, to_problem
 from crmrag_query.client.records import (
     Answer,
     Datasets,
     Entity,
-    Evaluations,
     Found,
     Lineage,
     Neighbours,

@@ -18,7 +18,6 @@ import pytest
 
 from crmrag_query import Client
 from crmrag_query.artifacts.places import switch
-from crmrag_query.artifacts.release import open_release
 from crmrag_query.client import wire
 from crmrag_query.client.codec import from_plain
 from crmrag_query.client.local import Engine, open_engine
@@ -27,7 +26,7 @@ from crmrag_query.errors import ConfigError
 from crmrag_query.service import store as stores
 from crmrag_query.service.store import KeptText, Store
 from tests.service.test_api import events_of, problem_of
-from tests.support.builds import build_all, make_project, turtle
+from tests.support.builds import two_releases
 from tests.support.service import application, configured, failing_command, process, served
 
 API = wire.PREFIX
@@ -103,13 +102,7 @@ def test_a_replay_asks_the_same_again_with_what_went_before(http: httpx.Client) 
 @pytest.fixture(scope="module")
 def churches(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     """A data folder with two releases of which the second has more churches, and their ids."""
-    project = make_project(tmp_path_factory.mktemp("replay") / "project", turtle(4), write_markdown=False)
-    ids = []
-    for count in (4, 7):
-        (project.root / "churches.ttl").write_text(turtle(count), encoding="utf-8")
-        build_all(project.context())
-        ids.append(open_release("churches", project.data).id)
-    return project.data, ids[0], ids[1]
+    return two_releases(tmp_path_factory.mktemp("replay"), 4, 7)
 
 
 def test_a_replay_tells_what_a_new_release_changed(churches: tuple[Path, str, str], tmp_path: Path) -> None:

@@ -14,11 +14,10 @@ import httpx
 import pytest
 
 from crmrag_query.artifacts.places import switch
-from crmrag_query.artifacts.release import open_release
 from crmrag_query.client import releases, wire
 from crmrag_query.client.local import open_engine
 from tests.service.test_api import problem_of
-from tests.support.builds import build_all, make_project, turtle
+from tests.support.builds import two_releases
 from tests.support.service import PATIENCE, Process, application, process, served, until
 
 API = wire.PREFIX
@@ -28,13 +27,7 @@ QUESTION = "Who painted Mural 1?"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     """A data folder with two releases of one data set, the first and the second."""
-    project = make_project(tmp_path_factory.mktemp("swap") / "project", turtle(3), write_markdown=False)
-    ids = []
-    for churches in (3, 5):
-        (project.root / "churches.ttl").write_text(turtle(churches), encoding="utf-8")
-        build_all(project.context())
-        ids.append(open_release("churches", project.data).id)
-    return project.data, ids[0], ids[1]
+    return two_releases(tmp_path_factory.mktemp("swap"), 3, 5)
 
 
 @pytest.fixture

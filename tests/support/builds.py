@@ -17,6 +17,7 @@ from crmrag_assets.build.layers import LAYERS, chunks_of
 from crmrag_assets.build.step import BuildContext, Outcome, run_step
 from crmrag_assets.build.steps import STEPS
 from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.release import open_release
 from tests.conftest import ROOT
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
@@ -125,3 +126,14 @@ def run_build_command(
         timeout=120,
         check=False,
     )
+
+
+def two_releases(root: Path, before: int, after: int) -> tuple[Path, str, str]:
+    """A data folder with two releases of the data set ``churches``, of so many churches, and their ids."""
+    project = make_project(root / "project", turtle(before), write_markdown=False)
+    ids = []
+    for churches in (before, after):
+        (project.root / "churches.ttl").write_text(turtle(churches), encoding="utf-8")
+        build_all(project.context())
+        ids.append(open_release("churches", project.data).id)
+    return project.data, ids[0], ids[1]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from crmrag_query import Client
+from crmrag_query.client.datasets import list_evaluations
 from crmrag_query.client.local import open_engine
 
 
@@ -32,6 +34,19 @@ def test_it_is_the_same_over_http(local: Client, service: str) -> None:
     with Client(service) as far:
         assert far.dataset() == local.dataset()
         assert far.evaluations() == local.evaluations()
+
+
+def test_evaluations_are_told_by_their_means_and_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    told = {
+        "file": "/somewhere/questions.json", "asked": {"q1": "Who?", "q2": "When?"},
+        "retrieval": {"BM25": {"nDCG@10": {"q1": 0.0, "q2": 0.0}}, "pipeline": {"nDCG@10": {"q1": 1.0, "q2": 0.5}}},
+    }  # fmt: skip
+    for name, text in (("good", json.dumps(told)), ("broken", "{"), ("other", "[]")):
+        (tmp_path / "evaluations" / "sample" / name).mkdir(parents=True)
+        (tmp_path / "evaluations" / "sample" / name / "evaluation.json").write_text(text)
+    [found] = list_evaluations(tmp_path, "sample")
+    assert (found.name, found.questions, found.measures) == ("questions.json", 2, {"nDCG@10": 0.75})
+    assert list_evaluations(tmp_path, "another") == ()
 
 
 def test_the_only_data_set_is_the_default(local: Client) -> None:

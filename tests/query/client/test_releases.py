@@ -11,9 +11,8 @@ import pytest
 
 from crmrag_query import Client, ReleaseWarning, errors
 from crmrag_query.artifacts.places import switch
-from crmrag_query.artifacts.release import open_release
 from crmrag_query.client import releases
-from tests.support.builds import build_all, make_project, turtle
+from tests.support.builds import two_releases
 
 QUESTION = "Who painted Mural 4?"
 
@@ -21,13 +20,7 @@ QUESTION = "Who painted Mural 4?"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     """A data folder with two releases of one data set, the first and the second."""
-    project = make_project(tmp_path_factory.mktemp("swap") / "project", turtle(6), write_markdown=False)
-    ids = []
-    for churches in (6, 9):
-        (project.root / "churches.ttl").write_text(turtle(churches), encoding="utf-8")
-        build_all(project.context())
-        ids.append(open_release("churches", project.data).id)
-    return project.data, ids[0], ids[1]
+    return two_releases(tmp_path_factory.mktemp("swap"), 6, 9)
 
 
 @pytest.fixture
