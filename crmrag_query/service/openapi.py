@@ -25,6 +25,29 @@ TAGS = {
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
     "dataset": "Data sets", "evaluations": "Data sets", "sparql": "Data sets",
 }  # fmt: skip
+SUMMARIES = {
+    ("POST", "/ask"): "Answer a question, whole or as a stream of events",
+    ("POST", "/retrieve"): "Find the documents that a question is answered from",
+    ("GET", "/entity"): "Tell all of an entity",
+    ("GET", "/neighbours"): "List the triples that join an entity with others",
+    ("GET", "/search"): "Find entities by name or its beginning",
+    ("GET", "/lineage"): "Tell where a triple comes from and where it shows",
+    ("GET", "/datasets"): "List the data sets",
+    ("GET", "/dataset"): "Tell a data set as a whole",
+    ("POST", "/plan"): "Make a plan of a question",
+    ("POST", "/plan/edit"): "Check a plan, or take a part of it away",
+    ("POST", "/set"): "List a page of a plan's exact set",
+    ("POST", "/facets"): "Count a plan's set by facets",
+    ("POST", "/export"): "Export a plan's whole set as a file",
+    ("POST", "/sparql"): "Run a reading SPARQL query",
+    ("GET", "/evaluations"): "List the evaluations of a data set",
+    ("POST", "/conversations"): "Begin a conversation",
+    ("GET", "/conversations"): "Read a conversation",
+    ("DELETE", "/conversations"): "Forget a conversation",
+    ("GET", "/answers"): "Read an answer that was kept",
+    ("POST", "/replay"): "Ask a kept question of the current release",
+    ("POST", "/feedback"): "Say what one thinks of an answer",
+}
 KEPT = "Answers and conversations"
 
 
@@ -140,7 +163,7 @@ def _events() -> str:
 
 
 def _summary(route: Route[Any, Any]) -> str:
-    return _first_line(route.request) or route.path.strip("/").capitalize()
+    return SUMMARIES[route.method, route.path]
 
 
 def _first_line(kind: type) -> str:
