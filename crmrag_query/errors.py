@@ -12,6 +12,7 @@ CrmRagError
  │    ├── NotKept       an answer or a conversation that the service does not keep
  │    └── NotAllowed    something that another caller may do, or nobody
  ├── ServiceError       a service that does not answer, or not as expected
+ │    └── Busy          a service that has too much to do at the moment
  ├── ModelError         an encoder or language model that failed
  └── MissingExtraError  a dependency of an extra that is not installed
 """
@@ -104,6 +105,10 @@ class NotAllowed(QuestionError):
 
 class ServiceError(CrmRagError):
     """A service over HTTP that cannot be reached, fails, or answers with what is no answer of ours."""
+
+
+class Busy(ServiceError):
+    """A service that has too much to do at the moment; the same request may succeed later."""
 
 
 class ModelError(CrmRagError):

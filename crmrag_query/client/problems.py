@@ -21,6 +21,7 @@ KINDS: dict[type[CrmRagError], tuple[int, str]] = {
     errors.ReleaseError: (503, "A release that cannot be used"),
     errors.ModelError: (502, "A model that failed"),
     errors.MissingExtraError: (501, "Not installed here"),
+    errors.Busy: (503, "Too busy"),
     errors.ServiceError: (502, "A service that failed"),
     errors.CrmRagError: (500, "Failed"),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -17,7 +16,6 @@ from crmrag_query.client.codec import to_json
 from crmrag_query.client.events import Event
 from crmrag_query.client.problems import Problem, to_problem
 from crmrag_query.errors import CrmRagError
-from crmrag_query.service.running import Busy
 
 T = TypeVar("T")
 KEPT = {"Cache-Control": "no-cache"}  # may be kept, and is asked about by its tag before it is used again
@@ -55,15 +53,9 @@ def problem(one: Problem, headers: dict[str, str] | None = None) -> Response:
     return Response(to_json(one), one.status, {**UNKEPT, **(headers or {})}, media_type=wire.PROBLEM)
 
 
-def problem_of(error: CrmRagError) -> Problem:
-    """The problem that an error is to who asked."""
-    told = to_problem(error)
-    return replace(told, status=503, title="Too busy") if isinstance(error, Busy) else told
-
-
 def failure(error: CrmRagError) -> Response:
     """The problem document of an error."""
-    told = problem_of(error)
+    told = to_problem(error)
     return problem(told, {"Retry-After": "5"} if told.status == 503 else {})
 
 

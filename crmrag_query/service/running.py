@@ -13,14 +13,10 @@ from typing import TypeVar, cast
 from anyio import CapacityLimiter, to_thread
 
 from crmrag_query.config.service import Work
-from crmrag_query.errors import CrmRagError, ServiceError
+from crmrag_query.errors import Busy, CrmRagError
 
 T = TypeVar("T")
 LOG = logging.getLogger("crmrag.service")
-
-
-class Busy(ServiceError):
-    """All places for questions are taken."""
 
 
 @dataclass

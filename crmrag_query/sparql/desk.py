@@ -15,7 +15,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.client.bounds import check_range
 from crmrag_query.config.service import load_service
 from crmrag_query.config.sparql import SparqlConfig
-from crmrag_query.errors import CrmRagError, ServiceError
+from crmrag_query.errors import Busy, CrmRagError
 from crmrag_query.sparql.records import SparqlResult
 from crmrag_query.sparql.worker import Worker
 
@@ -64,7 +64,7 @@ class SparqlDesk:
     def run(self, release: Release, query: str, limit: int | None = None) -> SparqlResult:
         """The result of a query: ``limit`` rows or triples of it at most, None for as many as configured.
 
-        Raises QuestionError for what may not be asked, cannot be read, or takes too long or too much; ServiceError where no
+        Raises QuestionError for what may not be asked, cannot be read, or takes too long or too much; Busy where no
         process is free in time, or the data set is not yet ready; ReleaseError; MissingExtraError.
         """
         most = self.config.rows if limit is None else limit
@@ -98,7 +98,7 @@ class SparqlDesk:
 
     def _taken(self, release: Release) -> _Place:
         """A process for the release that is free now, and this caller's until it is given back."""
-        until = time.monotonic() + self.config.seconds
+        until, queued = time.monotonic() + self.config.seconds, False
         with self._change:
             while True:
                 if self._closed:
@@ -117,7 +117,8 @@ class SparqlDesk:
                     self._start(release)
                     continue
                 if not self._change.wait(until - time.monotonic()) and time.monotonic() >= until:
-                    raise _late(starting)
+                    raise _late(starting and not queued)
+                queued = queued or not starting
 
     def _bury(self) -> None:
         """Forget the processes that ended while nobody asked them."""
@@ -162,10 +163,10 @@ class SparqlDesk:
             self._change.notify_all()
 
 
-def _late(starting: bool) -> ServiceError:
+def _late(starting: bool) -> Busy:
     if starting:
-        return ServiceError(
+        return Busy(
             "The data set is being made ready for SPARQL, which takes minutes where it is large.",
             "Ask again in a while.",
         )
-    return ServiceError("Too many SPARQL queries run at the moment.", "Ask again in a while.")
+    return Busy("Too many SPARQL queries run at the moment.", "Ask again in a while.")

@@ -21,9 +21,9 @@ from crmrag_query import Client, Done, errors
 from crmrag_query.client import wire
 from crmrag_query.client.local import open_engine
 from crmrag_query.config.service import Work
-from crmrag_query.errors import ModelError, QuestionError
+from crmrag_query.errors import Busy, ModelError, QuestionError
 from crmrag_query.llm.model import LiteLLM, Message
-from crmrag_query.service.running import Busy, Workers
+from crmrag_query.service.running import Workers
 from crmrag_query.service.store import FILE
 from tests.service.test_api import events_of, problem_of
 from tests.support.model_server import model_server

@@ -13,12 +13,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from crmrag_query.client import wire
 from crmrag_query.client.events import Done, Event, Restart, Token, Used
+from crmrag_query.client.problems import to_problem
 from crmrag_query.errors import CrmRagError, ReleaseNotFound
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.observe import Observer
 from crmrag_query.service.openai import records
 from crmrag_query.service.openai.records import Chat
-from crmrag_query.service.responses import UNKEPT, problem_of
+from crmrag_query.service.responses import UNKEPT
 from crmrag_query.service.running import Workers
 from crmrag_query.service.store import new_id
 
@@ -80,7 +81,7 @@ class OpenAI:
         raise AssertionError("a stream ends with Done or an error")
 
     def _failure(self, error: CrmRagError) -> Response:
-        told = problem_of(error)
+        told = to_problem(error)
         kind = "invalid_request_error" if told.status < 500 else "server_error"
         code = "model_not_found" if isinstance(error, ReleaseNotFound) else None
         body = records.problem(told.status, f"{told.detail} {told.remedy}".strip(), kind, code)
