@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
-from crmrag_assets.documents.drafts import Draft, write
-from crmrag_assets.documents.facts import Facts, gather_facts
-from crmrag_assets.documents.identity import class_line, name_lines, satellite_lines, type_line
-from crmrag_assets.documents.literals import literal_lines
-from crmrag_assets.documents.names import Names
-from crmrag_assets.documents.relations import (
-    Reached,
-    cut_lines,
-    direct_lines,
-    left_over,
-    reified_lines,
-    relationship_lines,
+from crmrag_assets.documents.drafts import texts_of
+from crmrag_assets.documents.facts import gather_facts
+from crmrag_assets.documents.identity import (
+    Entities,
+    class_drafts,
+    date_drafts,
+    name_drafts,
+    satellite_drafts,
+    type_drafts,
 )
+from crmrag_assets.documents.literals import literal_drafts
+from crmrag_assets.documents.reified import reified_drafts
+from crmrag_assets.documents.relations import Related, cut_drafts, direct_drafts
 from crmrag_assets.documents.setting import Setting
+from crmrag_assets.documents.stated import Lines
 from crmrag_query.documents.schema import SCHEMAS, write_whole
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints
 from crmrag_query.relationships.engine import Matches, walk
@@ -52,65 +52,53 @@ def build_chunk(setting: Setting, entities: Ints) -> ChunkDocuments:
     chosen = chosen[((setting.graph.flags[chosen] & FLAG_ENTITY) != 0) & ~setting.satellites.absorbed[chosen]]
     adjacency = setting.graph.adjacency
     matches = walk(adjacency, setting.ontology, setting.ways.walked, chosen, plan=setting.plan)
-    facts = gather_facts(adjacency, chosen)
-    names = Names(setting)
-    drafts = [
-        entity_drafts(names, int(entity), facts.of(index), reached(matches, int(entity)))
-        for index, entity in enumerate(chosen)
-    ]
-    return ChunkDocuments(*_tables(chosen, drafts), _matches_table(setting, matches))
+    about = Entities(setting, chosen, gather_facts(adjacency, chosen))
+    return ChunkDocuments(*_tables(chosen, _drafts(about, matches)), _matches_table(setting, matches))
 
 
-def reached(matches: Matches, entity: int) -> list[Reached]:
-    """The matches of one entity by relationship."""
-    own = matches.of(entity)
-    numbers, first = np.unique(own.relationship, return_index=True)
-    places = pairwise([*first.tolist(), len(own)])
-    return [
-        Reached(number, own.target[begin:end], own.path[begin:end], own.depth[begin:end])
-        for number, (begin, end) in zip(numbers.tolist(), places, strict=True)
-    ]
-
-
-def entity_drafts(names: Names, entity: int, facts: Facts, found: Sequence[Reached]) -> list[Draft]:
-    """All lines of an entity's document in order."""
-    method = names.setting.method
-    naming, named = name_lines(names, entity, facts)
-    typing, typed = type_line(names, facts)
-    telling, told = satellite_lines(names, entity, facts)
-    linking, linked = reified_lines(names, facts)
-    dated = any(line.key == "dates" for line in telling)
-    lines = [naming[0], *class_line(names, entity), *typing, *naming[1:], *(telling[:1] if dated else ())]
-    lines += [*literal_lines(names, entity, dated), *(telling[1:] if dated else telling)]
-    own = named | typed | told | linked
-    related = relationship_lines(names, facts, found, own)[: method.documents.relationship_lines]
-    rest = left_over(names.setting, facts, ~own, related)
-    return lines + cut_lines([*linking, *related, *direct_lines(names, facts, rest)], method.documents.lines)
-
-
-def _tables(entities: Ints, drafts: Sequence[Sequence[Draft]]) -> tuple[pa.Table, pa.Table]:
-    written = [write(lines) for lines in drafts]
-    documents = pa.table(
-        [pa.array(entities, pa.int32()), pa.array([text for text, _ in written], pa.large_utf8())],
-        schema=SCHEMAS["fr_documents"],
+def _drafts(about: Entities, matches: Matches) -> pl.DataFrame:
+    """All lines by document, in order."""
+    setting, documents = about.setting, about.setting.method.documents
+    headers, naming, named = name_drafts(about)
+    typing, typed = type_drafts(about)
+    dating, spans = date_drafts(about)
+    linking, linked = reified_drafts(about)
+    outward = about.facts.outward
+    dimensions, rights = outward & about.kinds("dimension"), outward & about.kinds("right")
+    limits = setting.method.satellites.limits
+    told = named | typed | spans | dimensions | rights | linked
+    related = Related(setting, about.facts, Lines.of(matches, about.entities), told)
+    direct = direct_drafts(setting, about.facts, related.left_over(~told))
+    rest = pl.concat([linking, related.drafts(), direct]).sort("doc", maintain_order=True)
+    sections = (
+        headers,
+        class_drafts(about),
+        typing,
+        naming,
+        dating,
+        literal_drafts(about, dating["doc"]),
+        satellite_drafts(about, about.pairs(dimensions), "dimensions", "Dimensions", limits.dimensions),
+        satellite_drafts(about, about.pairs(rights), "rights", "Rights", limits.names),
+        cut_drafts(rest, documents.lines),
     )
-    rows = list(
-        chain.from_iterable(_rows(*row) for row in zip(entities.tolist(), drafts, written, strict=True))
-    )
-    columns = zip(*rows, strict=True) if rows else ((),) * len(SCHEMAS["fr_lines"])
-    kinds = SCHEMAS["fr_lines"].types
-    return documents, pa.table(
-        [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)],
-        schema=SCHEMAS["fr_lines"],
-    )
+    return pl.concat(sections).sort("doc", maintain_order=True)
 
 
-Row = tuple[int, int, str, str, int, int, int, tuple[int, ...]]
-
-
-def _rows(entity: int, drafts: Sequence[Draft], written: tuple[str, list[tuple[int, int]]]) -> Iterator[Row]:
-    for draft, (start, end) in zip(drafts, written[1], strict=True):
-        yield entity, draft.kind, draft.key, draft.label, start, end, draft.total, draft.targets
+def _tables(entities: Ints, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
+    """The documents and their lines, a text being its lines one below the other."""
+    text = texts_of(lines)
+    length = text.str.len_chars().cast(pl.Int32)
+    end = (length + 1).cum_sum() - 1
+    placed = lines.with_columns(text=text, length=length, end=end)
+    start = pl.col("end") - pl.col("length")
+    placed = placed.with_columns(start=start - start.first().over("doc"))
+    placed = placed.with_columns(end=pl.col("start") + pl.col("length"))
+    documents = placed.group_by("doc", maintain_order=True).agg(pl.col("text").str.join("\n"))
+    columns = placed.select("kind", "key", "label", "start", "end", "total", "targets").to_arrow()
+    owner = pa.array(entities[lines["doc"].to_numpy()], pa.int32())
+    told = pa.table([owner, *columns.columns], names=SCHEMAS["fr_lines"].names).cast(SCHEMAS["fr_lines"])
+    written = [pa.array(entities, pa.int32()), documents["text"].to_arrow()]
+    return pa.table(written, names=SCHEMAS["fr_documents"].names).cast(SCHEMAS["fr_documents"]), told
 
 
 def _matches_table(setting: Setting, matches: Matches) -> pa.Table:

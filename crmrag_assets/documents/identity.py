@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
 
-from crmrag_assets.documents.drafts import Draft, enumerate_names
+from crmrag_assets.documents.drafts import coded, drafts, enumerate_all, no_drafts
 from crmrag_assets.documents.facts import Facts
-from crmrag_assets.documents.names import Names
-from crmrag_assets.documents.words import clean, distinct, same, shorten
+from crmrag_assets.documents.setting import Setting
+from crmrag_assets.documents.words import clean, clean_all, distinct, same, same_all, shorten, shorten_all
 from crmrag_query.documents.schema import HEADER, SATELLITE, TYPE
-from crmrag_query.graph.records import Label
+from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 
 Bools = npt.NDArray[np.bool_]
@@ -18,164 +24,310 @@ UNNAMING = ("identifier", "role", "iri")  # kinds of labels that are no names
 NO_CATEGORY = "Entity"
 
 
-def header(names: Names, entity: int, targets: tuple[int, ...] = ()) -> Draft:
-    """``[Thing] Panagia Phorbiottisa``; ``targets``: the appellations that say just this name."""
-    graph = names.setting.graph
-    bit = graph.category(entity)
-    category = (Category(bit).name if bit else None) or NO_CATEGORY
-    label = shorten(clean(graph.label(entity)), names.setting.method.documents.literal_characters)
-    return Draft(HEADER, "header", category, f"[{category}] {label or clean(graph.iri(entity))}", targets, 1)
+@dataclass(frozen=True)
+class Entities:
+    """The entities that documents are written about together; ``entities`` int32 [d] ascending, places in it number the
+    documents."""
+
+    setting: Setting
+    entities: Ints
+    facts: Facts
+
+    @property
+    def graph(self) -> Graph:
+        return self.setting.graph
+
+    @cached_property
+    def label(self) -> pl.Series:
+        """Display labels on one line, [d]."""
+        return clean_all(pl.Series(pl.from_arrow(self.graph.display_labels.take(pa.array(self.entities)))))
+
+    @cached_property
+    def alike(self) -> pl.Series:
+        """What other spellings of the label have in common, [d]."""
+        return same_all(self.label)
+
+    @cached_property
+    def literals(self) -> pl.DataFrame:
+        """Literals by document, in the order of the data: ``doc``, ``property``, ``value`` on one line, ``alike``."""
+        ptr = self.graph.literal_ptr
+        doc, rows = _rows(ptr[self.entities], ptr[self.entities + 1])
+        table = self.graph.literal_table
+        value = clean_all(pl.Series(pl.from_arrow(table.column("value").take(pa.array(rows)))))
+        prop = table.column("property").to_numpy()[rows]
+        return pl.DataFrame({"doc": doc, "property": prop, "value": value, "alike": same_all(value)})
+
+    @cached_property
+    def names(self) -> pl.DataFrame:
+        """Names by document, best first, without those that are but its notes or content, which a line of literals gives:
+        ``doc``, ``text`` on one line, ``lang``, ``alike``."""
+        table, ptr = self.graph.label_rows
+        doc, rows = _rows(ptr[self.entities], ptr[self.entities + 1])
+        taken = pa.table([table.column(name) for name in ("text", "lang", "kind")], ["text", "lang", "kind"])
+        found = pl.DataFrame(pl.from_arrow(taken.take(pa.array(rows)))).cast(pl.String)
+        found = found.with_columns(doc=doc, text=clean_all(found["text"]))
+        found = found.filter(~pl.col("kind").is_in(list(UNNAMING)))
+        found = found.with_columns(alike=same_all(found["text"]))
+        return found.filter(~self._repeat_notes(found)).select("doc", "text", "lang", "alike")
+
+    def _repeat_notes(self, names: pl.DataFrame) -> pl.Series:
+        """Mask of the names that are a note or the beginning of one: names made from notes are cut, with an ellipsis."""
+        known, graph = self.setting.method.names, self.graph
+        words = [graph.property_code(n) or graph.property_iri(n) for n in range(len(graph.property_codes))]
+        naming = [
+            n
+            for n, word in enumerate(words)
+            if word in {*known.label_properties, *known.alternative_properties}
+        ]
+        named = pl.col("property").is_in(naming)
+        noted = self.literals.filter(~named).select("doc", "alike").unique()
+        noted = noted.join(self.literals.filter(named), on=["doc", "alike"], how="anti")
+        whole = names.join(
+            noted.with_columns(note=True), on=["doc", "alike"], how="left", maintain_order="left"
+        )
+        repeats = whole["note"].fill_null(False).to_numpy().copy()
+        cut = np.flatnonzero(names["alike"].str.ends_with("…").to_numpy())
+        if len(cut):
+            notes: dict[int, list[str]] = {}
+            for doc, note in noted.filter(
+                pl.col("doc").is_in(names["doc"].gather(cut).implode())
+            ).iter_rows():
+                notes.setdefault(doc, []).append(note)
+            for row, doc, text in zip(
+                cut.tolist(), names["doc"].gather(cut), names["alike"].gather(cut), strict=True
+            ):
+                repeats[row] |= any(note.startswith(text[:-1]) for note in notes.get(doc, ()))
+        return pl.Series(repeats, dtype=pl.Boolean)
+
+    def pairs(self, chosen: Bools) -> pl.DataFrame:
+        """Distinct ``doc`` and ``node`` of the chosen facts, sorted."""
+        facts = self.facts
+        frame = pl.DataFrame({"doc": facts.doc[chosen], "node": facts.target[chosen]})
+        return frame.unique().sort("doc", "node")
+
+    def kinds(self, kind: str) -> Bools:
+        """Mask of the facts whose target is a satellite of this kind."""
+        setting = self.setting
+        found: Bools = setting.satellites.kind[self.facts.target] == setting.kind(kind)
+        return found
 
 
-def class_line(names: Names, entity: int) -> list[Draft]:
+def _rows(begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> tuple[Ints, npt.NDArray[np.int64]]:
+    """All rows of some ranges: which range each is of, and the row."""
+    count = end - begin
+    of = np.repeat(np.arange(len(count), dtype=np.int32), count)
+    return of, np.arange(len(of)) + np.repeat(begin - (np.cumsum(count) - count), count)
+
+
+def headers(about: Entities, repeating: pl.DataFrame) -> pl.DataFrame:
+    """``[Thing] Panagia Phorbiottisa``; ``repeating``: the appellations of each document that say just this name."""
+    graph, entities = about.graph, about.entities
+    names = {0: NO_CATEGORY} | {int(one): one.name for one in Category}
+    category = pl.Series([names[bit] for bit in graph.category_of_node[entities].tolist()], dtype=pl.String)
+    label = shorten_all(about.label, about.setting.method.documents.literal_characters)
+    empty = (label == "").arg_true()
+    iris = [clean(graph.iri(node)) for node in entities[empty.to_numpy()].tolist()]
+    label = label.clone().scatter(empty, pl.Series(iris, dtype=pl.String)) if iris else label
+    body = pl.select(pl.format("[{}] {}", category, label)).to_series()
+    numbers = pl.DataFrame({"doc": np.arange(len(entities), dtype=np.int32)})
+    targets = _lists(numbers, repeating)
+    return drafts(
+        numbers["doc"].to_numpy(), HEADER, "header", category, body, np.ones(len(entities), np.int32), targets
+    )
+
+
+def _lists(lines: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
+    """The nodes of each line's document, ascending, as lists; ``pairs`` of ``doc`` and ``node``."""
+    held = pairs.group_by("doc").agg(pl.col("node").sort())
+    joined = lines.join(held, on="doc", how="left", maintain_order="left")
+    return joined["node"].fill_null(pl.Series([[]], dtype=pl.List(pl.Int32)))
+
+
+def class_drafts(about: Entities) -> pl.DataFrame:
     """Classes in plain words; a class that another one implies is not repeated."""
-    setting = names.setting
+    ptr, val = about.graph.type_rows
+    doc, rows = _rows(ptr[about.entities], ptr[about.entities + 1])
+    sets = pl.DataFrame({"doc": doc, "kind": val[rows]}).group_by("doc", maintain_order=True).agg("kind")
+    distinct_sets = sets.select(pl.col("kind").unique())["kind"].to_list()
+    words = pl.DataFrame(
+        {"kind": distinct_sets, "body": [_classes(about.setting, one) for one in distinct_sets]},
+        schema={"kind": pl.List(pl.Int32), "body": pl.String},
+    )
+    told = sets.join(words, on="kind", how="left", maintain_order="left").filter(pl.col("body") != "")
+    return drafts(
+        told["doc"].to_numpy(), TYPE, "rdf:type", "Class", told["body"], told["kind"].list.len().to_numpy()
+    )
+
+
+def _classes(setting: Setting, classes: list[int]) -> str:
     graph, ontology = setting.graph, setting.ontology
-    classes = [int(number) for number in graph.types(entity)]
-    implied = {
-        upper for n in classes for upper in ontology.superclasses(graph.class_code(n)) if graph.class_code(n)
-    }
-    told = [
-        number
-        for number in classes
-        if graph.class_code(number) not in implied or not graph.class_code(number)
-    ]
-    words = distinct(clean(graph.class_label(number)) for number in told)
-    return [Draft(TYPE, "rdf:type", "Class", ", ".join(words), (), len(classes))] if words else []
+    codes = [graph.class_code(number) for number in classes]
+    implied = {upper for code in codes if code for upper in ontology.superclasses(code)}
+    told = [n for n, code in zip(classes, codes, strict=True) if code not in implied or not code]
+    return ", ".join(distinct(clean(graph.class_label(number)) for number in told))
 
 
-def type_line(names: Names, facts: Facts) -> tuple[list[Draft], Bools]:
+def type_drafts(about: Entities) -> tuple[pl.DataFrame, Bools]:
     """What P2 has type states, and which facts that are."""
-    mask = facts.where(names.setting.types)
-    types = _nodes(facts, mask)
-    if not types:
-        return [], mask
-    named = [node for node in types if names.named(node)]
-    shown = [_in_languages(names, node) for node in named] or [names.shown(node) for node in types]
-    limit = names.setting.method.satellites.limits.types
-    return [
-        Draft(TYPE, "P2", "Type", enumerate_names(shown, len(types), limit), tuple(types), len(types))
-    ], mask
+    mask = about.facts.where(about.setting.types)
+    pairs = about.pairs(mask)
+    if pairs.is_empty():
+        return no_drafts(), mask
+    names = about.setting.names
+    named = names.named[pairs["node"].to_numpy()]
+    pairs = pairs.with_columns(named=pl.Series(named))
+    shown = pairs.filter(pl.col("named") | ~pl.col("named").any().over("doc"))
+    nodes, which = np.unique(shown["node"].to_numpy(), return_inverse=True)
+    texts = pl.Series([_in_languages(about.setting, node) for node in nodes.tolist()], dtype=pl.String)
+    texts = texts.zip_with(pl.Series(names.named[nodes]), names.shown.gather(nodes))
+    codes, pool = coded(texts)
+    lines = pairs.group_by("doc", maintain_order=True).agg("node")
+    line = np.searchsorted(lines["doc"].to_numpy(), shown["doc"].to_numpy()).astype(np.int32)
+    total = lines["node"].list.len().to_numpy()
+    body = enumerate_all(line, codes[which], pool, total, about.setting.method.satellites.limits.types)
+    return drafts(lines["doc"].to_numpy(), TYPE, "P2", "Type", body, total, lines["node"]), mask
 
 
-def _in_languages(names: Names, node: int) -> str:
+def _in_languages(setting: Setting, node: int) -> str:
     """``church (εκκλησία)``: a type's name, with its names in other languages."""
-    own = names.shown(node)
-    lang = names.setting.graph.label_lang(node)
+    own, lang = setting.names.shown[node], setting.graph.label_lang(node)
     best: dict[str, str] = {}
-    for label in names.setting.graph.labels(node):
+    for label in setting.graph.labels(node):
         if label.lang and label.lang != lang and label.kind not in UNNAMING:
             best.setdefault(
-                label.lang, shorten(clean(label.text), names.setting.method.documents.literal_characters)
+                label.lang, shorten(clean(label.text), setting.method.documents.literal_characters)
             )
     others = [text for text in distinct(best.values()) if same(text) != same(own)]
     return f"{own} ({', '.join(others)})" if others else own
 
 
-def name_lines(names: Names, entity: int, facts: Facts) -> tuple[list[Draft], Bools]:
-    """The header, other names, names in other languages and identifiers, and which facts these state."""
-    setting = names.setting
-    graph = setting.graph
-    mask = facts.where(setting.names) & (setting.satellites.kind[facts.target] == setting.kind("appellation"))
-    nodes = _nodes(facts, mask)
-    identifiers = [node for node in nodes if _is_identifier(names, node)]
-    label, lang = same(graph.label(entity)), graph.label_lang(entity)
-    repeating = [node for node in nodes if node not in identifiers and same(names.shown(node)) == label]
-    others = [node for node in nodes if node not in identifiers and node not in repeating]
-    own = [name for name in own_names(names, entity) if same(name.text) != label]
-    foreign = [name for name in own if name.lang and name.lang != lang]
-    told = {same(name.text) for name in foreign}
-    plain = [clean(name.text) for name in own] + [names.shown(node) for node in others]
-    plain = [text for text in distinct(plain) if same(text) not in told]
+def name_drafts(about: Entities) -> tuple[pl.DataFrame, pl.DataFrame, Bools]:
+    """Headers; other names, names in other languages and identifiers; and which facts these state."""
+    setting = about.setting
+    mask = about.facts.where(setting.name_keys) & about.kinds("appellation")
+    pairs = about.pairs(mask)
+    nodes = pairs["node"].to_numpy()
+    identifying = setting.identifying[nodes]
+    repeats = (
+        setting.names.alike.gather(nodes) == about.alike.gather(pairs["doc"])
+    ).to_numpy() & ~identifying
+    identifiers, repeating = pairs.filter(pl.Series(identifying)), pairs.filter(pl.Series(repeats))
+    others = pairs.filter(pl.Series(~identifying & ~repeats))
+    plain, foreign = _names(about, others)
+    bare = others.join(plain, on="doc", how="anti")  # told by the names in other languages
     lines = [
-        header(names, entity, tuple(repeating)),
-        *_name_line("names", "Also known as", plain, names, others),
+        _also_known(about, plain, others),
+        _foreign(about, foreign, bare),
+        _identifiers(about, identifiers),
     ]
-    lines += _foreign(foreign, names, [] if plain else others)
-    return lines + _identifiers(identifiers, names), mask
+    return headers(about, repeating), pl.concat(lines), mask
 
 
-def own_names(names: Names, entity: int) -> list[Label]:
-    """The entity's names without those that are but its notes or content, which a line of literals gives."""
-    graph, known = names.setting.graph, names.setting.method.names
-    naming = {*known.label_properties, *known.alternative_properties}
-    noted: set[str] = set()
-    named: set[str] = set()
-    for literal in graph.literals(entity):
-        prop = graph.property_code(literal.property) or graph.property_iri(literal.property)
-        (named if prop in naming else noted).add(same(literal.value))
-    labels = [label for label in graph.labels(entity) if label.kind not in UNNAMING]
-    return [label for label in labels if not _is_note(same(label.text), noted - named)]
+def _names(about: Entities, others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Names besides the label, in its language or none, and in other languages: distinct, by document, best first."""
+    names = about.names
+    langs = pl.Series(pl.from_arrow(about.graph.label_langs.take(pa.array(about.entities)))).cast(pl.String)
+    own = names.filter(names["alike"] != about.alike.gather(names["doc"]))
+    foreign = own.filter((own["lang"] != "") & (own["lang"] != langs.gather(own["doc"])))
+    nodes = others["node"].to_numpy()
+    shown = about.setting.names
+    appellations = others.select(
+        "doc", text=shown.shown.gather(nodes), lang=pl.lit(""), alike=shown.alike.gather(nodes)
+    )
+    plain = pl.concat([own, appellations]).sort("doc", maintain_order=True).filter(pl.col("text") != "")
+    plain = plain.unique(["doc", "alike"], keep="first", maintain_order=True)
+    return plain.join(foreign, on=["doc", "alike"], how="anti", maintain_order="left"), foreign
 
 
-def _is_note(text: str, noted: set[str]) -> bool:
-    """Whether a name is a note or the beginning of one: names made from notes are cut, with an ellipsis."""
-    return text in noted or (text.endswith("…") and any(note.startswith(text[:-1]) for note in noted))
+def _also_known(about: Entities, plain: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    lines = plain.select(pl.col("doc").unique(maintain_order=True))
+    body, total = _enumerated(about, plain, lines, ["doc"])
+    return drafts(
+        lines["doc"].to_numpy(), SATELLITE, "names", "Also known as", body, total, _lists(lines, others)
+    )
 
 
-def _name_line(key: str, label: str, texts: list[str], names: Names, nodes: list[int]) -> list[Draft]:
-    cut = [shorten(text, names.setting.method.documents.literal_characters) for text in texts]
-    body = enumerate_names(cut, len(cut), names.setting.method.satellites.limits.names)
-    return [Draft(SATELLITE, key, label, body, tuple(nodes), len(cut))] if texts else []
-
-
-def _foreign(labels: list[Label], names: Names, nodes: list[int]) -> list[Draft]:
+def _foreign(about: Entities, names: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
     """``Name (el): Παναγία της Ασίνου``, a line for each language; the first one is said to state ``nodes``."""
-    lines: list[Draft] = []
-    for lang in sorted({label.lang for label in labels}):
-        texts = distinct(clean(label.text) for label in labels if label.lang == lang)
-        lines += _name_line(f"names@{lang}", f"Name ({clean(lang)})", texts, names, [] if lines else nodes)
-    return lines
+    names = names.filter(pl.col("text") != "").sort("doc", "lang", maintain_order=True)
+    names = names.unique(["doc", "lang", "alike"], keep="first", maintain_order=True)
+    lines = names.select(pl.struct("doc", "lang").unique(maintain_order=True)).unnest("doc")
+    body, total = _enumerated(about, names, lines, ["doc", "lang"])
+    first = pl.int_range(pl.len()).over("doc") == 0
+    targets = _lists(lines, nodes)
+    held = pl.select(
+        pl.when(lines.select(first).to_series()).then(targets).otherwise(pl.lit([], dtype=pl.List(pl.Int32)))
+    ).to_series()
+    key = pl.select(pl.format("names@{}", lines["lang"])).to_series()
+    label = pl.select(pl.format("Name ({})", clean_all(lines["lang"]))).to_series()
+    return drafts(lines["doc"].to_numpy(), SATELLITE, key, label, body, total, held)
 
 
-def _identifiers(nodes: list[int], names: Names) -> list[Draft]:
-    if not nodes:
-        return []
-    limit = names.setting.method.satellites.limits.names
-    shown = []
-    for node in nodes:
-        types = [
-            names.shown(t) for t in names.neighbours(node, names.setting.types.members) if names.named(t)
-        ]
-        shown.append(names.shown(node) + (f" ({types[0]})" if types else ""))
-    body = enumerate_names(distinct(shown), len(distinct(shown)), limit)
-    return [Draft(SATELLITE, "identifiers", "Identifiers", body, tuple(nodes), len(nodes))]
+def _enumerated(
+    about: Entities, names: pl.DataFrame, lines: pl.DataFrame, on: list[str]
+) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+    """Body and number of names of each line; ``names`` in the order of ``lines``."""
+    method = about.setting.method
+    line = names.join(lines.with_row_index("line"), on=on, how="left", maintain_order="left")[
+        "line"
+    ].to_numpy()
+    codes, pool = coded(shorten_all(names["text"], method.documents.literal_characters))
+    total = np.bincount(line, minlength=len(lines))
+    return enumerate_all(line.astype(np.int32), codes, pool, total, method.satellites.limits.names), total
 
 
-def _is_identifier(names: Names, node: int) -> bool:
-    graph = names.setting.graph
-    wanted = names.setting.method.names.identifier_classes
-    return any(graph.class_code(int(number)) in wanted for number in graph.types(node))
+def _identifiers(about: Entities, pairs: pl.DataFrame) -> pl.DataFrame:
+    if pairs.is_empty():
+        return no_drafts()
+    setting, names = about.setting, about.setting.names
+    nodes, which = np.unique(pairs["node"].to_numpy(), return_inverse=True)
+    kinds = names.named_neighbours(nodes, setting.types, 1).select("node", kind="text")
+    shown = pl.DataFrame({"node": nodes, "text": names.shown.gather(nodes)})
+    joined = shown.join(kinds, on="node", how="left", maintain_order="left")
+    kind = pl.when(pl.col("kind").is_null()).then(pl.lit("")).otherwise(pl.format(" ({})", "kind"))
+    text = joined.select(pl.concat_str("text", kind)).to_series()
+    told = pairs.with_columns(text=text.gather(which), alike=same_all(text).gather(which))
+    told = told.unique(["doc", "alike"], keep="first", maintain_order=True)
+    lines = pairs.group_by("doc", maintain_order=True).agg("node")
+    line = np.searchsorted(lines["doc"].to_numpy(), told["doc"].to_numpy()).astype(np.int32)
+    codes, pool = coded(told["text"])
+    shown_many = np.bincount(line, minlength=len(lines))
+    body = enumerate_all(line, codes, pool, shown_many, setting.method.satellites.limits.names)
+    return drafts(
+        lines["doc"].to_numpy(), SATELLITE, "identifiers", "Identifiers", body,
+        lines["node"].list.len().to_numpy(), lines["node"],
+    )  # fmt: skip
 
 
-def satellite_lines(names: Names, entity: int, facts: Facts) -> tuple[list[Draft], Bools]:
-    """Dates, dimensions and rights, and which facts these are."""
-    setting = names.setting
-    kind = setting.satellites.kind[facts.target]
-    limits = setting.method.satellites.limits
-    mask = np.zeros(len(kind), bool)
-    lines: list[Draft] = []
-    own = names.dates(entity)
-    for key, label, chosen, limit in (
-        ("dates", "Date", facts.where(setting.spans), limits.times),
-        ("dimensions", "Dimensions", ~facts.inverse & (kind == setting.kind("dimension")), limits.dimensions),
-        ("rights", "Rights", ~facts.inverse & (kind == setting.kind("right")), limits.names),
-    ):
-        nodes = _nodes(facts, chosen)
-        mask |= chosen
-        if key == "dates" and own:
-            lines.append(Draft(SATELLITE, key, label, own, tuple(nodes), 1 + len(nodes)))
-        elif nodes:
-            lines.append(_satellites(key, label, nodes, names, limit))
-    return lines, mask
+def date_drafts(about: Entities) -> tuple[pl.DataFrame, Bools]:
+    """The dates stated on an entity, else its time-spans; and which facts these are."""
+    mask = about.facts.where(about.setting.spans)
+    own = about.setting.names.dates.gather(about.entities)
+    dated = (own != "").to_numpy()
+    pairs = about.pairs(mask)
+    apart = pairs.filter(pl.Series(~dated[pairs["doc"].to_numpy()]))
+    lines = pl.DataFrame({"doc": np.flatnonzero(dated).astype(np.int32)})
+    targets = _lists(lines, pairs)
+    total = targets.list.len().to_numpy().astype(np.int64) + 1
+    stated = drafts(
+        lines["doc"].to_numpy(), SATELLITE, "dates", "Date", own.filter(pl.Series(dated)), total, targets
+    )
+    limit = about.setting.method.satellites.limits.times
+    return pl.concat([stated, satellite_drafts(about, apart, "dates", "Date", limit)]), mask
 
 
-def _satellites(key: str, label: str, nodes: list[int], names: Names, limit: int | None = None) -> Draft:
-    order = names.sorted(nodes)
-    limit = limit or names.setting.method.satellites.limits.names
-    body = enumerate_names(map(names.shown, order), len(order), limit)
-    return Draft(SATELLITE, key, label, body, tuple(nodes), len(nodes))
-
-
-def _nodes(facts: Facts, mask: Bools) -> list[int]:
-    return sorted(set(facts.target[mask].tolist()))
+def satellite_drafts(
+    about: Entities, pairs: pl.DataFrame, key: str, label: str, limit: int | None
+) -> pl.DataFrame:
+    """A line of the nodes of each document, named ones first."""
+    if pairs.is_empty():
+        return no_drafts()
+    setting = about.setting
+    lines = pairs.group_by("doc", maintain_order=True).agg("node")
+    node, doc = pairs["node"].to_numpy(), pairs["doc"].to_numpy()
+    order = np.lexsort((node, ~setting.names.named[node], doc))
+    line = np.searchsorted(lines["doc"].to_numpy(), doc).astype(np.int32)
+    total = lines["node"].list.len().to_numpy()
+    most = limit or setting.method.satellites.limits.names
+    body = enumerate_all(line, setting.pool.shown[node[order]], setting.pool.texts, total, most)
+    return drafts(lines["doc"].to_numpy(), SATELLITE, key, label, body, total, lines["node"])

@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
-from crmrag_assets.documents.drafts import Draft
-from crmrag_assets.documents.identity import own_names
-from crmrag_assets.documents.names import Names
-from crmrag_assets.documents.words import clean, same, shorten
+import polars as pl
+
+from crmrag_assets.documents.drafts import drafts
+from crmrag_assets.documents.identity import Entities
+from crmrag_assets.documents.words import clean, shorten_all
 from crmrag_query.documents.schema import LITERAL
-from crmrag_query.graph.records import Literal
 
 
-def literal_lines(names: Names, entity: int, dated: bool) -> list[Draft]:
-    """A line for each property of literals, in order of its number; names are told above, and dates where ``dated``."""
-    setting = names.setting
-    graph, documents = setting.graph, setting.method.documents
-    groups: dict[int, list[Literal]] = {}
-    for literal in graph.literals(entity):
-        groups.setdefault(literal.property, []).append(literal)
-    dates = setting.method.dates
+def literal_drafts(about: Entities, dated: pl.Series) -> pl.DataFrame:
+    """A line for each property of literals, in order of its number; names are told above, and dates in the documents
+    ``dated``."""
+    graph, documents, dates = about.graph, about.setting.method.documents, about.setting.method.dates
     dating = {*dates.outer_begin, *dates.outer_end, *dates.inner_begin, *dates.inner_end}
     dating |= {*dates.outer_whole, *dates.inner_whole}
-    told = {same(graph.label(entity)), *(same(name.text) for name in own_names(names, entity))}
-    lines: list[Draft] = []
-    for prop, literals in groups.items():
-        key = graph.property_code(prop) or graph.property_iri(prop)
-        if dated and key in dating:
-            continue
-        values = [value for value in _values(literals) if same(value) not in told]
-        if values:
-            shown = [
-                shorten(value, documents.literal_characters) for value in values[: documents.literal_values]
-            ]
-            rest = len(values) - len(shown)
-            body = "; ".join(shown) + (f" and {rest} more" if rest else "")
-            lines.append(Draft(LITERAL, key, clean(graph.property_label(prop)) or key, body, (), len(values)))
-    return lines
-
-
-def _values(literals: list[Literal]) -> list[str]:
-    """Distinct values on one line each, in the order of the data."""
-    first: dict[str, str] = {}
-    for literal in literals:
-        value = clean(literal.value)
-        if value:
-            first.setdefault(same(value), value)
-    return list(first.values())
+    keys = [graph.property_code(n) or graph.property_iri(n) for n in range(len(graph.property_codes))]
+    labels = [clean(graph.property_label(n)) or key for n, key in enumerate(keys)]
+    again = [n for n, key in enumerate(keys) if key in dating]
+    label = pl.DataFrame({"alike": about.alike}).with_row_index("doc").cast({"doc": pl.Int32})
+    told = pl.concat([label.select("doc", "alike"), about.names.select("doc", "alike")])
+    repeated = pl.col("property").is_in(again) & pl.col("doc").is_in(dated.implode())
+    values = about.literals.filter((pl.col("value") != "") & ~repeated)
+    values = values.join(told, on=["doc", "alike"], how="anti", maintain_order="left")
+    values = values.unique(["doc", "property", "alike"], keep="first", maintain_order=True)
+    lines = values.group_by("doc", "property", maintain_order=True).agg(total=pl.len())
+    first = values.filter(pl.int_range(pl.len()).over("doc", "property") < documents.literal_values)
+    first = first.with_columns(value=shorten_all(first["value"], documents.literal_characters))
+    shown = first.group_by("doc", "property", maintain_order=True).agg(
+        pl.col("value").str.join("; "), shown=pl.len()
+    )
+    rest = lines["total"].cast(pl.Int64) - shown["shown"].cast(pl.Int64)
+    body = pl.select(
+        pl.when(rest > 0).then(pl.format("{} and {} more", shown["value"], rest)).otherwise(shown["value"])
+    ).to_series()
+    return drafts(
+        lines["doc"].to_numpy(),
+        LITERAL,
+        pl.Series(keys, dtype=pl.String).gather(lines["property"]),
+        pl.Series(labels, dtype=pl.String).gather(lines["property"]),
+        body,
+        lines["total"].to_numpy(),
+    )

@@ -6,15 +6,33 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from crmrag_assets.documents.drafts import coded
 from crmrag_assets.documents.facts import Keys
+from crmrag_assets.documents.nodenames import NameRules, NodeNames
 from crmrag_assets.documents.satellites import Satellites, find_satellites
+from crmrag_assets.documents.stated import Rules
 from crmrag_assets.documents.ways import Ways, split_ways
+from crmrag_assets.documents.words import clean
 from crmrag_query.config.models import Method
+from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.tables import Ontology
 from crmrag_query.relationships.catalogue import Catalogue, Path
 from crmrag_query.relationships.plan import Plan, make_plan
 from crmrag_query.relationships.steps import resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Distinct texts, and for each node the numbers of its name, bare and with notes, int32 [n] each."""
+
+    texts: pl.Series
+    shown: Ints
+    annotated: Ints
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,7 @@ class Setting:
     languages: tuple[str, ...]
     types: Keys
     attributes: Keys
-    names: Keys
+    name_keys: Keys
     spans: Keys
     values: tuple[int, ...]
     single: tuple[Keys, ...]
@@ -53,10 +71,47 @@ class Setting:
         """How the ways are walked on this graph."""
         return make_plan(self.graph.adjacency, self.ontology, self.ways.walked)
 
-    def kind_of(self, node: int) -> str:
-        """Name of the kind of satellite that a node is, "" for none."""
-        kind = int(self.satellites.kind[node])
-        return list(self.method.satellites.kinds)[kind - 1] if kind else ""
+    @cached_property
+    def rules(self) -> Rules:
+        """What relationship lines say of one another."""
+        return Rules.of(self.ways, self.above, self.vague, self.single)
+
+    @cached_property
+    def names(self) -> NodeNames:
+        """How documents call every node of the graph."""
+        rules = NameRules(
+            self.method, self.ontology, self.languages, self.types, self.attributes, self.spans, self.values,
+            self.satellites.kind,
+        )  # fmt: skip
+        return NodeNames(self.graph, rules)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The names of all nodes by number."""
+        codes, texts = coded(pl.concat([self.names.shown, self.names.annotated]))
+        return Pool(texts, codes[: self.graph.nodes], codes[self.graph.nodes :])
+
+    @cached_property
+    def identifying(self) -> npt.NDArray[np.bool_]:
+        """bool [n]: nodes of a class of identifiers."""
+        wanted = self.method.names.identifier_classes
+        classes = [n for n, code in enumerate(self.graph.class_codes) if code in wanted]
+        ptr, val = self.graph.type_rows
+        found = np.zeros(self.graph.nodes, bool)
+        found[np.repeat(np.arange(self.graph.nodes), np.diff(ptr))[np.isin(val, classes)]] = True
+        return found
+
+    @cached_property
+    def property_texts(self) -> tuple[str, ...]:
+        """How properties read from either end, distinct and sorted."""
+        return tuple(sorted({_read(self.graph, key) for key in range(2 * len(self.graph.property_codes))}))
+
+    @cached_property
+    def property_words(self) -> Ints:
+        """int32 [2 * properties]: for each key of a fact the number of its text."""
+        place = {text: number for number, text in enumerate(self.property_texts)}
+        keys = range(2 * len(self.graph.property_codes))
+        return np.array([place[_read(self.graph, key)] for key in keys], np.int32)
 
     def kind(self, name: str) -> int:
         """Number of a kind of satellite, 255 (which no node has) where satellites.yaml has none of this name."""
@@ -83,7 +138,7 @@ def make_setting(
         tuple(languages),
         types=keys_of(graph, ontology, method.documents.type_properties),
         attributes=keys_of(graph, ontology, method.documents.attribute_properties),
-        names=keys_of(graph, ontology, (*names.name_properties, *names.title_properties)),
+        name_keys=keys_of(graph, ontology, (*names.name_properties, *names.title_properties)),
         spans=keys_of(graph, ontology, method.dates.time_span_properties),
         values=tuple(n for word in names.value_properties for n in numbers_of(graph, (word,))),
         single=tuple(_single(graph, ontology, relationship.paths) for relationship in catalogue),
@@ -104,6 +159,12 @@ def keys_of(graph: Graph, ontology: Ontology, properties: Iterable[str]) -> Keys
     inverses = [inverse for word in own if (inverse := ontology.inverse(word))]
     keys = [2 * n for n in numbers_of(graph, own)] + [2 * n + 1 for n in numbers_of(graph, inverses)]
     return Keys(tuple(sorted(keys)), len(graph.property_codes))
+
+
+def _read(graph: Graph, key: int) -> str:
+    """How the property of a fact reads from the entity."""
+    prop, inverse = divmod(key, 2)
+    return clean(graph.property_label(prop, bool(inverse))) or clean(graph.property_iri(prop))
 
 
 def _single(graph: Graph, ontology: Ontology, paths: Iterable[Path]) -> Keys:

@@ -7,8 +7,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_HIDDEN = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ud800-\udfff]")
+import polars as pl
+
+SPACE = r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+"
+HIDDEN = r"[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
+_SPACE, _HIDDEN = re.compile(SPACE), re.compile(HIDDEN[:-1] + r"\ud800-\udfff]")
 SLUG_CHARACTERS = 60  # of a file name; with the hash and the suffix below every file system's 255 bytes
 
 
@@ -20,6 +23,11 @@ def clean(text: str) -> str:
     return _SPACE.sub(" ", _HIDDEN.sub("", text)).strip()
 
 
+def clean_all(texts: pl.Series) -> pl.Series:
+    """`clean` of each text."""
+    return texts.str.replace_all(HIDDEN, "").str.replace_all(SPACE, " ").str.strip_chars(" ")
+
+
 def shorten(text: str, characters: int) -> str:
     """At most so many characters, cut at a word where one ends in the last fifth, with an ellipsis."""
     if len(text) <= characters:
@@ -29,9 +37,21 @@ def shorten(text: str, characters: int) -> str:
     return (cut[:space] if space >= characters * 4 // 5 else cut).rstrip(" ,;:.") + "…"
 
 
+def shorten_all(texts: pl.Series, characters: int) -> pl.Series:
+    """`shorten` of each text; few are longer."""
+    long = (texts.str.len_chars() > characters).arg_true()
+    cut = [shorten(text, characters) for text in texts.gather(long).to_list()]
+    return texts.scatter(long, pl.Series(cut, dtype=pl.String)) if cut else texts
+
+
 def same(text: str) -> str:
     """What two spellings of a name have in common: case and space do not count."""
     return unicodedata.normalize("NFC", clean(text)).casefold()
+
+
+def same_all(texts: pl.Series) -> pl.Series:
+    """`same` of each text that is clean already."""
+    return pl.Series([text.casefold() for text in texts.str.normalize("NFC").to_list()], dtype=pl.String)
 
 
 def distinct(texts: Iterable[str]) -> list[str]:

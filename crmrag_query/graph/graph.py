@@ -93,6 +93,11 @@ class Graph:
         """The display labels of all nodes in order, mapped."""
         return self._nodes.column("label")
 
+    @property
+    def label_langs(self) -> pa.DictionaryArray:
+        """Language tags of the display labels of all nodes in order, mapped."""
+        return self._nodes.column("lang")
+
     @cached_property
     def _iri_bytes(self) -> tuple[Longs, memoryview]:
         _, offsets, data = self.iris.buffers()
@@ -131,24 +136,25 @@ class Graph:
     # names
 
     @cached_property
-    def _labels(self) -> tuple[pa.RecordBatch, Longs]:
+    def label_rows(self) -> tuple[pa.RecordBatch, Longs]:
+        """Every known name, best first within a node (schema "labels"), and where each node's begin, int64 [n+1]."""
         return open_table(self.folder, "labels"), cast(Longs, _view(self.folder, "label_ptr"))
 
     def labels(self, node: int) -> list[Label]:
         """Every known name of the node in every language, best first."""
-        table, ptr = self._labels
+        table, ptr = self.label_rows
         part = table.slice(int(ptr[node]), int(ptr[node + 1] - ptr[node]))
         return [Label(row["text"], row["lang"], row["kind"]) for row in part.to_pylist()]
 
     @cached_property
     def _tags(self) -> tuple[list[str], Ints]:
         """Language tags of all names, and the number of each name's own."""
-        lang = self._labels[0].column("lang")
+        lang = self.label_rows[0].column("lang")
         return lang.dictionary.to_pylist(), lang.indices.to_numpy()
 
     def _tags_of(self, node: int) -> tuple[int, list[str]]:
         """The node's first row of names, and the tags from there on."""
-        (tags, numbers), ptr = self._tags, self._labels[1]
+        (tags, numbers), ptr = self._tags, self.label_rows[1]
         low = int(ptr[node])
         return low, [tags[number] for number in numbers[low : int(ptr[node + 1])].tolist()]
 
@@ -158,7 +164,7 @@ class Graph:
         for wanted in languages:
             for place, tag in enumerate(tags):
                 if language_matches(tag, wanted):
-                    return str(self._labels[0].column("text")[low + place].as_py())
+                    return str(self.label_rows[0].column("text")[low + place].as_py())
         return str(self.display_labels[node].as_py())
 
     def label_lang(self, node: int) -> str:
