@@ -6,10 +6,9 @@ mean weight; so the scores are computed here and handed over.
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,12 @@ import numpy.typing as npt
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.config.build import Sparse
 from crmrag_query.retrieval.sparse import META, SCHEMA_VERSION
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.retrieval.tokenizer import tokens_of, words
 
 Ints = npt.NDArray[np.int32]
+Counted = npt.NDArray[np.int32]
 Doubles = npt.NDArray[np.float64]
+BLOCK = 4096  # texts that are counted together
 
 
 @dataclass(frozen=True)
@@ -74,30 +75,53 @@ def _save(postings: Postings, bm25: Sparse, out: Path) -> None:
     index.save(out, show_progress=False)
 
 
+class _Numbers(dict[str, tuple[int, ...]]):
+    """Word of a text -> numbers of its tokens, given in order of appearance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        tokens = self.tokens
+        found = self[word] = tuple(tokens.setdefault(token, len(tokens)) for token in tokens_of(word))
+        return found
+
+
 def count_terms(texts: Iterable[str]) -> Postings:
-    """Count the terms of every text; memory is three int32 a posting and one string a distinct term."""
-    numbers: dict[str, int] = {}
-    term, document, count, lengths = array("i"), array("i"), array("i"), array("i")
-    for number, text in enumerate(texts):
-        tokens = tokenize(text)
-        lengths.append(len(tokens))
-        found = Counter(tokens)
-        term.extend(numbers.setdefault(token, len(numbers)) for token in found)
-        document.extend([number] * len(found))
-        count.extend(found.values())
-    names = [token.encode() for token in numbers]
+    """Count the terms of every text; memory is three int32 a posting and one string a distinct word."""
+    numbers = _Numbers()
+    parts: list[Counted] = []
+    lengths: list[Ints] = []
+    remaining = iter(texts)
+    while block := list(islice(remaining, BLOCK)):
+        counted, length = _count(block, numbers, sum(map(len, lengths)))
+        parts.append(counted)
+        lengths.append(length)
+    names = [token.encode() for token in numbers.tokens]
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int32)
     rank[order] = np.arange(len(names), dtype=np.int32)
-    sorted_term = rank[np.array(term, np.int32)]
-    by_term = np.argsort(sorted_term, kind="stable")
+    term, document, count = np.concatenate([np.empty((3, 0), np.int32), *parts], axis=1)
+    del parts
+    term = rank[term]
+    by_term = np.argsort(term, kind="stable")
     return Postings(
         terms=[names[i] for i in order],
-        term=sorted_term[by_term],
-        document=np.array(document, np.int32)[by_term],
-        count=np.array(count, np.int32)[by_term],
-        lengths=np.array(lengths, np.int32),
+        term=term[by_term],
+        document=document[by_term],
+        count=count[by_term],
+        lengths=np.concatenate([np.empty(0, np.int32), *lengths]),
     )
+
+
+def _count(texts: Sequence[str], numbers: _Numbers, first: int) -> tuple[Counted, Ints]:
+    """Term, document (from ``first`` on) and count of a block's postings, int32 [3, p] by document, and its lengths."""
+    terms = [list(chain.from_iterable(map(numbers.__getitem__, words(text)))) for text in texts]
+    length = np.fromiter(map(len, terms), np.int32, len(terms))
+    term = np.fromiter(chain.from_iterable(terms), np.int64, int(length.sum()))
+    pairs, count = np.unique(np.repeat(np.arange(len(texts)), length) << 32 | term, return_counts=True)
+    return np.stack([pairs & 0xFFFFFFFF, (pairs >> 32) + first, count]).astype(np.int32), length
 
 
 def okapi(postings: Postings, bm25: Sparse) -> Doubles:

@@ -18,13 +18,15 @@ _MARKS = re.compile(
 )
 # Letters that Unicode does not decompose, dashes and apostrophes of one kind, "_" as any other joint of an
 # identifier.
-_PLAIN = str.maketrans(
+_PLAIN = (
     {"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
     | dict.fromkeys("_‐‑‒–—―−", "-")
     | dict.fromkeys("’‘ʼ", "'")
 )
+_SPECIAL = re.compile(f"[{''.join(_PLAIN)}]")  # a search is ten times as fast as str.translate
 _UNIT = "[\\w\u0900-\u0963\u0966-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17dd]+"
 _WORD = re.compile(f"{_UNIT}(?:[-./:']{_UNIT})*")
+_ASCII_WORD = re.compile(r"\w+(?:[-./:']\w+)*", re.ASCII)  # the same for texts of ASCII alone, faster
 _JOINT = re.compile("[-./:']")
 
 
@@ -32,7 +34,7 @@ def fold(text: str) -> str:
     """``text`` without case, accents, compatibility forms (Unicode TR-15, NFKD); a final sigma is a sigma."""
     if not text.isascii():
         bare = _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold()
-        return unicodedata.normalize("NFC", bare).translate(_PLAIN)
+        return _SPECIAL.sub(lambda found: _PLAIN[found[0]], unicodedata.normalize("NFC", bare))
     return text.casefold().replace("_", "-")
 
 
@@ -41,14 +43,20 @@ def tokenize(text: str) -> list[str]:
 
     ``1986.12.3`` gives ``1986.12.3 1986 12 3``; ``Man-Made`` gives ``man made``.
     """
-    tokens: list[str] = []
-    for match in _WORD.finditer(fold(text)):
-        word = match.group()
-        parts = _JOINT.split(word)
-        if len(parts) > 1 and len(word) <= LONGEST_IDENTIFIER and any(map(str.isdigit, word)):
-            tokens.append(word)
-        tokens += parts
-    return tokens
+    return [token for word in words(text) for token in tokens_of(word)]
+
+
+def words(text: str) -> list[str]:
+    """Folded words in order of the text, joined ones whole."""
+    folded = fold(text)
+    return (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
+
+
+def tokens_of(word: str) -> list[str]:
+    """The tokens of one of ``words``."""
+    parts = _JOINT.split(word)
+    compound = len(parts) > 1 and len(word) <= LONGEST_IDENTIFIER and any(map(str.isdigit, word))
+    return [word, *parts] if compound else parts
 
 
 def with_singulars(words: Iterable[str]) -> frozenset[str]:
