@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export CRMRAG_DATA ?= data
 
-.PHONY: help demo test check ui bench clean
+.PHONY: help demo test check docs ui clean
 
 help:
 	@echo "make demo   install, build the sample data set, ask three questions"
 	@echo "make test   install, run the whole test suite"
 	@echo "make ui     the Dagster UI on workspace.yaml"
 	@echo "make check  lint and strict types"
+	@echo "make docs   the documentation as a site, in site/index.html; rewrites docs/reference from the code"
 	@echo "make clean  remove what builds wrote (data/) but not the sample; make clean-env removes .venv"
 
 $(STAMP): pyproject.toml
@@ -30,6 +31,12 @@ check: $(STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+# MkDocs' theme tells about its successor at every build; what counts here are warnings about our pages.
+docs: $(STAMP)
+	@$(BIN)/python -m tools.reference
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "The documentation is in site/index.html"
 
 ui: $(STAMP)
 	@$(BIN)/crmrag ui

@@ -118,13 +118,6 @@ def test_rows_of_rankings_and_tables_give_their_labels(tmp_path: Path) -> None:
     assert one(tmp_path, answer_form="table", gold_value=table).labels == ("12",)
 
 
-def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
-    told = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
-    example = told.partition("```json\n")[2].partition("```")[0]
-    found = read_questions(write(tmp_path, json.loads(example)))
-    assert [one.answer_form for one in found] == ["facts", "iris", "number"]
-
-
 def test_the_sample_declares_its_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRMRAG_CONFIG", str(ROOT / "config"))
     assert len(read_questions(declared_questions("sample"))) == 20
