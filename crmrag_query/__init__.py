@@ -12,6 +12,8 @@ if TYPE_CHECKING:
         Answer,
         AnswerSet,
         AsyncClient,
+        Change,
+        Choices,
         Client,
         Dataset,
         Datasets,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         Found,
         Limits,
         Lineage,
+        Marks,
         Neighbours,
         Planned,
         Ranking,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
         SetFound,
         Timeout,
         Token,
+        Years,
     )
 
 __version__ = "0.1.0"
@@ -40,6 +44,8 @@ __all__ = [
     "Answer",
     "AnswerSet",
     "AsyncClient",
+    "Change",
+    "Choices",
     "Client",
     "Dataset",
     "Datasets",
@@ -52,6 +58,7 @@ __all__ = [
     "Found",
     "Limits",
     "Lineage",
+    "Marks",
     "Neighbours",
     "Planned",
     "Ranking",
@@ -60,6 +67,7 @@ __all__ = [
     "SetFound",
     "Timeout",
     "Token",
+    "Years",
     "__version__",
 ]
 

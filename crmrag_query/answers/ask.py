@@ -10,7 +10,7 @@ from crmrag_query.answers.exact import Exact, add_members, find_exact, stored, t
 from crmrag_query.answers.extractive import extract
 from crmrag_query.answers.focus import focus_of, spoken_of
 from crmrag_query.answers.generated import Token, Written, stream_answer
-from crmrag_query.answers.prepare import Prepared, prepare
+from crmrag_query.answers.prepare import Prepared, prepare, scores_of
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.answers.refusal import nothing_of, refusal
 from crmrag_query.answers.sources import SourceList
@@ -120,11 +120,11 @@ def stream(
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
-    listed = SourceList(release, prepared.analysis.reading.language)
+    listed = _sources(release, prepared)
     _add_context(listed, prepared)
     yield Found(tuple(replace(source, cited=False) for source in _with_images(release, prepared, listed)))
     notes = with_notes(prepared.understood.notes, exact)
-    cited = SourceList(release, prepared.analysis.reading.language)
+    cited = _sources(release, prepared)
     written: Written | None = None
     with clock("answer"):
         if how.model is not None:
@@ -138,7 +138,7 @@ def stream(
                 notes.append(f"{error} The answer was made without it.")
                 yield Restart(str(error))
         if written is None:
-            cited = SourceList(release, prepared.analysis.reading.language)
+            cited = _sources(release, prepared)
             written = _without_model(release, prepared, exact, cited)
             yield Token(written.text)
             written_by = EXTRACTIVE
@@ -147,6 +147,10 @@ def stream(
     answer = _answer(release, prepared, exact, written, cited, written_by, notes)
     answer = replace(answer, timings={**prepared.timings, **clock.spent})
     yield Done(answer, _after(release, prepared, exact, answer, state))
+
+
+def _sources(release: Release, prepared: Prepared) -> SourceList:
+    return SourceList(release, prepared.analysis.reading.language, scores_of(release, prepared.retrieved))
 
 
 def _by_model(

@@ -82,6 +82,11 @@ def prepare(
     return Prepared(understood, found, tuple(lines), ranked, context, timings, images, exhausted)
 
 
+def scores_of(release: Release, found: Retrieved) -> dict[int, float]:
+    """The scores of the documents that were retrieved, by the node that each tells of."""
+    return {release.documents.entity(one.document): one.score for one in (*found.chosen, *found.rest)}
+
+
 def _texts(release: Release, wikidata: WikidataTexts | bool | None) -> WikidataTexts | None:
     if isinstance(wikidata, WikidataTexts):
         return wikidata

@@ -44,7 +44,8 @@ class Source:
     ``classes``: their names in the question's language; ``snippet``: the line of its document that bears most on what was
     said; ``entities``: those without a document of their own whose lines in its document were used; ``images``: addresses;
     ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text cites it (what
-    was retrieved besides and put before the writer is a source too, but not cited).
+    was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its document fits the
+    question, as in a ranking, None where it was not retrieved (a member of an exact set).
     """
 
     n: int
@@ -62,6 +63,7 @@ class Source:
     coordinates: Coordinates | None = None
     dates: Dates | None = None
     cited: bool = True
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

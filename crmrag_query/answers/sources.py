@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,11 +23,13 @@ SHOWN_TARGETS = 50  # targets of one line whose triples are given as evidence; t
 class SourceList:
     """Numbers entities in the order in which they are first cited, and collects the triples behind each citation.
 
-    ``language``: the one that labels are given in where the data has it.
+    ``language``: the one that labels are given in where the data has it; ``scores``: how well the document of an entity
+    fits the question, for those retrieved.
     """
 
     release: Release
     language: str
+    scores: Mapping[int, float] = field(default_factory=dict)
     _triples: dict[int, dict[tuple[str, str, str], SourceTriple]] = field(default_factory=dict)
     _numbers: dict[int, int] = field(default_factory=dict)
     _shown: dict[int, dict[int, None]] = field(default_factory=dict)
@@ -94,6 +96,7 @@ class SourceList:
             attribution,
             details.coordinates(entity),
             details.dates(entity),
+            score=self.scores.get(entity),
         )
 
     def suspects(self) -> list[str]:

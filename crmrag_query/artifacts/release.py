@@ -14,6 +14,7 @@ from crmrag_query.artifacts.verify import check_files, check_id, check_sizes, re
 from crmrag_query.errors import ReleaseError
 
 if TYPE_CHECKING:  # the parts are imported when opened, so that opening a release stays cheap
+    from crmrag_query.answers.whereabouts import Whereabouts
     from crmrag_query.config import Method
     from crmrag_query.context.wikidata import WikidataTexts
     from crmrag_query.documents.documents import Documents
@@ -177,6 +178,13 @@ class Release:
         from crmrag_query.plans.world import World
 
         return World.of(self)
+
+    @cached_property
+    def whereabouts(self) -> Whereabouts:
+        """Where and when its entities were, for whole sets; it keeps the points that it has read."""
+        from crmrag_query.answers.whereabouts import Whereabouts
+
+        return Whereabouts(self)
 
     @cached_property
     def kinds(self) -> Kinds:

@@ -12,16 +12,20 @@ from crmrag_query.client.records import (
     Lineage,
     Neighbours,
     Ranking,
+    Unavailable,
 )
 from crmrag_query.client.releases import ReleaseWarning
-from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound
+from crmrag_query.client.sets import AnswerSet, Choices, Export, Facets, Marks, PlanEdited, PlanFound
 from crmrag_query.client.sync import Client
 from crmrag_query.client.values import Limits, Timeout
+from crmrag_query.sets.records import Change, Years
 
 __all__ = [
     "Answer",
     "AnswerSet",
     "AsyncClient",
+    "Change",
+    "Choices",
     "Cited",
     "Client",
     "Dataset",
@@ -37,6 +41,7 @@ __all__ = [
     "Found",
     "Limits",
     "Lineage",
+    "Marks",
     "Neighbours",
     "PlanEdited",
     "PlanFound",
@@ -47,5 +52,7 @@ __all__ = [
     "SetFound",
     "Timeout",
     "Token",
+    "Unavailable",
     "Used",
+    "Years",
 ]

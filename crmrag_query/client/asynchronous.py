@@ -20,11 +20,20 @@ from crmrag_query.client.records import (
     Neighbours,
     Ranking,
 )
-from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound, PlanLike
+from crmrag_query.client.sets import (
+    AnswerSet,
+    Choices,
+    Export,
+    Facets,
+    Marks,
+    PlanEdited,
+    PlanFound,
+    PlanLike,
+)
 from crmrag_query.client.transport import AsyncLocalTransport, AsyncTransport
 from crmrag_query.client.values import Limits, Timeout
 from crmrag_query.llm.model import Model
-from crmrag_query.sets.records import Sort
+from crmrag_query.sets.records import Change, Sort, What
 from crmrag_query.sparql.records import SparqlResult
 
 
@@ -46,6 +55,13 @@ class AsyncClient(BaseClient):
             target, dataset=dataset, model=model, api_base=api_base, timeout=timeout, limits=limits, api_key=api_key
         )  # fmt: skip
         self._transport = self._connected()
+
+    @classmethod
+    def over(cls, transport: AsyncTransport, target: str) -> Self:
+        """A client whose requests ``transport`` answers; ``target``: what it is, in words."""
+        client = cls.__new__(cls)
+        client._transport, client._target = transport, target
+        return client
 
     def _connected(self) -> AsyncTransport:
         if self._engine is not None:
@@ -121,10 +137,39 @@ class AsyncClient(BaseClient):
         return await self._transport.send(wire.PLAN, self._planning(question, history, dataset))
 
     async def edit_plan(
-        self, plan: PlanLike, remove: str = "", language: str = "", dataset: str | None = None
+        self,
+        plan: PlanLike,
+        remove: str = "",
+        change: Change | None = None,
+        language: str = "",
+        dataset: str | None = None,
     ) -> PlanEdited:
-        """A plan checked and told in words, without the part that a chip's path names (``remove``)."""
-        return await self._transport.send(wire.EDIT, self._editing(plan, remove, language, dataset))
+        """A plan checked and told in words: with a part set to something else or a condition added (``change``), then without
+        the part that a chip's path names (``remove``)."""
+        return await self._transport.send(wire.EDIT, self._editing(plan, remove, language, dataset, change))
+
+    async def choices(
+        self,
+        plan: PlanLike,
+        path: str,
+        what: What = "entities",
+        text: str = "",
+        limit: int = 20,
+        language: str = "",
+        dataset: str | None = None,
+    ) -> Choices:
+        """What a part of a plan may be set to so that something is left, with exact counts, most members first.
+
+        ``path``: of a chip, or ``where`` for a condition that is added; ``what``: ``entities``, ``kinds`` or ``relation``;
+        ``text``: only those whose name holds it.
+        """
+        return await self._transport.send(
+            wire.CHOICES, self._choosing(plan, path, what, text, limit, language, dataset)
+        )
+
+    async def marks(self, plan: PlanLike, language: str = "", dataset: str | None = None) -> Marks:
+        """Where and when the members of a plan's set were, for a map and a line of time; ``plan`` as in ``set``."""
+        return await self._transport.send(wire.MARKS, self._marking(plan, language, dataset))
 
     async def sparql(self, query: str, limit: int | None = None, dataset: str | None = None) -> SparqlResult:
         """What a reading SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) gives; at most ``limit`` rows or triples.

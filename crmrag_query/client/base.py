@@ -16,7 +16,7 @@ from crmrag_query.client.sets import PlanLike, plan_of
 from crmrag_query.client.values import Limits, Timeout
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Model
-from crmrag_query.sets.records import Sort
+from crmrag_query.sets.records import Change, Sort, What
 
 if TYPE_CHECKING:
     from crmrag_query.client.local import Engine
@@ -38,6 +38,12 @@ class Identified(Protocol):
 class BaseClient:
     """Holds the target and makes requests; ``Client`` and ``AsyncClient`` send them."""
 
+    _dataset: str | None = None
+    _target: str = ""
+    _closed: bool = False
+    _service: Service | None = None
+    _engine: Engine | None = None
+
     def __init__(
         self,
         target: Target,
@@ -50,9 +56,6 @@ class BaseClient:
         api_key: str | None = None,
     ) -> None:
         self._dataset = dataset
-        self._closed = False
-        self._service: Service | None = None
-        self._engine: Engine | None = None
         if ADDRESS.match(os.fspath(target)):
             if model is not None or api_base is not None:
                 raise QuestionError("A service answers with its own model.", "Leave out model and api_base.")
@@ -97,8 +100,19 @@ class BaseClient:
     def _planning(self, question: str, history: History, dataset: str | None) -> wire.MakePlan:
         return self._checked(wire.MakePlan(question, self._named(dataset), *_earlier(history)))
 
-    def _editing(self, plan: PlanLike, remove: str, language: str, dataset: str | None) -> wire.EditPlan:
-        return self._checked(wire.EditPlan(plan_of(plan), remove, self._named(dataset), language))
+    def _editing(
+        self, plan: PlanLike, remove: str, language: str, dataset: str | None, change: Change | None
+    ) -> wire.EditPlan:
+        return self._checked(wire.EditPlan(plan_of(plan), remove, self._named(dataset), language, change))
+
+    def _choosing(
+        self, plan: PlanLike, path: str, what: What, text: str, limit: int, language: str, dataset: str | None
+    ) -> wire.GetChoices:
+        named = self._named(dataset)
+        return self._checked(wire.GetChoices(plan_of(plan), path, what, text, limit, named, language))
+
+    def _marking(self, plan: PlanLike, language: str, dataset: str | None) -> wire.GetMarks:
+        return self._checked(wire.GetMarks(plan_of(plan), self._named(dataset), language))
 
     def _paging(
         self, plan: PlanLike, offset: int, limit: int | None, sort: Sort, descending: bool, language: str,

@@ -18,8 +18,13 @@ class Malformed(ValueError):
     """A value that is not what the record says; the message names the place."""
 
 
+_SIMPLE = frozenset((str, int, float, bool))
+
+
 def to_plain(value: Any) -> Any:
     """``value`` in dicts, lists, texts, numbers, booleans and None."""
+    if value is None or type(value) in _SIMPLE:  # most values are; the questions below take a while each
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):

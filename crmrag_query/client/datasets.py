@@ -21,6 +21,7 @@ from crmrag_query.client.overview import (
 )
 from crmrag_query.client.records import Dataset
 from crmrag_query.errors import ReleaseError
+from crmrag_query.plans.classes import class_numbers
 
 REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
 TOP = 10  # entities of each category, by PageRank
@@ -44,10 +45,8 @@ def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
         _sources(harvest),
         harvest.get("whole"),
         tuple(map(str, report.get("concerns", ()))),
-        tuple(CategoryShare(one.category, one.primary) for one in aggregation.categories if one.primary),
-        tuple(
-            ClassShare(one.label, one.code, one.iri, one.entities) for one in aggregation.classes[:CLASSES]
-        ),
+        tuple(CategoryShare(one.category, one.any, one.primary) for one in aggregation.categories if one.any),
+        tuple(_classes(release)),
         tuple(
             RelationshipShare(one.key, one.label, one.pairs) for one in aggregation.relationships if one.pairs
         ),
@@ -57,6 +56,16 @@ def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
         {name: str(value) for name, value in release.manifest.versions.items()},
         {name: str(value) for name, value in release.manifest.embedding.items()},
     )
+
+
+def _classes(release: Release) -> Iterator[ClassShare]:
+    """The classes that most entities state, with those of their sub-classes; the most frequent first."""
+    world, found = release.world, []
+    for one in release.aggregation.classes[:CLASSES]:
+        numbers = class_numbers(world, one.iri) or set()
+        count = int((world.of_classes(numbers) & world.entities).sum())
+        found.append(ClassShare(one.label, one.code, one.iri, count, one.entities))
+    yield from sorted(found, key=lambda one: (-one.count, -one.own))
 
 
 def _report(release: Release) -> dict[str, Any]:

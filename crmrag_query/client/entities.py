@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from urllib.parse import unquote
 
@@ -23,6 +23,7 @@ from crmrag_query.client.records import (
     Related,
     Value,
 )
+from crmrag_query.context.text import ELLIPSIS
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.graph.triples import Triple
 from crmrag_query.linking.suggest import search
@@ -30,6 +31,7 @@ from crmrag_query.relationships.engine import walk
 from crmrag_query.relationships.plan import Plan, make_plan
 
 SUGGESTED = 3
+DESCRIBING = ("P3",)  # properties whose texts a release has among the names, to label what has no other
 MADE = ("role", "iri")  # kinds of labels that the data does not state
 
 
@@ -148,12 +150,28 @@ def _class(release: Release, number: int, language: str) -> ClassOf:
 
 
 def _names(release: Release, node: int) -> dict[str, tuple[str, ...]]:
-    """The stated names by language; labels that were made from a role or an IRI are none."""
+    """The stated names by language; what was made from a role or an IRI is none, nor is a description."""
     names: dict[str, dict[str, None]] = {}
     stated = [label for label in release.graph.labels(node) if label.kind not in MADE]
-    for label in stated[: bounds.NAMES]:
+    told = _descriptions(release, node) if stated else ()
+    for label in [one for one in stated if not _describes(one.text, told)][: bounds.NAMES]:
         names.setdefault(label.lang, {})[label.text] = None
     return {lang: tuple(texts) for lang, texts in names.items()}
+
+
+def _descriptions(release: Release, node: int) -> list[str]:
+    """Texts that describe the node, on one line each; not those that another property gives it as a name."""
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for one in release.graph.literals(node):
+        describing = release.graph.property_code(one.property) in DESCRIBING
+        texts[describing].append(" ".join(one.value.split()))
+    return [text for text in texts[True] if text not in texts[False]]
+
+
+def _describes(name: str, told: Sequence[str]) -> bool:
+    """Whether a name is one of these texts, or the beginning of one."""
+    begun = name.removesuffix(ELLIPSIS)
+    return any(text == name or (begun != name and text.startswith(begun)) for text in told)
 
 
 def _document(release: Release, node: int) -> tuple[str, Named | None]:
@@ -171,7 +189,7 @@ def _relationships(release: Release, node: int, language: str, plan: Plan) -> tu
     """Where the Fundamental Relationships of the node's category lead, in the catalogue's order, the most central first."""
     graph, catalogue = release.graph, release.catalogue
     matches = walk(graph.adjacency, release.ontology, catalogue, np.array([node], np.int32), plan=plan)
-    rank = release.aggregation.pagerank
+    rank, translations = release.aggregation.pagerank, release.method.translations
     groups = []
     for number in np.unique(matches.relationship).tolist():
         targets = matches.target[matches.relationship == number]
@@ -180,7 +198,8 @@ def _relationships(release: Release, node: int, language: str, plan: Plan) -> tu
             Named(graph.iri(one), graph.label(one, (language,) if language else ())) for one in first
         )
         one = catalogue[number]
-        groups.append(Related(one.id, one.label, str(one.range.name), len(targets), named))
+        label = translations.of(one.label, language)
+        groups.append(Related(one.id, label, str(one.range.name), len(targets), named))
     return tuple(groups)
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.lineage import lineage
 from crmrag_query.answers.naming import category_name
-from crmrag_query.answers.prepare import Prepared, prepare
+from crmrag_query.answers.prepare import Prepared, prepare, scores_of
 from crmrag_query.answers.records import Source
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import bounds, wire
 from crmrag_query.client.datasets import describe_dataset, list_evaluations
-from crmrag_query.client.entities import describe_entity, list_neighbours, plan_of, search_entities
+from crmrag_query.client.entities import describe_entity, find_node, list_neighbours, plan_of, search_entities
 from crmrag_query.client.events import (
     Cited,
     Done,
@@ -44,12 +44,14 @@ from crmrag_query.client.records import (
     Neighbours,
     RankedDocument,
     Ranking,
+    Unavailable,
 )
 from crmrag_query.client.releases import Library
-from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound
+from crmrag_query.client.sets import AnswerSet, Choices, Export, Facets, Marks, PlanEdited, PlanFound
 from crmrag_query.client.wire import Route
 from crmrag_query.context.text import shorten
 from crmrag_query.documents.documents import Line
+from crmrag_query.errors import ReleaseError
 from crmrag_query.llm.model import Metered, Model
 from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.sparql import to_sparql
@@ -59,9 +61,12 @@ from crmrag_query.relationships.plan import Plan
 from crmrag_query.retrieval.pipeline import Candidate
 from crmrag_query.retrieval.tokenizer import tokenize
 from crmrag_query.sets.build import answer_set, excluded_set
+from crmrag_query.sets.choices import choices
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
+from crmrag_query.sets.editing import changed
 from crmrag_query.sets.exports import FORMATS, export
 from crmrag_query.sets.facets import facets
+from crmrag_query.sets.marks import marks
 from crmrag_query.sets.records import Page
 from crmrag_query.sparql.records import SparqlResult
 
@@ -93,20 +98,26 @@ class Engine:
             wire.LINEAGE.path: self.lineage,
             wire.DATASETS.path: self.datasets,
             wire.SET.path: self.set,
+            wire.MARKS.path: self.marks,
             wire.FACETS.path: self.facets,
             wire.EXPORT.path: self.export,
             wire.DATASET.path: self.dataset,
             wire.PLAN.path: self.plan,
             wire.EDIT.path: self.edit,
+            wire.CHOICES.path: self.choices,
             wire.SPARQL.path: self.sparql,
             wire.EVALUATIONS.path: self.evaluations,
         }
         return handlers[route.path](request)
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
-        names = self.releases.names()
-        default = self.releases.default or (names[0] if len(names) == 1 else "")
-        return Datasets(tuple(_dataset(name, self.releases.glance(name)) for name in names), default)
+        found = list(self.releases.glances())
+        default = self.releases.default or (found[0][0] if len(found) == 1 else "")
+        return Datasets(
+            tuple(_dataset(name, one) for name, one in found if isinstance(one, Release)),
+            default,
+            tuple(Unavailable(name, str(one)) for name, one in found if isinstance(one, ReleaseError)),
+        )
 
     def dataset(self, request: wire.GetDataset) -> DatasetDetail:
         name, release = self.releases.release(request.dataset)
@@ -198,10 +209,27 @@ class Engine:
     def edit(self, request: wire.EditPlan) -> PlanEdited:
         _, release = self.releases.release(request.dataset)
         plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
+        path = ""
+        if request.change is not None:
+            for iri in request.change.entities or ():
+                find_node(release, iri)
+            plan, path = changed(release, plan, request.change, language)
         plan = without(plan, request.remove) if request.remove else plan
         chips = describe_plan(release, plan, language)
         title = title_of(release, plan, language)
-        return PlanEdited(plan_json(plan), title, chips, to_sparql(plan, release.world))
+        return PlanEdited(plan_json(plan), title, chips, to_sparql(plan, release.world), path)
+
+    def choices(self, request: wire.GetChoices) -> Choices:
+        _, release = self.releases.release(request.dataset)
+        plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
+        bounds.check_text("The text", request.text)
+        found = choices(release, plan, request.path, request.what, request.text, request.limit, language)
+        return Choices.of(found)
+
+    def marks(self, request: wire.GetMarks) -> Marks:
+        name, release = self.releases.release(request.dataset)
+        plan = read_plan(request.plan, release.method.plans)
+        return Marks.of(marks(release, plan, request.language or LANGUAGE, name))
 
     def sparql(self, request: wire.RunSparql) -> SparqlResult:
         _, release = self.releases.release(request.dataset)
@@ -271,7 +299,7 @@ def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
 
 def _sources(release: Release, prepared: Prepared) -> tuple[Source, ...]:
     """The sources of a context, by its numbers; none is cited yet."""
-    listed = SourceList(release, prepared.analysis.reading.language)
+    listed = SourceList(release, prepared.analysis.reading.language, scores_of(release, prepared.retrieved))
     for source in prepared.context.sources:
         listed.cite(source.entity, entities=source.entities)
     return tuple(replace(source, cited=False) for source in listed.sources())

@@ -12,20 +12,24 @@ from crmrag_query.client.shown import Row, Shown
 
 @dataclass(frozen=True, slots=True)
 class CategoryShare:
-    """A Fundamental Category and the entities whose first category it is."""
+    """A Fundamental Category: the entities that have it, as many as the set of it has members, and those whose first category
+    it is (``primary``: each entity counts once)."""
 
     name: str
     entities: int
+    primary: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClassShare:
-    """A class and its entities, those of its sub-classes not counted."""
+    """A class: its entities with those of its sub-classes, as many as the set of it has members, and those that state just
+    this class (``own``)."""
 
     label: str
     code: str
     iri: str
     count: int
+    own: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,12 +81,22 @@ class Dataset(Shown):
         return list(self.counts.items())
 
 
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """A data set that is there but cannot be asked, such as one whose release is damaged, and why."""
+
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Datasets(Shown):
-    """The data sets at hand, by name; ``default``: the one that is asked where none is named, "" where one must be."""
+    """The data sets that can be asked, by name; ``default``: the one that is asked where none is named, "" where one must be.
+    ``unavailable``: those that are there too, but cannot be asked."""
 
     datasets: tuple[Dataset, ...]
     default: str = ""
+    unavailable: tuple[Unavailable, ...] = ()
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "name": str, "title": str, "release": str, "entities": int, "documents": int, "languages": str,
@@ -105,7 +115,8 @@ class Datasets(Shown):
         raise KeyError(name)
 
     def head(self) -> str:
-        return f"{len(self.datasets)} data sets"
+        missing = (f"{one.name} cannot be asked: {' '.join(one.reason.split())}" for one in self.unavailable)
+        return "\n".join([f"{len(self.datasets)} data sets", *missing])
 
     def rows(self) -> Sequence[Row]:
         return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +46,7 @@ class Shelf:
     fixed: bool = False
     _open: Release | None = None
     _failed: tuple[str, float] = ("", 0.0)
+    _damaged: tuple[str, ReleaseError] | None = None
     _warned: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -67,9 +69,14 @@ class Shelf:
             self._lock.release()
 
     def glance(self) -> Release:
-        """The current release for what its manifest tells: opened, but nothing of it made ready. Raises as ``release``."""
-        held = self._open
-        return open_release(self.folder) if held is None else self.release()
+        """The current release for what its manifest tells: opened, but nothing of it made ready. Raises as ``release``, as
+        far as that is known by then."""
+        if self._open is not None:
+            return self.release()
+        release, damaged = open_release(self.folder), self._damaged
+        if damaged is not None and damaged[0] == release.id:
+            raise ReleaseError(damaged[1].what, damaged[1].remedy)
+        return release
 
     def _changed(self, held: Release) -> bool:
         try:
@@ -84,7 +91,11 @@ class Shelf:
 
     def _opened(self) -> Release:
         release = open_release(self.folder)
-        warm(release)
+        try:
+            warm(release)
+        except ReleaseError as error:
+            self._damaged = (release.id, error)
+            raise
         return release
 
     def _exchanged(self, held: Release) -> Release:
@@ -159,6 +170,14 @@ class Library:
     def glance(self, dataset: str) -> Release:
         """The current release of a data set for what its manifest tells, without the second that making it ready takes."""
         return self._shelf(dataset).glance()
+
+    def glances(self) -> Iterator[tuple[str, Release | ReleaseError]]:
+        """All data sets by name, each as ``glance`` gives it, or why it cannot be opened."""
+        for name in self.names():
+            try:
+                yield name, self.glance(name)
+            except ReleaseError as error:
+                yield name, error
 
     @property
     def _only(self) -> bool:

@@ -109,6 +109,54 @@ class Facets(Shown, records.Facets):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Choices(Shown, records.Choices):
+    """What a part of a plan may be set to: see ``crmrag_query.sets.records.Choices``."""
+
+    COLUMNS: ClassVar[dict[str, type]] = {"label": str, "kind": str, "count": int, "value": str}
+
+    @classmethod
+    def of(cls, made: records.Choices) -> Choices:
+        """Choices of the engine."""
+        return cls(made.choices, made.total, made.size)
+
+    def head(self) -> str:
+        return f"{self.total} choices"
+
+    def rows(self) -> Sequence[Row]:
+        return [(one.label, one.kind, one.count, one.value) for one in self.choices]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Marks(Shown, records.Marks):
+    """Where and when the members of a set were: see ``crmrag_query.sets.records.Marks``; its table has a row for each."""
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "label": str, "begin": int, "end": int, "place": str, "lat": float, "lon": float, "iri": str,
+    }  # fmt: skip
+
+    @classmethod
+    def of(cls, made: records.Marks) -> Marks:
+        """Marks of the engine."""
+        return cls(**{one.name: getattr(made, one.name) for one in fields(records.Marks)})
+
+    def head(self) -> str:
+        more = f"; {self.left} more are not told" if self.left else ""
+        return f"{self.placed} of {self.size} members have a place, {self.dated} a date{more}"
+
+    def rows(self) -> Sequence[Row]:
+        return [
+            (label, begin, end, *_spot(None if at is None else self.places[at]), iri)
+            for iri, label, begin, end, at in zip(
+                self.iris, self.labels, self.begin, self.end, self.place, strict=True
+            )
+        ]
+
+
+def _spot(spot: records.Spot | None) -> Row:
+    return (spot.label, spot.lat, spot.lon) if spot else ("", None, None)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Export(Shown):
     """A whole set as a file: its text, its media type and a name for it."""
 
@@ -152,12 +200,14 @@ class PlanFound(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanEdited(Shown):
-    """A plan that was checked, in words, part by part and as SPARQL."""
+    """A plan that was checked, in words, part by part and as SPARQL; ``changed``: the path of the part that was set or
+    added, "" for none."""
 
     plan: dict[str, Any] = field(hash=False)
     title: str
     chips: tuple[records.Chip, ...]
     sparql: str
+    changed: str = ""
 
     COLUMNS: ClassVar[dict[str, type]] = {"part": str, "path": str, "removable": bool}
 

@@ -24,10 +24,10 @@ from crmrag_query.client.records import (
     Neighbours,
     Ranking,
 )
-from crmrag_query.client.sets import AnswerSet, Export, Facets, PlanEdited, PlanFound
+from crmrag_query.client.sets import AnswerSet, Choices, Export, Facets, Marks, PlanEdited, PlanFound
 from crmrag_query.client.sse import Message, write_message
 from crmrag_query.errors import CrmRagError, QuestionError
-from crmrag_query.sets.records import Sort
+from crmrag_query.sets.records import Change, Sort, What
 from crmrag_query.sparql.records import SparqlResult
 
 PREFIX = "/api/v1"
@@ -166,10 +166,35 @@ class MakePlan:
 
 @dataclass(frozen=True, slots=True)
 class EditPlan:
-    """``remove``: the path of a chip that is taken away, "" to have the plan checked and told in words."""
+    """``change``: what a chip, or a new condition, is set to; ``remove``: the path of a chip that is taken away, after that;
+    neither to have the plan checked and told in words."""
 
     plan: dict[str, Any]
     remove: str = ""
+    dataset: str | None = None
+    language: str = ""
+    change: Change | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GetChoices:
+    """What the part of a chip's ``path`` (``where``: a new condition) may be set to. ``what``: ``entities``, ``kinds`` or
+    ``relation``; ``text``: only those whose name holds it."""
+
+    plan: dict[str, Any]
+    path: str
+    what: What
+    text: str = ""
+    limit: int = 20
+    dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GetMarks:
+    """Where and when the members of a plan's set were."""
+
+    plan: dict[str, Any]
     dataset: str | None = None
     language: str = ""
 
@@ -202,6 +227,8 @@ Request = (
     | GetDataset
     | MakePlan
     | EditPlan
+    | GetChoices
+    | GetMarks
     | RunSparql
     | ListEvaluations
 )
@@ -226,16 +253,18 @@ SEARCH = Route("GET", "/search", Search, Found)
 LINEAGE = Route("GET", "/lineage", GetLineage, Lineage)
 DATASETS = Route("GET", "/datasets", ListDatasets, Datasets)
 SET = Route("POST", "/set", GetSet, AnswerSet)
+MARKS = Route("POST", "/set/marks", GetMarks, Marks)
 FACETS = Route("POST", "/facets", GetFacets, Facets)
 EXPORT = Route("POST", "/export", GetExport, Export)
 DATASET = Route("GET", "/dataset", GetDataset, DatasetDetail)
 PLAN = Route("POST", "/plan", MakePlan, PlanFound)
 EDIT = Route("POST", "/plan/edit", EditPlan, PlanEdited)
+CHOICES = Route("POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("GET", "/evaluations", ListEvaluations, Evaluations)
 ROUTES: tuple[Route[Any, Any], ...] = (
-    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, SET, FACETS, EXPORT, SPARQL,
-    EVALUATIONS,
+    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, FACETS,
+    EXPORT, SPARQL, EVALUATIONS,
 )  # fmt: skip
 
 

@@ -2,52 +2,95 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from crmrag_query.config.folders import part_file
 from crmrag_query.config.reading import Record, read_part
 from crmrag_query.config.sparql import SparqlConfig
-from crmrag_query.config.types import Count
+from crmrag_query.config.types import Count, Positive
+
+HOST = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+
+
+def _host(text: str) -> str:
+    if not HOST.fullmatch(text.lower()):
+        raise ValueError("no name of a host: without scheme, port and path, as in museum.example or [::1]")
+    return text.lower()
+
+
+Host = Annotated[str, AfterValidator(_host)]
 
 
 class Work(Record):
     """How much is done at once by one process: `reading` requests answered from the release alone, `asking` questions that
-    wait for a language model. More wait, or are told to come back."""
+    wait for a language model, `querying` SPARQL queries that run or wait for a process. More wait, or are told to come
+    back."""
 
     reading: Count
     asking: Count
+    querying: Count
+
+
+class Connections(Record):
+    """How long a connection may take: `head_seconds` for a request's line and headers, `idle_seconds` until the next
+    request; `grace_seconds` in which answers that have begun may end when the service does."""
+
+    head_seconds: Positive
+    idle_seconds: Count
+    grace_seconds: Count
 
 
 class Bounds(Record):
     """What a request may be: bytes of its body, seconds in which the body must have come; requests `per_minute` and caller
-    (0: any number), of which `burst` at once."""
+    (0: any number), of which `burst` at once; the `callers` whose rates are remembered."""
 
     body_bytes: Count
-    body_seconds: float = Field(gt=0)
+    body_seconds: Positive
     per_minute: int = Field(ge=0)
     burst: Count
+    callers: Count
 
 
 class Kept(Record):
-    """What is kept of answers and conversations: for so many days (0: for ever), and at most so many answers."""
+    """What is kept of answers and conversations: for so many days (0: for ever), at most so many answers, and of each so many
+    `comments`. A writer waits `wait_seconds` for another one; what is too old is looked for every `sweep_seconds`."""
 
     days: int = Field(ge=0)
     answers: Count
     turns: Count
+    comments: Count
     comment_characters: Count
+    wait_seconds: Positive
+    sweep_seconds: Positive
+
+
+class McpConfig(Record):
+    """How much a tool gives a language model at once: `sources` of an answer (all that are cited, and others up to so many),
+    characters of an answer, of an entity's document, of all rows or triples of a SPARQL result."""
+
+    sources: Count
+    answer_characters: Count
+    document_characters: Count
+    table_characters: Count
 
 
 class ServiceConfig(Record):
-    """How the service runs. `origins`: web pages of other hosts that may call it; `heartbeat_seconds` of silence after which
-    a stream says that it lives."""
+    """How the service runs. `hosts` that it answers for (none: those of this machine where it listens on a loopback address,
+    else any); `origins`: web pages of other hosts that may call it; `heartbeat_seconds` of silence after which a stream says
+    that it lives."""
 
+    hosts: tuple[Host, ...]
+    origins: tuple[str, ...]
+    heartbeat_seconds: Positive
     work: Work
+    connections: Connections
     bounds: Bounds
     kept: Kept
-    origins: tuple[str, ...]
-    heartbeat_seconds: float = Field(gt=0)
+    mcp: McpConfig
     sparql: SparqlConfig
 
 

@@ -20,7 +20,7 @@ class SetLimits(Record):
     `page`: members of a page where none is asked for; `named`: members, groups or rows that the prose names; `left_out`:
     excluded members shown beside their count; `name_characters`: of a name in prose; `stated_in`: members of the largest set
     whose named graphs are counted; `sorted`: of the largest one that is sorted by label in its language, numbers within
-    labels by their value.
+    labels by their value; `marks`: members that a map and a line of time are given at once.
     """
 
     page: Count
@@ -29,6 +29,7 @@ class SetLimits(Record):
     name_characters: Annotated[int, Field(ge=10)]
     stated_in: NotNegativeCount
     sorted: NotNegativeCount
+    marks: Count
 
 
 class FacetConfig(Record):

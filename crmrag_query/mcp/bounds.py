@@ -1,4 +1,8 @@
-"""How much one call of a tool gives: what a language model can take in. All are ours."""
+"""How much one call of a tool gives: what a language model can take in. All are ours.
+
+How long whole results are is configuration (``mcp`` of ``service.yaml``), as models differ in what they take in. These are
+not: they keep a single name, line or list from filling a result, whichever the model.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,10 @@ from pydantic import Field
 
 SNIPPET = 300  # characters of a line of a document
 LABEL = 160  # … of a name
-ANSWER = 6_000  # … of an answer
-DOCUMENT = 4_000  # … of an entity's document
 PLAN = 4_000  # … of a plan; a larger one stands in the structured result alone
 SPARQL = 4_000  # … of a plan's SPARQL query
 CELL = 500  # … of a cell of a SPARQL result
-TABLE = 20_000  # … of all rows, or triples, of a SPARQL result
 STEP = 200  # … of a triple
-SOURCES = 12  # sources of an answer: all that are cited, then others
 TRIPLES = 4  # triples of a source; steps of the path that put a member into a set
 TARGETS = 5  # entities shown of each relationship
 NAMES = 10  # names of an entity

@@ -31,10 +31,19 @@ class DatasetView:
 
 
 @dataclass(frozen=True)
+class UnavailableView:
+    """A data set that is there but cannot be asked, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class DatasetsView:
-    """The data sets at hand, by name."""
+    """The data sets that can be asked, by name, and those that are there but cannot be."""
 
     datasets: list[DatasetView]
+    unavailable: list[UnavailableView]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from crmrag_query import __version__
 from crmrag_query.client.asynchronous import AsyncClient
 from crmrag_query.client.codec import to_json
+from crmrag_query.config.service import McpConfig, load_service
 from crmrag_query.errors import CrmRagError, ReleaseNotFound, UnknownEntity
 from crmrag_query.mcp import views
-from crmrag_query.mcp.records import DatasetsView
 from crmrag_query.mcp.tools import Tools
 
 if TYPE_CHECKING:
@@ -51,12 +51,15 @@ READING = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 ERROR = 2_000  # characters of an error
+BODY_BYTES = 1 << 20  # of a request: the longest plan is far smaller
 R = TypeVar("R")
 
 
-def make_server(client: AsyncClient, close: bool = True) -> MCPServer[None]:
-    """The server, to be run over stdio; ``close``: it closes the client at its end."""
-    tools = Tools(client)
+def make_server(client: AsyncClient, close: bool = True, config: McpConfig | None = None) -> MCPServer[None]:
+    """The server, to be run over stdio; ``close``: it closes the client at its end; ``config``: `mcp` of `service.yaml`,
+    where none is given."""
+    config = config or load_service().mcp
+    tools = Tools(client, config)
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
@@ -79,16 +82,22 @@ def make_server(client: AsyncClient, close: bool = True) -> MCPServer[None]:
         tool = getattr(tools, name)
         described = f"{' '.join(tool.__doc__.split())} {DATA}"
         server.add_tool(_telling(tool), name, title, described, READING)
-    _add_resources(server, client)
+    _add_resources(server, client, config)
     return server
 
 
-def http_app(client: AsyncClient, path: str = "/mcp", hosts: Sequence[str] = ()) -> Starlette:
+def http_app(
+    client: AsyncClient,
+    path: str = "/mcp",
+    hosts: Sequence[str] = (),
+    body_bytes: int = BODY_BYTES,
+    config: McpConfig | None = None,
+) -> Starlette:
     """The server as an application that speaks streamable HTTP at ``path``; each request stands by itself.
 
     ``hosts``: the only ones that it answers for (``museum.example``, ``localhost:*``); none for any, where it is guarded
-    otherwise. It serves as long as its lifespan runs: an application that mounts it enters
-    ``app.router.lifespan_context(app)`` in its own. The client stays open.
+    otherwise; ``body_bytes`` that a request may have. It serves as long as its lifespan runs: an application that mounts it
+    enters ``app.router.lifespan_context(app)`` in its own. The client stays open.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -96,10 +105,11 @@ def http_app(client: AsyncClient, path: str = "/mcp", hosts: Sequence[str] = ())
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=bool(hosts), allowed_hosts=list(hosts), allowed_origins=origins
     )
-    server = make_server(client, close=False)
+    server = make_server(client, close=False, config=config)
     return server.streamable_http_app(
-        streamable_http_path=path, stateless_http=True, json_response=True, transport_security=security
-    )
+        streamable_http_path=path, stateless_http=True, json_response=True, transport_security=security,
+        max_request_body_size=body_bytes,
+    )  # fmt: skip
 
 
 def _telling(tool: Callable[..., Awaitable[CallToolResult]]) -> Callable[..., Awaitable[CallToolResult]]:
@@ -120,7 +130,7 @@ def error_text(error: CrmRagError) -> str:
     return views.line(str(error), ERROR)
 
 
-def _add_resources(server: MCPServer[None], client: AsyncClient) -> None:
+def _add_resources(server: MCPServer[None], client: AsyncClient, config: McpConfig) -> None:
     """Data sets and entities to read as JSON."""
 
     @server.resource(
@@ -128,8 +138,7 @@ def _add_resources(server: MCPServer[None], client: AsyncClient) -> None:
         mime_type="application/json",
     )  # fmt: skip
     async def datasets() -> str:
-        found = await _found(client.datasets())
-        return to_json(DatasetsView([views.dataset_view(one) for one in found]))
+        return to_json(views.datasets_view(await _found(client.datasets())))
 
     @server.resource(
         "crmrag://dataset/{name}", name="dataset", title="A data set",
@@ -144,7 +153,7 @@ def _add_resources(server: MCPServer[None], client: AsyncClient) -> None:
         security=ResourceSecurity(exempt_params={"iri"}),
     )  # fmt: skip
     async def entity(iri: str = "", dataset: str = "") -> str:
-        return to_json(views.entity_view(await _found(client.entity(iri, "", dataset or None))))
+        return to_json(views.entity_view(await _found(client.entity(iri, "", dataset or None)), config))
 
 
 async def _found(result: Awaitable[R]) -> R:

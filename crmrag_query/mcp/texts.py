@@ -25,9 +25,10 @@ def _joined(lines: Iterable[str]) -> str:
 
 
 def datasets_text(view: DatasetsView) -> str:
-    if not view.datasets:
+    if not view.datasets and not view.unavailable:
         return "There is no data set."
-    return _joined(one for dataset in view.datasets for one in _dataset(dataset))
+    lines = [one for dataset in view.datasets for one in _dataset(dataset)]
+    return _joined([*lines, *(f"{one.name} cannot be asked: {one.reason}" for one in view.unavailable)])
 
 
 def _dataset(one: Any) -> Iterator[str]:

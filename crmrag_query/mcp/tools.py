@@ -14,6 +14,7 @@ from pydantic import Field
 
 from crmrag_query.client.asynchronous import AsyncClient
 from crmrag_query.client.codec import to_plain
+from crmrag_query.config.service import McpConfig
 from crmrag_query.errors import QuestionError
 from crmrag_query.mcp import bounds, texts, views
 from crmrag_query.mcp.records import (
@@ -47,15 +48,15 @@ def result(view: object, text: str) -> CallToolResult:
 
 @dataclass(frozen=True)
 class Tools:
-    """The tools over one client."""
+    """The tools over one client, their results bounded as configured."""
 
     client: AsyncClient
+    config: McpConfig
 
     async def list_datasets(self) -> Annotated[CallToolResult, DatasetsView]:
         """List the data sets that can be asked: cultural-heritage knowledge graphs (CIDOC-CRM), with their size, languages,
         licence and example questions. Begin here where you do not know what there is."""
-        found = await self.client.datasets()
-        view = DatasetsView([views.dataset_view(one) for one in found])
+        view = views.datasets_view(await self.client.datasets())
         return result(view, texts.datasets_text(view))
 
     async def ask(
@@ -73,7 +74,7 @@ class Tools:
         [n]; say so when you pass it on. It says honestly what the data does not tell. For whole lists and counts the answer
         comes with an exact set: page through it with answer_set."""  # fmt: skip
         answer = await self.client.ask(question, earlier[-bounds.EARLIER :], dataset or None)
-        view = views.answer_view(answer)
+        view = views.answer_view(answer, self.config)
         return result(view, texts.answer_text(view))
 
     async def answer_set(
@@ -141,7 +142,8 @@ class Tools:
     ) -> Annotated[CallToolResult, EntityView]:
         """Tell what is known of an entity: names, classes, dates, where its relationships lead with true counts, images,
         links to the same thing elsewhere, and the document that holds its facts."""
-        view = views.entity_view(await self.client.entity(iri, language, dataset or None))
+        found = await self.client.entity(iri, language, dataset or None)
+        view = views.entity_view(found, self.config)
         return result(view, texts.entity_text(view))
 
     async def neighbours(
@@ -169,7 +171,7 @@ class Tools:
         """Run a read-only SPARQL query on a data set, for what no other tool tells. The data is CIDOC-CRM: take classes,
         properties and IRIs from neighbours or from answer_set with_sparql, do not guess them. All named graphs are asked
         together. Numbers and dates come in canonical form."""
-        view = views.sparql_view(await self.client.sparql(query, limit, dataset or None))
+        view = views.sparql_view(await self.client.sparql(query, limit, dataset or None), self.config)
         return result(view, texts.sparql_text(view))
 
     async def _plan(

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from crmrag_query.answers.records import Source, SourceTriple
 from crmrag_query.cli.render import printable
-from crmrag_query.client.records import Answer, Dataset, Entity, Found, Neighbours
+from crmrag_query.client.records import Answer, Dataset, Datasets, Entity, Found, Neighbours
 from crmrag_query.client.sets import AnswerSet, Facets
+from crmrag_query.config.service import McpConfig
 from crmrag_query.mcp import bounds
 from crmrag_query.mcp.records import (
     AnswerView,
+    DatasetsView,
     DatasetView,
     EntityView,
     FacetsView,
@@ -28,6 +30,7 @@ from crmrag_query.mcp.records import (
     SourceView,
     SparqlView,
     TripleView,
+    UnavailableView,
     ValueView,
 )
 from crmrag_query.sets import records as sets
@@ -43,6 +46,11 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def datasets_view(found: Datasets) -> DatasetsView:
+    broken = [UnavailableView(line(one.name), line(one.reason, bounds.SNIPPET)) for one in found.unavailable]
+    return DatasetsView([dataset_view(one) for one in found], broken)
+
+
 def dataset_view(one: Dataset) -> DatasetView:
     counts = one.counts
     return DatasetView(
@@ -52,13 +60,13 @@ def dataset_view(one: Dataset) -> DatasetView:
     )  # fmt: skip
 
 
-def answer_view(answer: Answer) -> AnswerView:
+def answer_view(answer: Answer, config: McpConfig) -> AnswerView:
     cited = [source for source in answer.sources if source.cited]
     others = [source for source in answer.sources if not source.cited]
-    shown = [*cited, *others][: max(bounds.SOURCES, len(cited))]
+    shown = [*cited, *others][: max(config.sources, len(cited))]
     text = answer.text
     return AnswerView(
-        cut(printable(text), bounds.ANSWER), answer.dataset, answer.release, answer.language, answer.refused,
+        cut(printable(text), config.answer_characters), answer.dataset, answer.release, answer.language, answer.refused,
         answer.exhaustive, [_source(source) for source in shown],
         [line(text[one.start : one.end], bounds.SNIPPET) for one in answer.unsupported],
         [line(note, bounds.SNIPPET) for note in answer.notes], _set_found(answer.set),
@@ -128,7 +136,7 @@ def search_view(found: Found) -> SearchView:
     return SearchView(entities, found.dataset, found.release)
 
 
-def entity_view(one: Entity) -> EntityView:
+def entity_view(one: Entity, config: McpConfig) -> EntityView:
     names = [
         f"{lang or 'untagged'}: {line(text)}" for lang, texts in one.names.items() for text in texts if text
     ]
@@ -146,7 +154,7 @@ def entity_view(one: Entity) -> EntityView:
         classes=[line(kind.label) for kind in one.classes],
         names=names[: bounds.NAMES],
         dates=line(one.dates.text) if one.dates else "",
-        document=cut(printable(one.document), bounds.DOCUMENT),
+        document=cut(printable(one.document), config.document_characters),
         relationships=relationships,
         images=list(one.images[: bounds.TARGETS]),
         links=[link.iri for link in one.links[: bounds.NAMES]],
@@ -183,17 +191,16 @@ def facets_view(found: Facets, asked: bool) -> FacetsView:
     return FacetsView(found.size, found.complete, facets, found.plan, found.dataset, found.release)
 
 
-def sparql_view(result: SparqlResult) -> SparqlView:
-    rows = _rows(result)
-    graph = _whole_lines(result.text)
+def sparql_view(result: SparqlResult, config: McpConfig) -> SparqlView:
+    rows = _rows(result, config.table_characters)
+    graph = _whole_lines(result.text, config.table_characters)
     truncated = result.truncated or len(graph) < len(result.text) or len(rows) < len(result.rows)
     return SparqlView(result.form, list(result.variables), rows, result.truth, graph, truncated)
 
 
-def _rows(result: SparqlResult) -> list[list[str | None]]:
-    """The first rows, as many as fit."""
+def _rows(result: SparqlResult, left: int) -> list[list[str | None]]:
+    """The first rows, as many as fit into so many characters."""
     rows: list[list[str | None]] = []
-    left = bounds.TABLE
     for row in result.rows:
         cells = [None if cell is None else cut(printable(cell.label), bounds.CELL) for cell in row]
         left -= sum(len(cell or "") for cell in cells)
@@ -203,8 +210,6 @@ def _rows(result: SparqlResult) -> list[list[str | None]]:
     return rows
 
 
-def _whole_lines(text: str) -> str:
-    """The first lines of a text, as many as fit."""
-    if len(text) <= bounds.TABLE:
-        return text
-    return text[: text.rfind("\n", 0, bounds.TABLE) + 1]
+def _whole_lines(text: str, most: int) -> str:
+    """The first lines of a text, as many as fit into so many characters."""
+    return text if len(text) <= most else text[: text.rfind("\n", 0, most) + 1]

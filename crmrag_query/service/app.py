@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +17,24 @@ from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from crmrag_query import __version__
+from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
+from crmrag_query.client.events import Event
 from crmrag_query.client.problems import Problem
 from crmrag_query.client.releases import Library
 from crmrag_query.client.wire import Route
-from crmrag_query.errors import CrmRagError, QuestionError, ReleaseError
+from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.service import openapi
+from crmrag_query.service.answering import Answering
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access, Guard, SafeHeaders
 from crmrag_query.service.observe import Observer, Watch
 from crmrag_query.service.openai.routes import OpenAI
-from crmrag_query.service.records import OWN_ROUTES, REPLAY, Health, Version
+from crmrag_query.service.records import OWN_ROUTES, Health, Version
 from crmrag_query.service.responses import (
     LEFT,
-    UNKEPT,
+    STREAMED,
+    begun,
     event_stream,
     failure,
     known_already,
@@ -43,16 +45,15 @@ from crmrag_query.service.responses import (
     unless_left,
 )
 from crmrag_query.service.running import Workers
+from crmrag_query.service.tools import MCP, mcp_server
 
 STATIC = Path(__file__).parent / "static"
 LOG = logging.getLogger("crmrag.service")
-ASKING = (wire.RETRIEVE, wire.PLAN, REPLAY)  # besides wire.ASK: a language model may have a part in them
 REFUSALS = {
     404: ("Not found", "There is nothing at this address.", ""),
     405: ("Method not allowed", "Not in this way.", ""),
     415: ("Not JSON", "The request does not say that it is JSON.", "Send Content-Type: application/json."),
 }
-QUERIES = 4  # of SPARQL that may wait for each process; more wait before they reach it
 PAGES = ("/", "/a/{id}", "/c/{id}", "/d/{name}", "/e", "/s")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -60,19 +61,24 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def create_app(desk: Desk, access: Access) -> FastAPI:
     """The application over a desk; ``access``: who may ask, and how often."""
 
+    observer = Observer()
+    answering = Answering(desk, Workers(desk.config.work), observer)
+    mcp = mcp_server(answering)
+
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
         threading.Thread(target=open_all, args=(desk.engine.releases,), name="opening", daemon=True).start()
-        yield
+        if mcp is None:
+            LOG.warning("MCP is not served at %s: it needs the extra 'mcp' (pip install 'crmrag[mcp]').", MCP)
+        async with nullcontext() if mcp is None else mcp.running:
+            yield
         desk.close()
 
     app = FastAPI(
         title="CRM-RAG", version=__version__, lifespan=living, openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )  # fmt: skip
-    observer = Observer()
-    workers = Workers(desk.config.work, QUERIES * desk.config.sparql.processes)
-    api = Api(desk, workers, observer)
+    api = Api(answering, with_mcp=mcp is not None)
     for route in (*wire.ROUTES, *OWN_ROUTES):
         app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=_methods(route.method))
     for path, endpoint in (
@@ -80,7 +86,9 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
         ("/openapi.json", api.document),
     ):  # fmt: skip
         app.add_api_route(path, endpoint, methods=_methods("GET"))
-    chat = OpenAI(desk, workers, observer)
+    if mcp is not None:
+        app.router.routes.append(mcp.path)
+    chat = OpenAI(answering)
     app.add_api_route("/v1/models", chat.models, methods=["GET"])
     app.add_api_route("/v1/models/{name}", chat.model, methods=["GET"])
     app.add_api_route("/v1/chat/completions", chat.chat, methods=["POST"])
@@ -92,7 +100,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     app.add_middleware(Guard, access=access, bounds=desk.config.bounds)
     if desk.config.origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=list(desk.config.origins), allow_methods=["GET", "POST", "DELETE"],
+            CORSMiddleware, allow_origins=list(desk.config.origins), allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "Accept", "If-None-Match"],
             expose_headers=["ETag", "Retry-After", "X-Request-Id"],
         )  # fmt: skip
@@ -104,8 +112,9 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
 class Api:
     """Endpoints over a desk."""
 
-    def __init__(self, desk: Desk, workers: Workers, observer: Observer) -> None:
-        self._desk, self._workers, self._observer = desk, workers, observer
+    def __init__(self, answering: Answering, with_mcp: bool) -> None:
+        self._answering, self._with_mcp = answering, with_mcp
+        self._desk, self._read = answering.desk, answering.workers.read
 
     def endpoint(self, route: Route[Any, Any]) -> Endpoint:
         """The endpoint of a route."""
@@ -117,38 +126,20 @@ class Api:
             tag = await self._tag(request, route, asked)
             if tag is not None and known_already(request, tag):
                 return not_modified(tag)
-            return result(await self._how(route)(partial(self._desk.handle, route, asked)), tag)
+            return result(await self._answering.result(route, asked), tag)
 
         answer.__name__ = f"{route.method.lower()}_{route.path.strip('/').replace('/', '_')}"
         return answer
 
-    def _how(self, route: Route[Any, Any]) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
-        """In which threads a route is answered: what may wait for a language model is kept from the others."""
-        if route in ASKING and self._desk.engine.how.model is not None:
-            return self._workers.ask
-        return self._workers.query if route is wire.SPARQL else self._workers.read
-
     async def _ask(self, request: Request, asked: wire.Ask) -> Response:
         """A question: as a stream of events where the caller takes one, else its answer. An error that comes soon enough has
         its own status; in a stream that has begun it is an event."""
-        events = self._workers.stream(lambda: self._observer.watched(self._desk, asked))
         if wire.EVENTS not in request.headers.get("accept", ""):
-            last = await unless_left(request, _last(events))
-            if last is None:
-                return Response(status_code=LEFT)
-            return failure(last) if isinstance(last, CrmRagError) else result(last.answer)
-        first, silence = asyncio.ensure_future(anext(events)), self._desk.config.heartbeat_seconds
-        try:
-            await asyncio.wait({first}, timeout=silence)
-        except asyncio.CancelledError:
-            first.cancel()
-            raise
-        if first.done() and isinstance(found := first.result(), CrmRagError):
-            return failure(found)
-        headers = UNKEPT | {"X-Accel-Buffering": "no"}
-        return StreamingResponse(
-            event_stream(events, first, silence), media_type=wire.EVENTS, headers=headers
-        )
+            answer = await unless_left(request, self._answering.answer(asked))
+            return Response(status_code=LEFT) if answer is None else result(answer)
+        events, silence = self._answering.events(asked), self._desk.config.heartbeat_seconds
+        stream = event_stream(events, await begun(events, silence), silence, _written)
+        return StreamingResponse(stream, media_type=wire.EVENTS, headers=STREAMED)
 
     async def _tag(self, request: Request, route: Route[Any, Any], asked: Any) -> str | None:
         """The tag of what a GET reads from releases; None for what depends on more."""
@@ -159,9 +150,9 @@ class Api:
         def names() -> list[str]:
             if route is not wire.DATASETS:
                 return [releases.release(asked.dataset)[1].id]
-            return [f"{name} {releases.glance(name).id}" for name in releases.names()]
+            return [f"{name} {getattr(found, 'id', '')}" for name, found in releases.glances()]
 
-        return tag_of(request, await self._workers.read(names))
+        return tag_of(request, await self._read(names))
 
     async def health(self) -> Response:
         return result(Health("ok"))
@@ -169,9 +160,7 @@ class Api:
     async def ready(self) -> Response:
         """Whether every data set can be asked, and there is one: its release opened, what questions need of it read."""
         releases = self._desk.engine.releases
-        names = await self._workers.read(
-            lambda: tuple(name for name in releases.names() if releases.release(name))
-        )
+        names = await self._read(lambda: tuple(name for name in releases.names() if releases.release(name)))
         if not names:
             detail = "No data set is built yet."
             return problem(Problem(503, detail, "Not ready", remedy="Build one: crmrag build DATASET."))
@@ -180,17 +169,15 @@ class Api:
     async def version(self) -> Response:
         releases = self._desk.engine.releases
 
-        def served() -> dict[str, str]:
-            found = {}
-            for name in releases.names():
-                with suppress(ReleaseError):
-                    found[name] = releases.glance(name).id
-            return found
+        def served() -> Version:
+            found = dict(releases.glances())
+            ids = {name: one.id for name, one in found.items() if isinstance(one, Release)}
+            return Version(__version__, ids, tuple(sorted(found.keys() - ids)), self._with_mcp)
 
-        return result(Version(__version__, await self._workers.read(served)))
+        return result(await self._read(served))
 
     async def metrics(self) -> Response:
-        return self._observer.metrics()
+        return self._answering.observer.metrics()
 
     async def document(self) -> Response:
         return Response(openapi.document_json(), media_type=wire.JSON, headers={"Cache-Control": "no-cache"})
@@ -209,11 +196,8 @@ def _methods(method: str) -> list[str]:
     return [method, "HEAD"] if method == "GET" else [method]
 
 
-async def _last(events: AsyncIterator[Any]) -> Any:
-    last: Any = None
-    async for event in events:
-        last = event
-    return last
+def _written(event: Event | CrmRagError) -> bytes:
+    return wire.write_event(event).encode()
 
 
 async def _read(route: Route[Any, Any], request: Request) -> Any:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEAD = 20.0  # seconds in which a request's line and headers must have come, the first one's from the connection on
+from crmrag_query.config.service import load_service
+
+
+@cache
+def head_seconds() -> float:
+    """As configured; read in each process, as worker processes are given no more of a connection than its class."""
+    return load_service().connections.head_seconds
 
 
 class Patient(H11Protocol):
@@ -30,7 +37,7 @@ class Patient(H11Protocol):
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        self._late = self.loop.call_later(HEAD, self.transport.close)
+        self._late = self.loop.call_later(head_seconds(), self.transport.close)
 
     def _stop(self) -> None:
         if self._late is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from crmrag_query.client import wire
@@ -13,7 +13,7 @@ from crmrag_query.client.bounds import check_text
 from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.client.events import Done, Event
 from crmrag_query.client.local import Engine
-from crmrag_query.client.records import Answer
+from crmrag_query.client.records import Answer, Datasets, Unavailable
 from crmrag_query.client.wire import Route
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.errors import NotAllowed, NotKept, QuestionError, ReleaseError
@@ -22,6 +22,7 @@ from crmrag_query.service.store import KeptText, Store, StoreError, Thread, iso,
 
 T = TypeVar("T")
 LOG = logging.getLogger("crmrag.service")
+DAMAGED = "Its release is damaged. The service's log has the details."
 UNKNOWN = "It may have been removed, or the address is not whole."
 
 
@@ -32,6 +33,7 @@ class Desk:
     engine: Engine
     config: ServiceConfig
     store: Store | None = None
+    _told: set[Unavailable] = field(default_factory=set)
 
     def handle(self, route: Route[Any, Any], request: Any) -> Any:
         """The result of a route of ``wire`` or of the service's own; raises the errors that problem documents tell."""
@@ -39,6 +41,7 @@ class Desk:
             (one.method, one.path): handler
             for one, handler in (
                 (wire.ASK, self.ask),
+                (wire.DATASETS, self.datasets),
                 (records.BEGIN, self.begin),
                 (records.CONVERSATION, self.conversation),
                 (records.REMOVE, self.remove),
@@ -61,6 +64,15 @@ class Desk:
         request = self._within(request)
         for event in self.engine.stream(replace(request, thread="", key="")):
             yield self._kept(request, event) if isinstance(event, Done) else event
+
+    def datasets(self, request: wire.ListDatasets) -> Datasets:
+        """Why one cannot be asked stands in the log, once, as it may name files of the service."""
+        found = self.engine.datasets(request)
+        for one in found.unavailable:
+            if one not in self._told:
+                self._told.add(one)
+                LOG.warning("Data set %r cannot be asked: %s", one.name, one.reason)
+        return replace(found, unavailable=tuple(replace(one, reason=DAMAGED) for one in found.unavailable))
 
     def begin(self, request: records.Begin) -> records.Begun:
         dataset, _ = self.engine.releases.release(request.dataset)

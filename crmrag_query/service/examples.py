@@ -20,8 +20,14 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("POST", "/ask"): {"question": QUESTION} | SAMPLE,
     ("POST", "/retrieve"): {"question": "Who paid for the first paintings of Asinou?", "k": 5} | SAMPLE,
     ("POST", "/plan"): {"question": QUESTION} | SAMPLE,
-    ("POST", "/plan/edit"): {"plan": BEFORE_1200, "remove": "where.0"} | SAMPLE,
+    ("POST", "/plan/edit"): {
+        "plan": BEFORE_1200,
+        "change": {"path": "where.0", "years": {"begin": 1100, "end": 1199}},
+    }
+    | SAMPLE,
+    ("POST", "/plan/choices"): {"plan": BEFORE_1200, "path": "target.types", "what": "kinds"} | SAMPLE,
     ("POST", "/set"): {"plan": BEFORE_1200, "limit": 10, "sort": "date"} | SAMPLE,
+    ("POST", "/set/marks"): {"plan": BEFORE_1200} | SAMPLE,
     ("POST", "/facets"): {"plan": BEFORE_1200} | SAMPLE,
     ("POST", "/export"): {"plan": BEFORE_1200, "format": "csv", "question": QUESTION} | SAMPLE,
     ("GET", "/search"): {"text": "Asinou"} | SAMPLE,

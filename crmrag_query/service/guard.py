@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from starlette.datastructures import MutableHeaders
@@ -20,8 +21,12 @@ from crmrag_query.service.store import hashed
 
 GUARDED = ("/api/", "/v1/", "/metrics", "/mcp")
 """Beginnings of the paths that want a key where keys are set; the page's own files and what tells of life do not."""
+PROBED = ("/health", "/ready")
+"""Asked by what watches over processes, which often knows only their number: answered for under every name."""
 DIGITS = 18  # of a length that can be true
-CALLERS = 10_000  # whose rates are remembered, the latest ones
+HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+?)\.?(:[0-9]*)?")
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""Names of this machine to itself: no other page can be reached under them, so they are always answered for."""
 POLICY = (
     "default-src 'self'; img-src 'self' https: http: data:; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
@@ -38,25 +43,40 @@ HEADERS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask: ``keys``, hashed; none for everybody."""
+    """Who may ask, and under which name: ``keys``, hashed, none for everybody; ``hosts`` that are answered for besides those
+    of this machine, None for any. Without ``hosts`` the page of another host whose name leads here, for a moment, to this
+    address (DNS rebinding) could read all that this machine may."""
 
     keys: frozenset[str] = frozenset()
+    hosts: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, keys: list[str]) -> Access:
-        return cls(frozenset(hashed(key) for key in keys))
+    def of(cls, keys: Iterable[str], hosts: Iterable[str] | None = None) -> Access:
+        return cls(frozenset(hashed(key) for key in keys), None if hosts is None else frozenset(hosts))
 
     def admits(self, key: str) -> bool:
         given = hashed(key)
         return any(hmac.compare_digest(given, one) for one in self.keys)
 
+    def knows(self, host: str) -> bool:
+        """Whether requests to this host (a Host header) are answered."""
+        if self.hosts is None:
+            return True
+        found = HOST.fullmatch(host.lower())
+        if found is None:
+            return False
+        parts = found[1].split(".")
+        above = (f"*.{'.'.join(parts[at:])}" for at in range(1, len(parts)))
+        return not LOOPBACK.union(self.hosts).isdisjoint([found[1], *above])
+
 
 @dataclass
 class Rates:
-    """A bucket of tokens for each caller: ``per_minute`` flow in, ``burst`` it holds."""
+    """A bucket of tokens for each of the latest ``callers``: ``per_minute`` flow in, ``burst`` it holds."""
 
     per_minute: int
     burst: int
+    callers: int
     _held: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, caller: str, now: float | None = None) -> float:
@@ -69,7 +89,7 @@ class Rates:
         tokens = min(self.burst, tokens + (now - since) / each)
         admitted = tokens >= 1
         self._held[caller] = (tokens - admitted, now)
-        if len(self._held) > CALLERS:
+        if len(self._held) > self.callers:
             self._held.popitem(last=False)
         return 0.0 if admitted else (1 - tokens) * each
 
@@ -105,7 +125,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, access: Access, bounds: Bounds) -> None:
         self._app, self._access, self._bounds = app, access, bounds
-        self._rates = Rates(bounds.per_minute, bounds.burst)
+        self._rates = Rates(bounds.per_minute, bounds.burst, bounds.callers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -127,10 +147,13 @@ class Guard:
         except _Left:
             pass
         else:
-            await self._app(scope, _again(body, receive), send)
+            await self._app(scope, again(body, receive), send)
 
     def _refusal(self, request: Request) -> tuple[Problem, dict[str, str]] | None:
-        if not request.scope["path"].startswith(GUARDED) or request.method == "OPTIONS":
+        path, host = request.scope["path"], request.headers.get("host", "")
+        if path not in PROBED and not self._access.knows(host):
+            return self._misdirected(host), {}
+        if not path.startswith(GUARDED) or request.method == "OPTIONS":
             return None
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         key = key.strip() if scheme.lower() == "bearer" else ""
@@ -168,6 +191,12 @@ class Guard:
                     break
         return b"".join(pieces)
 
+    def _misdirected(self, host: str) -> Problem:
+        return Problem(
+            421, f"This service does not answer for the host {host[:100]!r}.", "Not this host",
+            remedy="Ask it under one of its own names. Whose service it is adds this one to hosts in config/service.yaml.",
+        )  # fmt: skip
+
     def _too_large(self) -> Problem:
         return Problem(
             413, f"The request has more than {self._bounds.body_bytes:,} bytes.", "Too large",
@@ -175,7 +204,7 @@ class Guard:
         )  # fmt: skip
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def again(body: bytes, receive: Receive) -> Receive:
     """The body once more, then what comes after it (the caller leaving)."""
     given = False
 

@@ -9,7 +9,9 @@ import signal
 import socket
 import tempfile
 import threading
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from pathlib import Path
 
 import click
@@ -31,15 +33,14 @@ from crmrag_query.service.store import Store
 
 SETTINGS = "CRMRAG_SERVICE"  # in which the settings reach the worker processes
 KEYS = "CRMRAG_API_KEYS"
-WAITING = 2048  # connections that are not taken yet
-GRACE = 20  # seconds in which answers that have begun may end
-IDLE = 30  # seconds that a connection is kept for the next request
-HEALTH = 30  # seconds in which a worker must show that it lives; large data may hold up even that
+WAITING = 2048  # connections that are not taken yet; the system's own bound (somaxconn) is what operators set
+HEALTH = 30  # seconds in which a worker must show that it lives: longer than the longest work that lets no other thread in
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is served and how; ``state``: the folder where answers are kept, None for nowhere."""
+    """What is served and how; ``state``: the folder where answers are kept, None for nowhere; ``address``: the one that is
+    listened on, "" for one that others see to."""
 
     data: str
     dataset: str | None = None
@@ -47,6 +48,7 @@ class Settings:
     api_base: str | None = None
     state: str | None = None
     quiet: bool = False
+    address: str = ""
 
 
 def application(settings: Settings) -> FastAPI:
@@ -56,7 +58,7 @@ def application(settings: Settings) -> FastAPI:
     if settings.dataset is not None:
         engine.releases.release(settings.dataset)
     store = None if settings.state is None else Store(Path(settings.state), config.kept)
-    return create_app(Desk(engine, config, store), Access.of(_keys()))
+    return create_app(Desk(engine, config, store), Access.of(_keys(), _hosts(config.hosts, settings.address)))
 
 
 def worker() -> FastAPI:
@@ -77,20 +79,22 @@ def _end_with_parent() -> None:
 
 def run(settings: Settings, host: str, port: int, workers: int) -> None:
     """Serve until the process is told to end; ServiceError where the port is taken."""
-    app = application(settings)  # what cannot be served is told here, once, and not by every worker
-    listening = _socket(host, port)
-    address, shown = listening.getsockname(), f"[{host}]" if ":" in host else host
-    click.echo(f"CRM-RAG serves {settings.data} at http://{shown}:{address[1]} (Ctrl+C ends it)", err=True)
-    if not Library(Path(settings.data)).names():
-        click.echo("No data set is built yet; it is served as soon as it is: crmrag build DATASET.", err=True)
-    log_to_stderr(logging.WARNING if settings.quiet else logging.INFO)
-    try:
+    with closing(_socket(host, port)) as listening:
+        address, shown = listening.getsockname(), f"[{host}]" if ":" in host else host
+        settings = replace(settings, address=address[0])
+        app = application(settings)  # what cannot be served is told here, once, and not by every worker
+        click.echo(
+            f"CRM-RAG serves {settings.data} at http://{shown}:{address[1]} (Ctrl+C ends it)", err=True
+        )
+        if not Library(Path(settings.data)).names():
+            click.echo(
+                "No data set is built yet; it is served as soon as it is: crmrag build DATASET.", err=True
+            )
+        log_to_stderr(logging.WARNING if settings.quiet else logging.INFO)
         if workers > 1:
             _run_several(settings, workers, listening)
         else:
             uvicorn.Server(_config(app)).run([listening])
-    finally:
-        listening.close()
 
 
 def _run_several(settings: Settings, workers: int, listening: socket.socket) -> None:
@@ -101,11 +105,19 @@ def _run_several(settings: Settings, workers: int, listening: socket.socket) -> 
 
 
 def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
+    times = load_service().connections
     return uvicorn.Config(
-        app, factory=isinstance(app, str), workers=workers, log_config=None, access_log=False, http=Patient, ws="none",
-        timeout_graceful_shutdown=GRACE, timeout_keep_alive=IDLE, timeout_worker_healthcheck=HEALTH, server_header=False,
-        proxy_headers=True,
+        app, factory=isinstance(app, str), workers=workers, log_config=None, access_log=False,
+        http=Patient, ws="none", timeout_graceful_shutdown=times.grace_seconds,
+        timeout_keep_alive=times.idle_seconds, timeout_worker_healthcheck=HEALTH, server_header=False, proxy_headers=True,
     )  # fmt: skip
+
+
+def _hosts(given: tuple[str, ...], address: str) -> tuple[str, ...] | None:
+    """The hosts to answer for besides this machine's own; None for any."""
+    if given or not address:
+        return given or None
+    return (f"[{address}]" if ":" in address else address,) if ip_address(address).is_loopback else None
 
 
 def _socket(host: str, port: int) -> socket.socket:

@@ -103,6 +103,7 @@ def _told(answer: Answer, used: Used | None) -> dict[str, Any]:
         "exhaustive": answer.exhaustive,
         "refused": answer.refused,
         "documents": [source.iri for source in answer.sources],
+        "scores": [source.score for source in answer.sources],
         "entities": [one.iri for source in answer.sources for one in source.entities],
         "set_size": None if answer.set is None else answer.set.size,
         "timings": dict(answer.timings),

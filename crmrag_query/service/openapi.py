@@ -15,6 +15,7 @@ from crmrag_query.client import wire
 from crmrag_query.client.events import BY_NAME
 from crmrag_query.client.problems import Problem
 from crmrag_query.client.wire import Route
+from crmrag_query.service import interfaces
 from crmrag_query.service.examples import EXAMPLES
 from crmrag_query.service.records import OWN_ROUTES, Health, Version
 
@@ -35,15 +36,17 @@ SUMMARIES = {
     ("GET", "/datasets"): "List the data sets",
     ("GET", "/dataset"): "Tell a data set as a whole",
     ("POST", "/plan"): "Make a plan of a question",
-    ("POST", "/plan/edit"): "Check a plan, or take a part of it away",
+    ("POST", "/plan/edit"): "Check a plan, change a part of it, add one or take one away",
+    ("POST", "/plan/choices"): "List what a part of a plan may be set to",
     ("POST", "/set"): "List a page of a plan's exact set",
+    ("POST", "/set/marks"): "Tell where and when the members of a plan's set were",
     ("POST", "/facets"): "Count a plan's set by facets",
     ("POST", "/export"): "Export a plan's whole set as a file",
     ("POST", "/sparql"): "Run a reading SPARQL query",
     ("GET", "/evaluations"): "List the evaluations of a data set",
     ("POST", "/conversations"): "Begin a conversation",
     ("GET", "/conversations"): "Read a conversation",
-    ("DELETE", "/conversations"): "Forget a conversation",
+    ("POST", "/conversations/remove"): "Forget a conversation",
     ("GET", "/answers"): "Read an answer that was kept",
     ("POST", "/replay"): "Ask a kept question of the current release",
     ("POST", "/feedback"): "Say what one thinks of an answer",
@@ -62,12 +65,14 @@ def document() -> dict[str, Any]:
     routes = (*wire.ROUTES, *OWN_ROUTES)
     kinds = [*(kind for _, kind in OPERATIONS), Problem, *BY_NAME.values()]
     kinds += [kind for route in routes for kind in (route.request, route.result)]
-    schemas, references = _schemas(kinds)
+    schemas, references = _schemas([*kinds, *interfaces.RECORDS])
+    schemas |= interfaces.SCHEMAS
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(wire.PREFIX + route.path, {})[route.method.lower()] = _operation(route, references)
     for path, kind in OPERATIONS:
         paths[path] = {"get": _served(path, references[kind], references[Problem])}
+    paths |= interfaces.paths(references, references[Problem])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -78,7 +83,9 @@ def document() -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         "security": [{}, {"key": []}],
-        "tags": [{"name": name} for name in dict.fromkeys([*TAGS.values(), KEPT, "Operations"])],
+        "tags": [
+            {"name": name} for name in dict.fromkeys([*TAGS.values(), KEPT, *interfaces.TAGS, "Operations"])
+        ],
         "paths": paths,
         "components": {
             "schemas": schemas,

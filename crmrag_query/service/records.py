@@ -111,15 +111,19 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The versions of the service and of the data it serves: release ids by data set."""
+    """The versions of the service and of the data it serves: release ids by data set; the data sets that are ``unavailable``
+    because their releases are damaged; whether MCP is served (``/mcp``)."""
 
     version: str
     releases: dict[str, str] = field(default_factory=dict)
+    unavailable: tuple[str, ...] = ()
+    mcp: bool = False
 
 
 BEGIN = Route("POST", "/conversations", Begin, Begun)
 CONVERSATION = Route("GET", "/conversations", GetConversation, Conversation)
-REMOVE = Route("DELETE", "/conversations", Remove, Nothing)
+REMOVE = Route("POST", "/conversations/remove", Remove, Nothing)
+"""No DELETE: the key would stand in the address, and with that in logs and histories."""
 ANSWER = Route("GET", "/answers", GetAnswer, KeptAnswer)
 REPLAY = Route("POST", "/replay", Replay, Replayed)
 FEEDBACK = Route("POST", "/feedback", Feedback, Nothing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -20,6 +20,7 @@ from crmrag_query.errors import CrmRagError
 T = TypeVar("T")
 KEPT = {"Cache-Control": "no-cache"}  # may be kept, and is asked about by its tag before it is used again
 UNKEPT = {"Cache-Control": "no-store"}
+STREAMED = UNKEPT | {"X-Accel-Buffering": "no"}  # nginx passes on what it gets
 HEARTBEAT = b": alive\n\n"
 LEFT = 499  # the status in the log of a request whose caller has left; nobody gets it
 ENDING: set[asyncio.Future[None]] = set()  # streams that are being ended: tasks that nothing holds may vanish
@@ -75,8 +76,27 @@ async def unless_left(request: Request, work: Awaitable[T]) -> T | None:
         wanted.cancel()
 
 
+async def begun(
+    events: AsyncGenerator[Event | CrmRagError], silence: float
+) -> asyncio.Future[Event | CrmRagError]:
+    """The first event, waited for no longer than ``silence`` seconds; raises the error that comes in its place by then, so
+    that it still has a status of its own."""
+    first = asyncio.ensure_future(anext(events))
+    try:
+        await asyncio.wait({first}, timeout=silence)
+    except asyncio.CancelledError:
+        first.cancel()
+        raise
+    if first.done() and isinstance(found := first.result(), CrmRagError):
+        raise found
+    return first
+
+
 async def event_stream(
-    events: AsyncGenerator[Event | CrmRagError], first: asyncio.Future[Event | CrmRagError], silence: float
+    events: AsyncGenerator[Event | CrmRagError],
+    first: asyncio.Future[Event | CrmRagError],
+    silence: float,
+    write: Callable[[Event | CrmRagError], bytes],
 ) -> AsyncIterator[bytes]:
     """Events as text, ``first`` being awaited already. After ``silence`` seconds without one a comment says that the stream
     lives; ``events`` end where their reader does."""
@@ -91,7 +111,8 @@ async def event_stream(
                 event = pending.result()
             except StopAsyncIteration:
                 return
-            yield wire.write_event(event).encode()
+            if text := write(event):
+                yield text
             pending = asyncio.ensure_future(anext(events))
     finally:
         # In a task of its own: this one may be cancelled, and then nothing in it can be awaited.

@@ -21,11 +21,10 @@ LOG = logging.getLogger("crmrag.service")
 
 @dataclass
 class Workers:
-    """Threads for reading, for SPARQL (``queries`` at once), and for asking where a language model may take its time; a
-    question that nobody waits for any more keeps its place until the model answers, so that their number is bounded."""
+    """Threads for reading, for SPARQL, and for asking where a language model may take its time; a question that nobody waits
+    for any more keeps its place until the model answers, so that their number is bounded."""
 
     work: Work
-    queries: int = 1
     _limits: dict[str, CapacityLimiter] = field(default_factory=dict)
     _places: threading.BoundedSemaphore = field(init=False)
 
@@ -38,7 +37,7 @@ class Workers:
 
     async def query(self, work: Callable[[], T]) -> T:
         """What ``work`` gives, in one of the threads for SPARQL: slow queries hold up one another only."""
-        return await to_thread.run_sync(work, limiter=self._limit("sparql", self.queries))
+        return await to_thread.run_sync(work, limiter=self._limit("querying", self.work.querying))
 
     async def ask(self, work: Callable[[], T]) -> T:
         """What ``work`` gives, in a place for questions; raises Busy."""

@@ -20,9 +20,6 @@ from crmrag_query.errors import ConfigError, ServiceError
 FILE = "service.sqlite"
 SCHEMA = 1
 DAY = 86_400.0
-SWEEP = 3_600.0  # seconds between two looks for what is too old
-WAIT = 10.0  # seconds that a writer waits for another one
-COMMENTS = 100  # kept of one answer
 TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
   id TEXT PRIMARY KEY, asked REAL NOT NULL, dataset TEXT NOT NULL, release TEXT NOT NULL, thread TEXT NOT NULL,
@@ -156,7 +153,7 @@ class Store:
             latest = "SELECT rowid FROM feedback WHERE answer = ? ORDER BY rowid DESC LIMIT ?"
             db.execute(
                 f"DELETE FROM feedback WHERE answer = ? AND rowid NOT IN ({latest})",
-                (answer, answer, COMMENTS),
+                (answer, answer, self._kept.comments),
             )
 
     def close(self) -> None:
@@ -198,14 +195,14 @@ class Store:
             yield db
 
     def _connected(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=WAIT, check_same_thread=False)
+        db = sqlite3.connect(self._path, timeout=self._kept.wait_seconds, check_same_thread=False)
         db.execute("PRAGMA synchronous = NORMAL")
         return db
 
     def _sweep(self, db: sqlite3.Connection) -> None:
         """Now and then: forget what is too old or too much, and conversations that were begun and left."""
         now = time.time()
-        if now - self._swept < SWEEP:
+        if now - self._swept < self._kept.sweep_seconds:
             return
         self._swept = now
         if self._kept.days:

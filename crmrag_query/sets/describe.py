@@ -19,9 +19,11 @@ from crmrag_query.plans.records import (
     Plan,
     Related,
     StatedIn,
+    Target,
     Texted,
     read_plan,
 )
+from crmrag_query.sets.editing import compute_edits, edits_of, target_edits
 from crmrag_query.sets.records import Chip
 from crmrag_query.sets.wording import JOINT, Wording
 
@@ -96,15 +98,23 @@ def _title(wording: Wording, plan: Plan) -> str:
 
 
 def _chips(wording: Wording, plan: Plan) -> Iterator[Chip]:
-    target = [Chip(label, path, "target") for path, label in wording.target(plan)]
-    yield from target or [Chip(wording.words.entities, "target", "target", removable=False)]
+    yield from _target(wording, plan)
     for at, one in enumerate(plan.where):
         label, path = _constraint(wording, one), f"where.{at}"
         if one.negated and not _lacking(one):
             label = wording.words.not_.format(what=label)
-        yield Chip(label, path, one.kind, one.negated)
+        yield Chip(label, path, one.kind, one.negated, edits=edits_of(wording, one))
     if label := _compute(wording, plan.compute):
-        yield Chip(label, "compute", plan.compute.kind)
+        yield Chip(label, "compute", plan.compute.kind, edits=compute_edits(plan.compute))
+
+
+def _target(wording: Wording, plan: Plan) -> Iterator[Chip]:
+    """The chips of what is asked for; one that cannot be taken away where anything is."""
+    parts = list(wording.target(plan)) or [("target", wording.words.entities)]
+    for path, label in parts:
+        name = path.partition(".")[2]
+        own = Target.model_validate({name: getattr(plan.target, name)}) if name else plan.target
+        yield Chip(label, path, "target", removable=bool(name), edits=target_edits(wording, own))
 
 
 NAMED = 3  # entities of a list of some that are called by name; ours

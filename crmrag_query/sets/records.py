@@ -9,6 +9,8 @@ from crmrag_query.answers.named import Named, SourceTriple
 
 Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
 Sort = Literal["", "label", "date", "value"]
+What = Literal["entities", "kinds", "relation"]
+"""What of a part of a plan there are choices of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +109,123 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
+class Years:
+    """First and last year, both inclusive, as astronomers count (0 is 1 BC, -499 is 500 BC); None for an open end."""
+
+    begin: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a part of a plan may be set to: the ``value`` that a `Change` gives, and its name."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What of a part of a plan can be set to something else, and what it is now; None: not of this part.
+
+    ``entities``: IRIs that the condition names, none for anything at all; ``kinds``: IRIs of types, codes or IRIs of classes,
+    names of categories; ``relation``: id of what leads to these, "" for a way that has none; ``texts``: of which one is held;
+    ``first``, ``at_least``: numbers of a ranking or of groups.
+    """
+
+    entities: tuple[Option, ...] | None = None
+    kinds: tuple[Option, ...] | None = None
+    relation: Option | None = None
+    years: Years | None = None
+    texts: tuple[str, ...] | None = None
+    negated: bool | None = None
+    first: int | None = None
+    at_least: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a part of a plan is set to, its values as in `Edits`; None leaves one as it is.
+
+    ``path``: of a chip, or ``where`` for a condition that is added: by its ``relation``, or by ``texts`` that a name holds.
+    """
+
+    path: str
+    entities: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    relation: str | None = None
+    years: Years | None = None
+    texts: tuple[str, ...] | None = None
+    negated: bool | None = None
+    first: int | None = None
+    at_least: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Chip:
-    """A part of a plan in words; ``path``: where it stands (``where.0``, ``target.types``); ``removable`` on its own."""
+    """A part of a plan in words; ``path``: where it stands (``where.0``, ``target.types``); ``removable`` on its own;
+    ``edits``: what of it can be changed."""
 
     label: str
     path: str
     kind: str
     negated: bool = False
     removable: bool = True
+    edits: Edits = Edits()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a part of a plan may be set to: ``value`` as `Change` takes it; ``kind``: the Fundamental Category of an entity,
+    or of what a relation leads to, else ``type``, ``class`` or ``category``; ``count``: members of the other parts that have
+    it, None where these are too many to count."""
+
+    value: str
+    label: str
+    kind: str
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a part may be set to so that something is left, most members first; ``total``: how many choices there are;
+    ``size``: members of the plan without the part."""
+
+    choices: tuple[Choice, ...]
+    total: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What has coordinates, degrees of WGS 84: a place of members, or a member that states them itself."""
+
+    iri: str
+    label: str
+    lat: float
+    lon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Where and when the members of a set were, in columns of equal length for those that have a place or a date.
+
+    ``begin``, ``end``: years as in `Years`; ``place``: number of one of ``places``. None where that is not known. ``placed``
+    and ``dated`` count the whole set of ``size``; ``left``: members with a place or a date that are not told.
+    """
+
+    size: int
+    placed: int
+    dated: int
+    left: int
+    iris: tuple[str, ...]
+    labels: tuple[str, ...]
+    begin: tuple[int | None, ...]
+    end: tuple[int | None, ...]
+    place: tuple[int | None, ...]
+    places: tuple[Spot, ...]
+    release: str = ""
+    dataset: str = ""
 
 
 @dataclass(frozen=True, slots=True)

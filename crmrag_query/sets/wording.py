@@ -133,11 +133,12 @@ class Wording:
 
     def anchor(self, anchor: Anchor, title: str = "") -> str:
         """What a way leads to; ``title``: the words of its plan. "" for anything at all."""
-        types = (f"{self.words.any_} {self._kind(iri)}" for iri in anchor.types)
+        types = (f"{self.words.any_} {self.kind(iri)}" for iri in anchor.types)
         labels = [*map(self.node, anchor.iris), *types, *([f"({title})"] if anchor.plan else [])]
         return self.any_of(labels)
 
-    def _kind(self, name: str) -> str:
+    def kind(self, name: str) -> str:
+        """The label of a type, by IRI, or of a class."""
         return self.class_(name) if self.release.graph.node(name) is None else self.node(name)
 
     def period(self, begin: int | None, end: int | None) -> str:

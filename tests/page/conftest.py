@@ -60,7 +60,21 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "config" / "datasets.yaml").write_text(text, encoding="utf-8")
     for name in sets:
         build_all(Project(root, name).context())
+    _evaluate(root / "data" / "evaluations" / "sample")
     return root / "data"
+
+
+def _evaluate(folder: Path) -> None:
+    """Two evaluations, as `crmrag evaluate` leaves them; the first one was made a year before."""
+    for at, (name, worth) in enumerate({"first": 0.5, "second": 0.875}.items()):
+        told = {
+            "file": f"/anywhere/{name}.json", "asked": {"q1": "Who?", "q2": "When?"},
+            "retrieval": {"pipeline": {"nDCG@10": {"q1": worth, "q2": worth}, "RR": {"q1": 1.0, "q2": 1.0}}},
+        }  # fmt: skip
+        file = folder / name / "evaluation.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(told), encoding="utf-8")
+        os.utime(file, (1_700_000_000 + at * 31_536_000,) * 2)
 
 
 @pytest.fixture(scope="session")

@@ -48,15 +48,41 @@ def test_it_tells_what_is_in_it(page: Page, axe: Axe) -> None:
 def test_a_category_and_a_class_open_their_sets(page: Page) -> None:
     page.goto("/d/sample")
     row = page.get_by_role("row").filter(has=page.get_by_role("link", name="Actor"))
-    count = int(row.get_by_role("cell").first.inner_text())
+    count = row.get_by_role("cell").first.inner_text()
     row.get_by_role("link").click()
-    expect(page.locator(".set-head .figure")).to_be_visible()
-    assert int(page.locator(".set-head .figure").inner_text()) >= count
+    expect(page.locator(".set-head .figure")).to_have_text(count)
     page.go_back()
-    page.get_by_role("region", name="Classes", exact=True).first.get_by_role(
-        "link", name="Person", exact=True
-    ).click()
-    expect(page.locator(".set-head .figure")).to_be_visible()
+    classes = page.get_by_role("region", name="Classes", exact=True)
+    classes.get_by_role("button", name=re.compile("^Show all")).click()
+    person = classes.get_by_role("row").filter(has=page.get_by_role("link", name="Person", exact=True))
+    count = person.get_by_role("cell").first.inner_text()
+    person.get_by_role("link").click()
+    expect(page.locator(".set-head .figure")).to_have_text(count)
+
+
+def test_evaluations_show_each_measure_over_time_and_are_hidden_where_there_are_none(
+    page: Page, axe: Axe
+) -> None:
+    page.goto("/d/sample")
+    region = page.get_by_role("region", name="How well it answers")
+    expect(region.get_by_role("columnheader")).to_have_text(
+        ["Measure", re.compile("^Nov 14, 2023.*first"), re.compile("^Nov 13, 2024.*second")]
+    )
+    expect(region.get_by_role("row", name=re.compile("^nDCG@10"))).to_contain_text("0.500.88")
+    axe()
+    page.goto("/d/atlas")
+    expect(page.get_by_role("heading", name="Most connected")).to_be_visible()
+    expect(region).to_have_count(0)
+
+
+def test_a_data_set_without_questions_begins_with_what_is_in_it(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=atlas")
+    within = page.get_by_role("region", name="What is in it")
+    place = within.get_by_role("listitem").filter(has_text="Place")
+    count = place.inner_text().split()[-1]
+    axe()
+    place.get_by_role("link").click()
+    expect(page.locator(".set-head .figure")).to_have_text(count)
 
 
 def test_the_most_connected_are_filtered_by_category(page: Page, axe: Axe) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from pathlib import Path
@@ -24,6 +25,29 @@ def test_the_data_set_is_switched_and_remembered(page: Page) -> None:
     expect(page).to_have_url(re.compile("dataset=unkind"))
     page.goto("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>Hostile</b>")
+
+
+def test_a_data_set_that_cannot_be_asked_is_told_and_not_to_be_chosen(page: Page, axe: Axe) -> None:
+    """With others it stands among them; alone it is told with the reason, in place of how to build one."""
+    alone = False
+
+    def damaged(route: Route) -> None:
+        told = route.fetch()
+        found = told.json()
+        lost = [{"name": "<i>lost</i>", "reason": "Its release is damaged."}]
+        kept = found | {"unavailable": lost} | ({"datasets": []} if alone else {})
+        route.fulfill(response=told, body=json.dumps(kept))
+
+    page.route("**/api/v1/datasets", damaged)
+    page.goto("/")
+    option = page.get_by_label("Data set").get_by_role("option", name="<i>lost</i> (unavailable)")
+    expect(option).to_be_disabled()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    alone = True
+    page.reload()
+    expect(page.get_by_text("None of the data sets can be asked")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("<i>lost</i>: Its release is damaged.")
+    axe()
 
 
 @pytest.mark.parametrize(

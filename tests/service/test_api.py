@@ -18,6 +18,7 @@ from crmrag_query.client.sse import Parser
 from crmrag_query.client.wire import Route
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.records import OWN_ROUTES
+from crmrag_query.sets.records import Change, Years
 from tests.support.service import application, await_sparql, served
 
 QUESTION = "When was the church of Asinou built?"
@@ -38,7 +39,15 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
     wire.DATASETS: (wire.ListDatasets(),),
     wire.DATASET: (wire.GetDataset(), wire.GetDataset("sample")),
     wire.PLAN: (wire.MakePlan(COUNTED), wire.MakePlan("Hello, how are you?")),
-    wire.EDIT: (wire.EditPlan(THINGS), wire.EditPlan(NARROW, "where.0", language="fr")),
+    wire.EDIT: (
+        wire.EditPlan(THINGS), wire.EditPlan(NARROW, "where.0", language="fr"),
+        wire.EditPlan(NARROW, change=Change("where.0", years=Years(1100, None), negated=True)),
+    ),
+    wire.CHOICES: (
+        wire.GetChoices(NARROW, "target.categories", "kinds"),
+        wire.GetChoices(NARROW, "where", "relation", "in", 5, "sample", "de"),
+    ),
+    wire.MARKS: (wire.GetMarks(THINGS), wire.GetMarks(NARROW, "sample", "el")),
     wire.SET: (wire.GetSet(THINGS, limit=3), wire.GetSet(NARROW, "sample", 0, 5, "label", True, "el", "undated")),
     wire.FACETS: (wire.GetFacets(THINGS), wire.GetFacets(THINGS, language="el", keys=("class",))),
     wire.EXPORT: tuple(wire.GetExport(THINGS, kind, question="What is there?") for kind in ("csv", "json", "jsonld")),

@@ -195,9 +195,9 @@ def test_whoever_has_the_link_may_read_and_only_the_key_goes_on(http: httpx.Clie
             told = problem_of(http.post(f"{API}/ask", json=body, headers={"Accept": accept}))
             assert told.status == 403 and told.remedy and told.error == "NotAllowed"
     for key in ("wrong", other["key"]):
-        gone = http.delete(f"{API}/conversations", params={"id": mine["id"], "key": key})
+        gone = http.post(f"{API}/conversations/remove", json={"id": mine["id"], "key": key})
         assert problem_of(gone).status == 403
-    assert problem_of(http.delete(f"{API}/conversations", params={"id": mine["id"]})).status == 400
+    assert problem_of(http.post(f"{API}/conversations/remove", json={"id": mine["id"]})).status == 400
     assert len(turns(http, mine["id"])) == 1
 
 
@@ -211,7 +211,7 @@ def test_a_forged_id_leads_nowhere(http: httpx.Client, id: str) -> None:
         assert problem_of(http.get(f"{API}{path}", params={"id": id})).status == 404
     assert problem_of(http.post(f"{API}/replay", json={"id": id})).status == 404
     assert problem_of(http.post(f"{API}/feedback", json={"answer": id, "verdict": "good"})).status == 404
-    assert problem_of(http.delete(f"{API}/conversations", params={"id": id, "key": ""})).status == 404
+    assert problem_of(http.post(f"{API}/conversations/remove", json={"id": id, "key": ""})).status == 404
     if id:
         told = http.post(f"{API}/ask", json={"question": QUESTION, "thread": id, "key": ""})
         assert problem_of(told).status == 404
@@ -253,16 +253,26 @@ def test_a_conversation_has_an_end(engine: Engine, tmp_path: Path) -> None:
         assert told.status == 400 and "2 turns" in told.detail and "another" in told.remedy
 
 
+def test_no_key_is_taken_from_an_address(http: httpx.Client) -> None:
+    """Addresses stand in logs and histories: what wants a key takes it in the body, and nowhere else."""
+    begun = begin(http)
+    params = {"id": begun["id"], "key": begun["key"]}
+    assert problem_of(http.delete(f"{API}/conversations", params=params)).status == 405
+    told = http.post(f"{API}/conversations/remove", params=params, json={"id": begun["id"]})
+    assert problem_of(told).status == 400 and "key" in problem_of(told).detail
+    assert turns(http, begun["id"]) == []
+
+
 def test_what_is_removed_is_gone(engine: Engine, tmp_path: Path) -> None:
     with serving(engine, tmp_path) as http:
         begun, other = begin(http), ask(http)["id"]
         answer = ask(http, thread=begun["id"], key=begun["key"])["id"]
         http.post(f"{API}/feedback", json={"answer": answer, "verdict": "bad", "comment": "mine"})
-        params = {"id": begun["id"], "key": begun["key"]}
-        assert http.delete(f"{API}/conversations", params=params).json() == {}
+        own = {"id": begun["id"], "key": begun["key"]}
+        assert http.post(f"{API}/conversations/remove", json=own).json() == {}
         assert problem_of(http.get(f"{API}/conversations", params={"id": begun["id"]})).status == 404
         assert problem_of(http.get(f"{API}/answers", params={"id": answer})).status == 404
-        assert problem_of(http.delete(f"{API}/conversations", params=params)).status == 404
+        assert problem_of(http.post(f"{API}/conversations/remove", json=own)).status == 404
         assert http.get(f"{API}/answers", params={"id": other}).status_code == 200
     with closing(sqlite3.connect(tmp_path / stores.FILE)) as db:
         assert db.execute("SELECT count(*) FROM feedback").fetchone() == (0,)
@@ -298,7 +308,8 @@ def kept(id: str, asked: float, thread: str = "") -> KeptText:
 def test_what_is_too_old_or_too_much_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000_000_000.0
     monkeypatch.setattr("time.time", lambda: now)
-    store = Store(tmp_path, configured(kept={"days": 10, "answers": 3}).kept)
+    config = configured(kept={"days": 10, "answers": 3}).kept
+    store = Store(tmp_path, config)
     used, (left, _) = store.begin("sample")[0], store.begin("sample")
     store.keep(kept("old", now, used))
     store.comment("old", "good", "")
@@ -310,7 +321,7 @@ def test_what_is_too_old_or_too_much_goes(tmp_path: Path, monkeypatch: pytest.Mo
     store.keep(kept("new", now))
     assert store.answer("old") is None and store.answer("young") and store.conversation(used)
     for n in range(4):
-        now += stores.SWEEP + 1
+        now += config.sweep_seconds + 1
         store.keep(kept(f"n{n}", now))
     assert [bool(store.answer(id)) for id in ("young", "n0", "n1", "n2", "n3")] == [
         False,
@@ -333,9 +344,8 @@ def test_nothing_is_too_old_where_days_is_nought(tmp_path: Path) -> None:
     store.close()
 
 
-def test_comments_of_one_answer_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "COMMENTS", 3)
-    store = Store(tmp_path, configured().kept)
+def test_comments_of_one_answer_are_bounded(tmp_path: Path) -> None:
+    store = Store(tmp_path, configured(kept={"comments": 3}).kept)
     for n in range(5):
         store.comment("a", "good", str(n))
     store.comment("b", "bad", "other")

@@ -17,7 +17,7 @@ from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
 from crmrag_query.service import connection
 from crmrag_query.service.app import PAGES
-from crmrag_query.service.guard import CALLERS, HEADERS, Rates
+from crmrag_query.service.guard import HEADERS, Rates
 from tests.service.test_api import problem_of
 from tests.support.service import PATIENCE, application, served
 
@@ -102,11 +102,69 @@ def test_a_wrong_key_ends_in_the_one_kind_of_error(locked: str) -> None:
     assert "wr0ng" not in str(caught.value)
 
 
+# hosts
+
+FOREIGN = (
+    "evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "[::1", "a@localhost", "",
+    "127.0.0.2",
+)  # fmt: skip
+OWN = ("localhost", "LOCALHOST:8000", "localhost.", "127.0.0.1:1", "[::1]", "[::1]:8000")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/static/favicon.svg", "/openapi.json", "/metrics", f"{API}/datasets", "/v1/models", "/nothing"],
+)
+def test_a_host_that_is_not_ours_is_not_answered_for(engine: Engine, path: str) -> None:
+    """A page of evil.example whose name leads here for a moment (DNS rebinding) can read nothing."""
+    with served(application(engine, hosts=())) as address:
+        for name in FOREIGN:
+            response = httpx.get(address + path, headers={"Host": name})
+            told = problem_of(response)
+            assert told.status == 421 and "config/service.yaml" in told.remedy
+            assert "Painted" not in response.text
+        for name in OWN:
+            assert httpx.get(address + path, headers={"Host": name}).status_code in (200, 404)
+
+
+def test_hosts_are_those_configured_and_this_machine_s(engine: Engine) -> None:
+    with served(application(engine, hosts=("museum.example", "*.gallery.example"))) as address:
+
+        def status(host: str, path: str = f"{API}/datasets") -> int:
+            return httpx.get(address + path, headers={"Host": host}).status_code
+
+        known = ("museum.example", "Museum.Example:443", "a.gallery.example", "b.a.gallery.example", *OWN)
+        assert {host: status(host) for host in known} == dict.fromkeys(known, 200)
+        other = (
+            "www.museum.example",
+            "gallery.example",
+            "xgallery.example",
+            "a.gallery.example.evil",
+            *FOREIGN,
+        )
+        assert {host: status(host) for host in other} == dict.fromkeys(other, 421)
+        assert status("10.1.2.3", "/health") == status("10.1.2.3", "/ready") == 200, (
+            "probes know numbers only"
+        )
+
+
+def test_any_host_is_answered_for_where_none_is_told(engine: Engine) -> None:
+    with served(application(engine)) as address:
+        assert httpx.get(f"{address}{API}/datasets", headers={"Host": "any.example"}).status_code == 200
+
+
+def test_a_preflight_for_another_host_admits_no_request_to_it(engine: Engine) -> None:
+    app = application(engine, hosts=(), origins=("https://museum.example",))
+    with served(app) as address:
+        headers = {"Host": "evil.example", "Origin": "https://museum.example"}
+        assert httpx.get(f"{address}{API}/datasets", headers=headers).status_code == 421
+
+
 # rates
 
 
 def test_a_bucket_holds_a_burst_and_fills_again() -> None:
-    rates = Rates(per_minute=60, burst=3)
+    rates = Rates(per_minute=60, burst=3, callers=10)
     assert [rates.wait("a", now=100.0) for _ in range(3)] == [0, 0, 0]
     assert rates.wait("a", now=100.0) == pytest.approx(1.0)
     assert rates.wait("b", now=100.0) == 0, "each caller has a bucket of their own"
@@ -116,11 +174,11 @@ def test_a_bucket_holds_a_burst_and_fills_again() -> None:
 
 
 def test_no_more_callers_are_remembered_than_can_be() -> None:
-    rates = Rates(per_minute=1, burst=1)
-    for n in range(CALLERS + 50):
+    rates = Rates(per_minute=1, burst=1, callers=100)
+    for n in range(150):
         assert rates.wait(str(n), now=0.0) == 0
-    assert len(rates._held) == CALLERS
-    assert rates.wait(str(CALLERS + 49), now=0.0) > 0
+    assert len(rates._held) == 100
+    assert rates.wait("149", now=0.0) > 0
 
 
 def test_who_asks_too_often_is_told_when_to_ask_again(engine: Engine) -> None:
@@ -226,7 +284,7 @@ def test_a_head_that_does_not_come_ends_the_connection(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing, half a head, and half of a second one after an answer."""
-    monkeypatch.setattr(connection, "HEAD", 0.3)
+    monkeypatch.setattr(connection, "head_seconds", lambda: 0.3)
     with served(application(engine)) as address:
         for begun in (b"", b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "):
             with raw(address) as held:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -17,6 +18,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from crmrag_query.cli.main import group
 from crmrag_query.client import wire
+from crmrag_query.config.service import load_service
+from crmrag_query.errors import ConfigError
+from tests.conftest import ROOT
 from tests.service.test_api import problem_of
 from tests.support.model_server import model_server
 from tests.support.service import PATIENCE, await_sparql, failing_command, process, until
@@ -47,6 +51,53 @@ def test_a_port_that_is_taken_is_told_with_the_remedy(data: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         status, told = failing_command(data, "--no-history", "--port", str(taken.getsockname()[1]))
     assert status == 1 and "cannot be listened on" in told and "--port" in told and "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("listening", "given", "others"),
+    [
+        ("127.0.0.1", "[]", 421),
+        ("0.0.0.0", "[]", 200),
+        ("0.0.0.0", "[museum.example]", 421),
+        ("127.0.0.1", "[museum.example]", 421),
+    ],
+)
+def test_it_answers_for_its_own_hosts(
+    data: Path, tmp_path: Path, listening: str, given: str, others: int
+) -> None:
+    """None given: for this machine's own names on a loopback address, which no other machine can mean; else for any."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config" / "service.yaml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("hosts: []", f"hosts: {given}"), encoding="utf-8"
+    )
+    with process(
+        data, "--no-history", "--host", listening, "--quiet", CRMRAG_CONFIG=str(tmp_path / "config")
+    ) as running:
+        port = running.address.rpartition(":")[2]
+
+        def status(host: str) -> int:
+            headers = {"Host": host}
+            return httpx.get(
+                f"http://127.0.0.1:{port}{API}/datasets", headers=headers, timeout=PATIENCE
+            ).status_code
+
+        assert status("localhost") == status(f"127.0.0.1:{port}") == 200
+        assert status("other.example") == others
+        assert status("museum.example") == (200 if "museum" in given else others)
+
+
+@pytest.mark.parametrize(
+    "host", ["https://museum.example", "museum.example:443", "museum.example/", "", "*", "a b"]
+)
+def test_a_host_that_is_none_is_told_with_its_key(data: Path, tmp_path: Path, host: str) -> None:
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config" / "service.yaml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("hosts: []", f"hosts: ['{host}']"), encoding="utf-8"
+    )
+    with pytest.raises(ConfigError, match=r"hosts\[0\].*without scheme"):
+        load_service(tmp_path / "config")
 
 
 @pytest.mark.parametrize(

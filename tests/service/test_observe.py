@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from crmrag_query.client.local import Engine, open_engine
 from crmrag_query.errors import ReleaseError
 from crmrag_query.llm.model import CannedModel, LiteLLM
 from crmrag_query.service.observe import JsonLines
+from tests.conftest import ROOT
 from tests.support.model_server import model_server
 from tests.support.service import PATIENCE, application, process, served, until
 
@@ -160,8 +162,25 @@ def test_each_answer_is_a_line_that_evaluations_can_be_made_from(
         assert line[key] == answer[key]
     assert line["answer"] == answer["id"] and line["characters"] == len(answer["text"])
     assert line["documents"] == [source["iri"] for source in answer["sources"]]
+    assert line["scores"] == [source["score"] for source in answer["sources"]]
+    assert any(score is not None and score > 0 for score in line["scores"])
     assert line["set_size"] == answer["set"]["size"] and line["timings"] == answer["timings"]
     assert isinstance(line["entities"], list) and line["tokens"] is None and line["cost"] is None
+
+
+def test_the_page_for_operators_tells_every_field_of_the_log(
+    fresh: httpx.Client, lines: pytest.LogCaptureFixture
+) -> None:
+    _, _, text = (ROOT / "docs" / "service.md").read_text(encoding="utf-8").partition("## The log")
+    tables = {
+        event: {name for cell in re.findall(r"^\| (`.*?) \|", part, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)}
+        for event, part in re.findall(r"^`(\w+)`(.*?)(?=^`\w+`|\Z)", text, re.MULTILINE | re.DOTALL)
+    }  # fmt: skip
+    fresh.post(f"{API}/ask", json={"question": QUESTION})
+    common = {"time", "event"}
+    [answer], [request] = told(lines, "answer", 1), told(lines, "request", 1)
+    assert answer.keys() - common == tables["answer"]
+    assert request.keys() - common == tables["request"] - {"error"}
 
 
 def test_what_is_hidden_from_who_asks_is_told_in_the_log(
@@ -243,7 +262,7 @@ def test_no_key_reaches_the_log_or_the_metrics(
             f"{API}/ask", json={"question": QUESTION, "thread": begun["id"], "key": wrong}, headers=good
         )
         http.get(f"{API}/conversations?id={begun['id']}&key={begun['key']}", headers=good)
-        http.delete(f"{API}/conversations", params={"id": begun["id"], "key": begun["key"]}, headers=good)
+        http.post(f"{API}/conversations/remove", json={"id": begun["id"], "key": begun["key"]}, headers=good)
         counted = http.get("/metrics", headers=good).text
         running.logged("request", path="/metrics")
         log = running.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import sqlite3
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import openai
 import pytest
 
 from crmrag_query import Client, Done, errors
@@ -31,6 +33,8 @@ from tests.support.service import PATIENCE, application, served, until
 
 API = wire.PREFIX
 QUESTION = "When was the church of Asinou built?"
+ASKED = b'{"question": "When was the church of Asinou built?"}'
+CHAT: dict[str, Any] = {"model": "sample", "messages": [{"role": "user", "content": QUESTION}]}
 THINGS: dict[str, Any] = {"target": {"categories": ["Thing"]}}
 
 
@@ -166,11 +170,12 @@ def _streamed(client: Client) -> list[Any]:
 # who leaves
 
 
-def leave(http: httpx.Client, accept: str, model: Hanging) -> None:
+def leave(
+    http: httpx.Client, accept: str, model: Hanging, path: str = f"{API}/ask", body: bytes = ASKED
+) -> None:
     """Ask, wait until the model is asked, and hang up."""
     parts = urlsplit(str(http.base_url))
-    body = b'{"question": "When was the church of Asinou built?"}'
-    head = f"POST {API}/ask HTTP/1.1\r\nHost: a\r\nContent-Type: {wire.JSON}\r\nAccept: {accept}\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {wire.JSON}\r\nAccept: {accept}\r\n"
     with socket.create_connection((str(parts.hostname), parts.port or 80)) as connection:
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         assert model.asked.acquire(timeout=PATIENCE)
@@ -202,9 +207,9 @@ def _answered(response: httpx.Response) -> dict[str, Any]:
     return found if response.status_code == 200 else {}
 
 
-def value_of(http: httpx.Client, status: str) -> int:
-    """How many requests of /ask ended so."""
-    wanted = f'path="{API}/ask",status="{status}"'
+def value_of(http: httpx.Client, status: str, path: str = f"{API}/ask") -> int:
+    """How many requests of a path ended so."""
+    wanted = f'path="{path}",status="{status}"'
     lines = http.get("/metrics").text.splitlines()
     return sum(
         int(float(line.split()[-1]))
@@ -259,6 +264,48 @@ def test_a_silent_stream_says_that_it_lives(data: Path) -> None:
         assert any(line == "event: done" for line in rest)
 
 
+def test_a_silent_chat_says_that_it_lives_and_ends_as_openai_s_do(data: Path) -> None:
+    """The official client passes over what is no event of its own."""
+    model = Hanging()
+    with hanging(data, model, heartbeat_seconds=0.05) as http:
+        asked = CHAT | {"stream": True}
+        with http.stream("POST", "/v1/chat/completions", json=asked) as response:
+            assert response.status_code == 200
+            lines, beats = response.iter_lines(), 0
+            for line in lines:
+                beats += line == ": alive"
+                if beats == 3:
+                    break
+            model.go.set()
+            assert [line for line in lines if line][-1] == "data: [DONE]"
+        model.go.clear()
+        with (
+            openai.OpenAI(base_url=f"{http.base_url}/v1", api_key="none", max_retries=0) as chat,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            stream = chat.chat.completions.create(**asked)
+            reading = pool.submit(lambda: [one.choices[0].delta.content or "" for one in stream])
+            assert model.asked.acquire(timeout=PATIENCE) and model.asked.acquire(timeout=PATIENCE)
+            model.go.set()
+            assert "It was built around 1100" in "".join(reading.result(PATIENCE))
+
+
+def test_who_leaves_a_chat_ends_the_work(data: Path, tmp_path: Path) -> None:
+    """Whole or streamed: nothing is kept of a reply that nobody waited for, and its place is free again."""
+    for streamed, status in ((False, "499"), (True, "200")):
+        model = Hanging()
+        state = tmp_path / status
+        with hanging(data, model, work={"asking": 1}, state=state, heartbeat_seconds=0.05) as http:
+            body = json.dumps(CHAT | {"stream": streamed}).encode()
+            leave(http, wire.JSON, model, "/v1/chat/completions", body)
+            until(lambda http=http, status=status: value_of(http, status, "/v1/chat/completions"))  # type: ignore[misc]
+            assert http.post("/v1/chat/completions", json=CHAT).status_code == 503
+            model.go.set()
+            until(lambda http=http: http.post("/v1/chat/completions", json=CHAT).is_success)  # type: ignore[misc]
+        with closing(sqlite3.connect(state / FILE)) as db:
+            assert db.execute("SELECT count(*) FROM answers").fetchone() == (1,)
+
+
 def test_an_error_after_a_heartbeat_is_an_event(data: Path) -> None:
     class Late(Hanging):
         def complete(self, messages: Sequence[Message]) -> Iterator[str]:
@@ -283,7 +330,7 @@ def test_an_error_after_a_heartbeat_is_an_event(data: Path) -> None:
 
 def test_results_come_in_order_and_errors_last() -> None:
     async def run() -> list[Any]:
-        workers, found = Workers(Work(reading=1, asking=1)), []
+        workers, found = Workers(Work(reading=1, asking=1, querying=1)), []
 
         def work() -> Iterator[int]:
             yield from range(100)
@@ -307,7 +354,7 @@ def test_results_come_in_order_and_errors_last() -> None:
 
 def test_places_are_as_many_as_configured() -> None:
     async def run() -> None:
-        workers, go = Workers(Work(reading=1, asking=2)), threading.Event()
+        workers, go = Workers(Work(reading=1, asking=2, querying=1)), threading.Event()
         waiting = [asyncio.ensure_future(workers.ask(lambda: go.wait(PATIENCE))) for _ in range(2)]
         await asyncio.sleep(0)
         for _ in range(5):
@@ -333,7 +380,7 @@ def test_places_are_as_many_as_configured() -> None:
 
 def test_a_stream_that_is_left_stops_at_its_next_event() -> None:
     async def run() -> None:
-        workers, ended = Workers(Work(reading=1, asking=1)), threading.Event()
+        workers, ended = Workers(Work(reading=1, asking=1, querying=1)), threading.Event()
 
         def work() -> Iterator[int]:
             try:

@@ -16,6 +16,7 @@ import pytest
 from crmrag_query.artifacts.places import switch
 from crmrag_query.client import releases, wire
 from crmrag_query.client.local import open_engine
+from tests.query.mcp.conftest import hosted
 from tests.service.test_api import problem_of
 from tests.support.builds import two_releases
 from tests.support.service import PATIENCE, Process, application, process, served, until
@@ -95,6 +96,40 @@ def test_releases_are_swapped_under_load_without_a_failed_request(data: tuple[Pa
     assert all(len(found) == 1 for found in sizes.values()) and sizes[first] != sizes[second], (
         "never a mixture"
     )
+
+
+def test_a_damaged_data_set_hides_no_other_and_does_not_vanish(
+    data: tuple[Path, str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told in the list, the version, to language models and, with what is wrong, in the log."""
+    folder, first, _ = data
+    broken = folder / "releases" / "broken"
+    shutil.copytree(folder / "releases" / "churches", broken)
+    (broken / first / "manifest.json").write_text("{")
+    with (
+        caplog.at_level("WARNING", "crmrag.service"),
+        served(application(open_engine(str(folder)))) as address,
+        httpx.Client(base_url=address, timeout=PATIENCE) as http,
+    ):
+        answers = [http.get(f"{API}/datasets") for _ in range(3)]
+        found = answers[0].json()
+        assert [one["name"] for one in found["datasets"]] == ["churches"]
+        assert [one["name"] for one in found["unavailable"]] == ["broken"]
+        assert "damaged" in found["unavailable"][0]["reason"] and str(folder) not in answers[0].text
+        version = http.get("/version").json()
+        assert version["releases"].keys() == {"churches"} and version["unavailable"] == ["broken"]
+        with hosted(f"{address}/mcp") as tools:
+            assert "broken cannot be asked" in tools.text("list_datasets")
+        assert problem_of(http.get(f"{API}/search?text=a&dataset=broken")).status == 503
+        assert http.get(f"{API}/search?text=a&dataset=churches").is_success
+        said = [one.getMessage() for one in caplog.records if "cannot be asked" in one.getMessage()]
+        assert len(said) == 1 and str(broken) in said[0]
+        tag = {"If-None-Match": answers[0].headers["etag"]}
+        assert http.get(f"{API}/datasets", headers=tag).status_code == 304
+        shutil.rmtree(broken)
+        shutil.copytree(folder / "releases" / "churches", broken)
+        mended = http.get(f"{API}/datasets", headers=tag).json()
+        assert len(mended["datasets"]) == 2 and mended["unavailable"] == []
 
 
 def test_what_was_kept_by_its_reader_is_sent_anew(data: tuple[Path, str, str]) -> None:

@@ -46,12 +46,17 @@ def configured(**parts: dict[str, Any] | Any) -> ServiceConfig:
 
 
 def application(
-    engine: Engine, *, keys: tuple[str, ...] = (), state: Path | None = None, **parts: Any
+    engine: Engine,
+    *,
+    keys: tuple[str, ...] = (),
+    state: Path | None = None,
+    hosts: tuple[str, ...] | None = None,
+    **parts: Any,
 ) -> FastAPI:
-    """The application over an engine; ``parts`` as for ``configured``."""
+    """The application over an engine; ``hosts`` as for ``Access``, ``parts`` as for ``configured``."""
     config = configured(**parts)
     store = None if state is None else Store(state, config.kept)
-    return create_app(Desk(engine, config, store), Access.of(list(keys)))
+    return create_app(Desk(engine, config, store), Access.of(keys, hosts))
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from crmrag_query.client import wire
 from crmrag_query.client.bounds import HISTORY
-from crmrag_query.client.codec import Malformed, from_plain, parse_json
+from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_plain
 from crmrag_query.client.events import Used
 from crmrag_query.client.records import Answer
 from crmrag_query.errors import QuestionError
@@ -57,6 +57,107 @@ class Chat:
     @property
     def wants_usage(self) -> bool:
         return self.stream_options is not None and self.stream_options.include_usage
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModel:
+    """A data set and how it is answered from; ``created``: OpenAI's field wants a time, and ours have none."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = OWNER
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModels:
+    """The models: of each data set as the service is configured, and never with a language model (``:extractive``)."""
+
+    data: tuple[ChatModel, ...]
+    object: Literal["list"] = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """The answer with its cited sources below, as a front end shows nothing else."""
+
+    content: str
+    role: Literal["assistant"] = "assistant"
+    refusal: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatChoice:
+    """The only one."""
+
+    message: ChatMessage
+    index: int = 0
+    logprobs: None = None
+    finish_reason: Literal["stop"] = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUsage:
+    """Tokens of the language model behind the answer; none where there is none."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+
+    @classmethod
+    def of(cls, used: Used | None) -> ChatUsage:
+        if used is None:
+            return cls()
+        prompt, completion = used.prompt_tokens, used.completion_tokens
+        return cls(prompt, completion, prompt + completion)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """What we add: the id under which the whole answer is kept ("" where none is), the data set and release that it is from,
+    whether it states a whole set and of what size, and whether it says that the data does not tell."""
+
+    answer: str
+    dataset: str
+    release: str
+    exhaustive: bool
+    refused: bool
+    set_size: int | None
+
+    @classmethod
+    def of(cls, answer: Answer) -> ChatAnswer:
+        size = None if answer.set is None else answer.set.size
+        return cls(answer.id, answer.dataset, answer.release, answer.exhaustive, answer.refused, size)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """A whole reply; ``citations``: IRIs of the cited sources, by number."""
+
+    id: str
+    model: str
+    created: int
+    choices: tuple[ChatChoice, ...]
+    usage: ChatUsage
+    citations: tuple[str, ...]
+    crmrag: ChatAnswer
+    object: Literal["chat.completion"] = "chat.completion"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatError:
+    message: str
+    type: str
+    code: str | None
+    status: int
+    param: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFailure:
+    """An error as OpenAI's API tells it."""
+
+    error: ChatError
 
 
 def read_chat(body: bytes) -> Chat:
@@ -112,18 +213,12 @@ def _plain(label: str) -> str:
     return "".join(f"\\{sign}" if sign in "\\`*_[]<>#" else sign for sign in " ".join(label.split()))
 
 
-def completion(id: str, model: str, created: int, answer: Answer, used: Used | None) -> dict[str, Any]:
-    """A whole reply; ``citations`` are the IRIs of its sources, ``crmrag`` tells where the whole answer is kept."""
-    message = {"role": "assistant", "content": told(answer), "refusal": None}
-    return {
-        "id": id,
-        "object": "chat.completion",
-        "created": created,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
-        "usage": usage(used),
-        **extras(answer),
-    }
+def reply(id: str, model: str, created: int, answer: Answer, used: Used | None) -> ChatReply:
+    """The whole reply that an answer is."""
+    choice = ChatChoice(ChatMessage(told(answer)))
+    return ChatReply(
+        id, model, created, (choice,), ChatUsage.of(used), citations(answer), ChatAnswer.of(answer)
+    )
 
 
 def chunk(id: str, model: str, created: int, delta: dict[str, Any], end: str | None = None) -> dict[str, Any]:
@@ -137,28 +232,18 @@ def chunk(id: str, model: str, created: int, delta: dict[str, Any], end: str | N
     }
 
 
-def usage(used: Used | None) -> dict[str, int]:
-    """Tokens of the language model behind the answer; none where there is none."""
-    prompt, completion = (used.prompt_tokens, used.completion_tokens) if used is not None else (0, 0)
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
 def extras(answer: Answer) -> dict[str, Any]:
-    """What we add to OpenAI's fields."""
-    return {
-        "citations": [source.iri for source in answer.sources if source.cited],
-        "crmrag": {
-            "answer": answer.id,
-            "dataset": answer.dataset,
-            "release": answer.release,
-            "exhaustive": answer.exhaustive,
-            "refused": answer.refused,
-        },
-    }
+    """What we add to OpenAI's fields of the last piece."""
+    return {"citations": citations(answer), "crmrag": to_plain(ChatAnswer.of(answer))}
 
 
-def problem(
+def citations(answer: Answer) -> tuple[str, ...]:
+    """IRIs of the cited sources."""
+    return tuple(source.iri for source in answer.sources if source.cited)
+
+
+def failure(
     status: int, message: str, kind: str = "invalid_request_error", code: str | None = None
-) -> dict[str, Any]:
+) -> ChatFailure:
     """An error as OpenAI's API tells it."""
-    return {"error": {"message": message, "type": kind, "param": None, "code": code, "status": status}}
+    return ChatFailure(ChatError(message, kind, code, status))

@@ -106,6 +106,31 @@ def test_an_entity_is_told_as_the_graph_has_it(call: Calling, data: Path) -> Non
     assert (entity.release, entity.dataset, entity.licence) == (release.id, "sample", "CC0 1.0")
 
 
+def test_a_description_is_no_name_and_relationships_are_told_in_the_language(local: Client) -> None:
+    release = open_engine(str(local._target)).releases.release("sample")[1]  # type: ignore[attr-defined]
+    graph = release.graph
+    described = [
+        node
+        for node in range(graph.nodes)
+        if any(graph.property_code(one.property) == "P3" for one in graph.literals(node))
+    ]
+    assert described
+    for node in described:
+        entity = local.entity(graph.iri(node))
+        notes = {
+            " ".join(one.value.split()) for one in entity.literals if one.property.endswith("P3_has_note")
+        }
+        names = {text for texts in entity.names.values() for text in texts}
+        assert not any(
+            note == name or note.startswith(name.removesuffix("…")) for note in notes for name in names
+        )
+    german = local.entity(ASINOU, language="de")
+    assert "geschaffen in" in [one.label for one in german.relationships]
+    assert [one.key for one in german.relationships] == [
+        one.key for one in local.entity(ASINOU).relationships
+    ]
+
+
 def test_relationships_have_their_true_counts_however_many_are_shown(call: Calling, data: Path) -> None:
     import numpy as np
 

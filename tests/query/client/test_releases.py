@@ -83,6 +83,43 @@ def test_a_first_release_that_cannot_be_opened_is_an_error(data: tuple[Path, str
         client.ask(QUESTION)
 
 
+@pytest.mark.parametrize("damage", ["manifest", "cut file", "pointer", "nothing there", "content"])
+def test_a_damaged_data_set_is_listed_with_the_reason_and_the_others_can_be_asked(
+    data: tuple[Path, str, str], damage: str
+) -> None:
+    folder, first, _ = data
+    broken = folder / "releases" / "broken"
+    shutil.copytree(folder / "releases" / "churches", broken)
+    release = broken / first
+    if damage == "manifest":
+        (release / "manifest.json").write_text("{")
+    elif damage == "cut file":
+        (release / "graph" / "forward_val.npy").write_bytes(b"")
+    elif damage == "pointer":
+        (broken / "current").write_text("nonsense\n")
+    elif damage == "nothing there":
+        shutil.rmtree(release)
+    else:
+        (release / "config.json").write_bytes(b"x" * (release / "config.json").stat().st_size)
+    with Client(folder) as client:
+        if damage == "content":  # it shows when the release is read
+            assert [one.name for one in client.datasets()] == ["broken", "churches"]
+            with pytest.raises(errors.ReleaseError):
+                client.ask(QUESTION, dataset="broken")
+        found = client.datasets()
+        assert [one.name for one in found] == ["churches"] and found.default == ""
+        [one] = found.unavailable
+        assert one.name == "broken" and ("again" in one.reason or "write a release id" in one.reason)
+        assert f"broken cannot be asked: {' '.join(one.reason.split())}" in str(found)
+        assert client.ask(QUESTION, dataset="churches").text
+        with pytest.raises(errors.ReleaseError):
+            client.ask(QUESTION, dataset="broken")
+        shutil.rmtree(broken)
+        shutil.copytree(folder / "releases" / "churches", broken)
+        assert client.ask(QUESTION, dataset="broken").text, "it is asked again once it is mended"
+        assert client.datasets().unavailable == ()
+
+
 def test_a_data_set_that_is_built_later_is_found(data: tuple[Path, str, str]) -> None:
     folder = data[0]
     with Client(folder) as client:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
 from crmrag_query.client.asynchronous import AsyncClient
@@ -149,41 +148,6 @@ def test_other_hosts_are_refused(data: Path) -> None:
         for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
             answer = httpx.post(f"{address}/mcp", json=body, headers=accept | header)
             assert answer.status_code in (403, 421)
-
-
-# The page
-
-
-def blocks(language: str) -> list[str]:
-    text = PAGE.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-def test_every_configuration_of_the_page_starts_a_server(data: Path) -> None:
-    found = [json.loads(block) for block in blocks("json")]
-    servers = [one for config in found for one in (config.get("mcpServers") or config["servers"]).values()]
-    inline = re.findall(r"-- (crmrag mcp [^`]*)`", PAGE.read_text(encoding="utf-8"))
-    shell = [line for block in blocks("") for line in block.splitlines() if line.startswith("crmrag mcp")]
-    servers += [{"command": line.split()[0], "args": line.split()[1:]} for line in [*inline, *shell]]
-    assert len(servers) == 4
-    for server in servers:
-        assert Path(server["command"]).name == "crmrag"
-        arguments = [str(data) if one.endswith("data") else one for one in server["args"]]
-        with hosted(stdio_client(command(*arguments[1:]))) as opened:
-            assert "sample" in opened.text("list_datasets")
-
-
-def test_the_python_example_of_the_page_runs(data: Path, tmp_path: Path) -> None:
-    (code,) = blocks("python")
-    started = command(str(data), "--dataset", "sample")
-    assert isinstance(started, StdioServerParameters)
-    own = code.replace(
-        'command="crmrag"', f"command={started.command!r}, env={started.env!r}, cwd={str(ROOT)!r}"
-    )
-    own = own.replace('args=["mcp", "data", "--dataset", "sample"]', f"args={started.args!r}")
-    assert own.count(str(data)) == 1
-    done = subprocess.run([sys.executable, "-c", own], capture_output=True, text=True, check=True)
-    assert done.stdout.rstrip().endswith("\n23") and "members, exactly" in done.stdout
 
 
 def test_the_page_names_every_tool_and_option() -> None:

@@ -118,11 +118,12 @@ export const set = (body, how) => post("/set", body, how); // plan, dataset, off
 export const facets = (body, how) => post("/facets", body, how); // plan, dataset, language, keys
 export const exportSet = (body, how) => post("/export", body, how); // plan, dataset, format, question, language
 export const plan = (body, how) => post("/plan", body, how);
-export const editPlan = (body, how) => post("/plan/edit", body, how); // plan, remove, dataset, language
+export const editPlan = (body, how) => post("/plan/edit", body, how); // plan, change, remove, dataset, language
+export const choices = (body, how) => post("/plan/choices", body, how); // plan, path, what, text, limit, dataset, language
+export const marks = (body, how) => post("/set/marks", body, how); // plan, dataset, language
 export const newConversation = (body, how) => post("/conversations", body, how); // dataset
 export const conversation = (params, how) => get("/conversations", params, how); // id
-export const forgetConversation = async (params, how) =>
-  read(await send("DELETE", "/conversations", { params, signal: how?.signal })); // id, key
+export const forgetConversation = (body, how) => post("/conversations/remove", body, how); // id, key
 export const answer = (params, how) => get("/answers", params, how); // id
 export const replay = (body, how) => post("/replay", body, how); // id
 export const feedback = (body, how) => post("/feedback", body, how); // answer, verdict, comment

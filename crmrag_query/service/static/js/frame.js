@@ -28,6 +28,7 @@ export function Frame() {
   useStore(language);
   const list = useLoaded(listDatasets, []);
   const known = list.value?.datasets ?? [];
+  const broken = list.value?.unavailable ?? [];
   const name = useDataset(at, known, list.value?.default ?? "");
   const main = useRef(null);
   useEffect(() => {
@@ -36,7 +37,7 @@ export function Frame() {
   useEffect(() => {
     if (at.moves > 0) main.current.focus({ preventScroll: true });
   }, [at.moves]);
-  return html`<${Head} known=${known} name=${name} at=${at} /><${Away} />
+  return html`<${Head} known=${known} broken=${broken} name=${name} at=${at} /><${Away} />
     <main id="main" tabindex="-1" ref=${main}><div class="page">
       <${Guard} key=${`${at.view} ${at.moves}`}><${Body} at=${at} list=${list} name=${name} /><//>
     </div></main>
@@ -62,17 +63,24 @@ function Body({ at, list, name }) {
   if (error) return html`<${Problem} error=${error} onRetry=${() => window.location.reload()} whole />`;
   if (list.error) return html`<${Problem} error=${list.error} onRetry=${list.again} whole />`;
   if (!View || !list.value) return html`<${Skeleton} lines=${5} />`;
+  if (!list.value.datasets.length && list.value.unavailable?.length) return html`<${Broken} all=${list.value.unavailable} />`;
   if (!list.value.datasets.length) return html`<${Empty} title=${t("datasets.none")}><p>${t("datasets.none.remedy")} <code>crmrag demo</code></p><//>`;
   return html`<${View} params=${{ ...at.params, dataset: name }} hash=${at.hash} datasets=${list.value.datasets} />`;
 }
 
-function Head({ known, name, at }) {
+/** Where there are data sets, but none that can be asked. */
+function Broken({ all }) {
+  return html`<h1>${t("datasets.unavailable.all")}</h1>
+    <ul>${all.map((one) => html`<li key=${one.name}><${Label} text=${one.name} />: <${Label} text=${one.reason} /></li>`)}</ul>`;
+}
+
+function Head({ known, broken, name, at }) {
   return html`<header class="head"><div class="page">
     <a class="mark" href=${address("/", { dataset: name })} aria-label=${t("head.home")}>
       <svg viewBox="0 0 24 24" aria-hidden="true"><g fill="none" stroke="currentColor" stroke-width="1.5"><path d="M6 19 12 5l6 14zM9 12h6" /></g>
         <g fill="currentColor"><circle cx="12" cy="5" r="2.400" /><circle cx="6" cy="19" r="2.400" /><circle cx="18" cy="19" r="2.400" /></g></svg>
       <span>CRM-RAG</span></a>
-    ${known.length > 0 && html`<${PickDataset} known=${known} name=${name} at=${at} />`}
+    ${known.length > 0 && html`<${PickDataset} known=${known} broken=${broken} name=${name} at=${at} />`}
     <div class="head-tools">
       ${name && html`<a class="button plain head-about" href=${`/d/${encodeURIComponent(name)}`}>${t("head.about")}</a>`}
       <${PickLanguage} /><${PickTheme} />
@@ -80,7 +88,7 @@ function Head({ known, name, at }) {
   </div></header>`;
 }
 
-function PickDataset({ known, name, at }) {
+function PickDataset({ known, broken, name, at }) {
   const pick = (event) => {
     const next = event.target.value;
     chooseDataset(next);
@@ -88,8 +96,9 @@ function PickDataset({ known, name, at }) {
   };
   return html`<label class="pick pick-data"><span class="hidden-visually">${t("head.dataset")}</span>
     <select value=${name} onChange=${pick}>
-      ${!known.some((one) => one.name === name) && html`<option value=${name}>${name}</option>`}
+      ${![...known, ...broken].some((one) => one.name === name) && html`<option value=${name}>${name}</option>`}
       ${known.map((one) => html`<option key=${one.name} value=${one.name}>${one.title || one.name}</option>`)}
+      ${broken.map((one) => html`<option key=${one.name} value=${one.name} disabled>${one.name} (${t("datasets.unavailable")})</option>`)}
     </select></label>`;
 }
 

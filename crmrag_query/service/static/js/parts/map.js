@@ -161,6 +161,9 @@ function ScaleBar({ projection, size }) {
     <text x="1" y="11">${number(value, { style: "unit", unit })}</text><path d=${`M1 14v6h${bar.pixels}v-6`} /></svg>`;
 }
 
+/** Whether the name of its place says more than its own. */
+const elsewhere = ({ label, place }) => Boolean(place) && place.label !== label;
+
 function Listed({ sites, all, dataset, onEntity }) {
   const [most, setMost] = useState(LISTED);
   const key = sites.map((one) => one.key).join();
@@ -172,7 +175,7 @@ function Listed({ sites, all, dataset, onEntity }) {
     <p class="map-list-title" role="status">${title}${sites.length === 1 && html` · <${Label} text=${nameOf(sites[0])} />`}</p>
     <ol>${items.slice(0, most).map((one) => html`<li key=${one.iri}>
       <${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} onClick=${opener(onEntity, one.iri)} />
-      <span class="muted small">${one.date}${one.date && one.place ? " · " : ""}${one.place && html`<${Label} text=${one.place.label} />`}</span>
+      <span class="muted small">${one.date}${one.date && elsewhere(one) ? " · " : ""}${elsewhere(one) && html`<${Label} text=${one.place.label} />`}</span>
     </li>`)}</ol>
     ${items.length > most && html`<button type="button" class="button plain" onClick=${() => setMost(most + 5 * LISTED)}>${t("draw.more", { n: items.length - most })}</button>`}
   </div>`;

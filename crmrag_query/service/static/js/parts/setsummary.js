@@ -1,5 +1,5 @@
 // The set of an answer in short: its size, its plan, the first of its members, and the way to all of it.
-import { html, useState } from "../../vendor/preact.js";
+import { html } from "../../vendor/preact.js";
 import * as api from "../api.js";
 import { language, t } from "../i18n.js";
 import { navigate } from "../router.js";
@@ -8,29 +8,20 @@ import { Chips } from "./chips.js";
 import { Image } from "./image.js";
 import { EntityLink, Label } from "./link.js";
 import { Figure, Rows } from "./settable.js";
-import { Problem } from "./ui.js";
 
 const FIRST = 5;
 
 /** `level`: of its heading. */
 export function SetSummary({ set, dataset, question, level = 2 }) {
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
   const plan = listPlan(set);
-  const remove = async (path) => {
-    setBusy(true);
-    try {
-      const edited = await api.editPlan({ plan, remove: path, dataset, language: language.get() });
-      navigate(setAddress(dataset, { plan: edited.plan }));
-    } catch (failed) {
-      setError(failed);
-      setBusy(false);
-    }
+  const edit = async (what) => {
+    const edited = await api.editPlan({ plan, dataset, language: language.get(), ...what });
+    navigate(setAddress(dataset, { plan: edited.plan }));
+    return edited;
   };
   return html`<section class="set-summary">
     <div class="set-line"><${Figure} set=${set} /><${`h${level}`} class="eyebrow">${t("set.whole")}<//></div>
-    ${error && html`<${Problem} error=${error} />`}
-    <${Chips} chips=${set.chips} onRemove=${remove} busy=${busy} />
+    <${Chips} chips=${set.chips} plan=${plan} dataset=${dataset} onEdit=${edit} />
     <${Unsure} set=${set} dataset=${dataset} />
     <${First} set=${set} dataset=${dataset} />
     <p class="set-open"><a class="button quiet" href=${setAddress(dataset, { plan, question })}>${t("set.open", { n: set.size })}</a></p>

@@ -1,54 +1,49 @@
 // A whole set on a map, on a line of time, as a graph. Each is loaded when it is looked at.
-import { html, useMemo, useState } from "../../vendor/preact.js";
+import { html, useMemo } from "../../vendor/preact.js";
 import * as api from "../api.js";
 import { language, t } from "../i18n.js";
 import { entityAddress, navigate } from "../router.js";
 import { Later, once, pathTriples } from "./connections.js";
-import { Button, Empty, Problem, Skeleton, useLoaded } from "./ui.js";
+import { Empty, Problem, Skeleton, useLoaded } from "./ui.js";
+import { rangeText } from "./years.js";
 
-const AT_ONCE = 5000; // members that are loaded without asking
-
-/** The whole set in a format, parsed. */
-export function useWhole(plan, dataset, format, wanted) {
-  const load = async (how) => {
-    if (!wanted) return null;
-    return JSON.parse((await api.exportSet({ plan, dataset, format, language: language.get() }, how)).text);
-  };
-  return useLoaded(load, [JSON.stringify(plan), dataset, format, wanted, language.get()]);
-}
-
-/** Loads the whole set, asking first where it is large, and shows it by `show(value)`. */
-function Whole({ set, dataset, format, show }) {
-  const [wanted, setWanted] = useState(set.size <= AT_ONCE);
-  const { value, error, again } = useWhole(set.plan, dataset, format, wanted);
-  if (!wanted) return html`<${Empty} title=${t("set.large", { n: set.size })}><${Button} onClick=${() => setWanted(true)}>${t("set.load")}<//><//>`;
+/** Where and when the members were, shown by `show(marks)`. */
+function Marked({ set, dataset, show }) {
+  const body = { plan: set.plan, dataset, language: language.get() };
+  const { value, error, again } = useLoaded((how) => api.marks(body, how), [JSON.stringify(body)]);
   if (error) return html`<${Problem} error=${error} onRetry=${again} />`;
   if (!value) return html`<${Skeleton} lines=${8} />`;
-  return show(value);
+  return html`${show(value)}${value.left > 0 && html`<p class="muted small">${t("marks.left", { n: value.left })}</p>`}`;
 }
 
 const opener = (dataset) => (iri) => navigate(entityAddress(iri, dataset));
 
 export function MapTab({ set, dataset }) {
-  const show = ({ features, without_coordinates: without }) => {
+  const show = (marks) => {
+    const features = marks.iris.map((_, at) => featureOf(marks, at)).filter(Boolean);
     if (!features.length) return html`<${Empty} title=${t("map.none")} />`;
-    return html`<${Later} from=${() => import("./map.js")} name="SetMap" features=${features} missing=${without.length} dataset=${dataset} />`;
+    return html`<${Later} from=${() => import("./map.js")} name="SetMap" features=${features} missing=${marks.size - marks.placed} dataset=${dataset} />`;
   };
-  return html`<${Whole} set=${set} dataset=${dataset} format="geojson" show=${show} />`;
+  return html`<${Marked} set=${set} dataset=${dataset} show=${show} />`;
+}
+
+function featureOf({ iris, labels, begin, end, place, places }, at) {
+  const spot = places[place[at]];
+  if (!spot) return null;
+  const own = spot.iri === iris[at];
+  const date = begin[at] === null && end[at] === null ? "" : rangeText(begin[at], end[at]);
+  const properties = { iri: iris[at], label: labels[at], date, place: own ? null : { iri: spot.iri, label: spot.label } };
+  return { type: "Feature", geometry: { type: "Point", coordinates: [spot.lon, spot.lat] }, properties };
 }
 
 export function TimeTab({ set, dataset }) {
-  const load = async () => {
-    const { Timeline, datedItems } = await import("./timeline.js");
-    return { TimeTable: ({ members }) => timeline(Timeline, datedItems(members), members.length, dataset) };
+  const show = (marks) => {
+    const { iris, labels, begin, end } = marks;
+    const items = iris.map((iri, at) => ({ iri, label: labels[at], begin: begin[at], end: end[at] })).filter((one) => one.begin !== null || one.end !== null);
+    if (!items.length) return html`<${Empty} title=${t("timeline.none")} />`;
+    return html`<${Later} from=${() => import("./timeline.js")} name="Timeline" items=${items} missing=${marks.size - marks.dated} dataset=${dataset} />`;
   };
-  return html`<${Whole} set=${set} dataset=${dataset} format="json" show=${({ members }) => html`<${Later} from=${load} name="TimeTable" members=${members} />`} />`;
-}
-
-function timeline(Timeline, items, size, dataset) {
-  const dated = items.filter((one) => one.begin !== null || one.end !== null);
-  if (!dated.length) return html`<${Empty} title=${t("timeline.none")} />`;
-  return html`<${Timeline} items=${dated} missing=${size - dated.length} dataset=${dataset} />`;
+  return html`<${Marked} set=${set} dataset=${dataset} show=${show} />`;
 }
 
 export function GraphTab({ set, dataset }) {

@@ -5,7 +5,7 @@ import { binsOf, extentOf, overlaps, periodsOf, ticksOf } from "./bins.js";
 import { opener, useSize } from "./draw.js";
 import { EntityLink } from "./link.js";
 import { style } from "./style.js";
-import { rangeText, yearOf, yearText, yearsOf } from "./years.js";
+import { rangeText, yearOf, yearText } from "./years.js";
 
 await Promise.all([style("draw"), style("timeline")]);
 
@@ -16,14 +16,6 @@ const FOOT = 24; // of the axis
 const SIDE = 12; // left and right of the periods
 const LEAST = 100; // of a timeline that can be drawn; it has less while the page around it is laid out
 const NARROW = 11; // of a period at least
-
-/** Members of a set as items: those that have a date. A member's years are its own, else those that its date says. */
-export function datedItems(members) {
-  return members.map((one) => {
-    const dates = one.dates ?? (one.date ? yearsOf(one.date) : null);
-    return { iri: one.iri, label: one.label, text: dates?.text || one.date, begin: yearOf(dates?.begin), end: yearOf(dates?.end) };
-  }).filter(({ begin, end }) => begin !== null || end !== null);
-}
 
 /**
  * A timeline. items: [{iri, label, begin, end, text}], years as ISO 8601 writes them or as numbers (astronomical), null: open.

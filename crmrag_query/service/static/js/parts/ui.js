@@ -17,6 +17,7 @@ const ICONS = {
   sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.500 1.500M17.500 17.500 19 19M5 19l1.500-1.500M17.500 6.500 19 5",
   moon: "M20 14.500A8 8 0 0 1 9.500 4a8 8 0 1 0 10.500 10.500z",
   auto: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18",
+  plus: "M12 5v14M5 12h14",
   check: "M5 12.500 10 17l9-10",
   warn: "M12 4 2.500 20h19zM12 10v4.500M12 17.200v.3",
   next: "M9 5l7 7-7 7",
@@ -68,7 +69,7 @@ export function Problem({ error, onRetry, whole = false }) {
     <${Title} class="problem-title"><bdi>${told.detail || told.title}</bdi><//>
     ${told.remedy && html`<p><bdi>${told.remedy}</bdi></p>`}
     ${told.suggestions?.length > 0 && html`<ul>${told.suggestions.map((one) => html`<li key=${one}><bdi>${one}</bdi></li>`)}</ul>`}
-    ${onRetry && html`<${Button} icon="again" onClick=${onRetry}>${t("problem.retry")}<//>`}
+    ${onRetry && told.status !== 404 && html`<${Button} icon="again" onClick=${onRetry}>${t("problem.retry")}<//>`}
   </div>`;
 }
 

@@ -1,11 +1,14 @@
 // The first page: a box to ask in, questions to begin with, those asked before; then the conversation.
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { moment, t } from "../i18n.js";
+import * as api from "../api.js";
+import { language, moment, number, t } from "../i18n.js";
 import { AskBox } from "../parts/askbox.js";
+import { Kind } from "../parts/kinds.js";
 import { Label } from "../parts/link.js";
 import { Thread, useAsking } from "../parts/thread.js";
-import { useTitle } from "../parts/ui.js";
+import { useLoaded, useTitle } from "../parts/ui.js";
 import { address, rewrite } from "../router.js";
+import { setAddress } from "../setaddress.js";
 import { asked, forgetAsked, useStore } from "../store.js";
 
 export default function View({ params, datasets }) {
@@ -38,8 +41,17 @@ function Welcome({ one, dataset, onAsk }) {
       ${one?.examples?.length > 0 && html`<section aria-labelledby="examples"><h2 class="eyebrow" id="examples">${t("welcome.examples")}</h2>
         <ul class="questions">${one.examples.map((text) => html`<li key=${text}><a href=${address("/", { q: text, dataset })}><${Label} text=${text} /></a></li>`)}</ul></section>`}
       <${Before} dataset=${dataset} />
+      ${!one?.examples?.length && html`<${WithinIt} key=${dataset} dataset=${dataset} />`}
     </div>
   </div>`;
+}
+
+/** What a data set holds, where nobody wrote questions to begin with; nothing where that cannot be had. */
+function WithinIt({ dataset }) {
+  const { value } = useLoaded((how) => api.datasetDetail({ dataset, language: language.get() }, how), [dataset]);
+  if (!value?.categories.length) return null;
+  return html`<section aria-labelledby="within"><h2 class="eyebrow" id="within">${t("welcome.within")}</h2>
+    <ul class="within">${value.categories.map((one) => html`<li key=${one.name}><a href=${setAddress(dataset, { plan: { target: { categories: [one.name] } } })}><${Kind} category=${one.name} /></a> <span class="muted">${number(one.entities)}</span></li>`)}</ul></section>`;
 }
 
 const SHOWN = 6;

@@ -15,6 +15,7 @@ await style("dataset");
 
 const COUNTS = ["entities", "documents", "triples", "literals"];
 const FIRST = 10; // rows of a long table
+const EVALUATIONS = 6; // the latest ones
 
 export default function View({ params }) {
   const { name } = params;
@@ -61,23 +62,22 @@ const categoryPlan = (name) => ({ target: { categories: [name] }, where: [] });
 
 /** Categories as one bar in proportion, and as a table. */
 function Categories({ detail }) {
-  const rows = byCount(detail.categories.map((one) => ({ ...one, count: one.entities }))).filter(({ count }) => count > 0);
-  const whole = rows.reduce((sum, { count }) => sum + count, 0);
+  const rows = [...detail.categories].sort((a, b) => b.primary - a.primary);
+  const whole = rows.reduce((sum, { primary }) => sum + primary, 0);
+  const several = rows.some(({ entities, primary }) => entities !== primary);
   if (!whole) return null;
   let from = 0;
   const parts = rows.map((one) => {
-    const part = { ...one, from, wide: (100 * one.count) / whole };
+    const part = { ...one, from, wide: (100 * one.primary) / whole };
     from += part.wide;
     return part;
   });
-  return html`<${Section} title=${t("data.categories")} lead=${t("data.categories.lead")}>
+  return html`<${Section} title=${t("data.categories")} lead=${several && t("data.categories.lead")}>
     <svg class="proportions" width="100%" height="28" aria-hidden="true">${parts.map((one) => html`<rect key=${one.name} class=${kindClass(one.name)} x=${`${one.from}%`} width=${`${one.wide}%`} y="0" height="28" />`)}</svg>
     <div class="table-scroll" tabindex="0" role="group" aria-label=${t("data.categories")}><table class="listing">
-      <thead><tr><th scope="col">${t("data.category")}</th><th scope="col" class="number">${t("data.count")}</th><th scope="col" class="number">${t("data.share")}</th>${
-        rows.some((one) => one.documents !== undefined) && html`<th scope="col" class="number">${t("data.documents.head")}</th>`}</tr></thead>
+      <thead><tr><th scope="col">${t("data.category")}</th><th scope="col" class="number">${t("data.count")}</th><th scope="col" class="number">${t("data.share")}</th></tr></thead>
       <tbody>${rows.map((one) => html`<tr key=${one.name}><th scope="row"><a class="kind-link" href=${setAddress(detail.dataset.name, { plan: categoryPlan(one.name) })}><${Kind} category=${one.name} /></a></th>
-        <td class="number">${number(one.count)}</td><td class="number">${number(one.count / whole, { style: "percent", maximumFractionDigits: 1 })}</td>
-        ${one.documents !== undefined && html`<td class="number">${number(one.documents)}</td>`}</tr>`)}</tbody></table></div>
+        <td class="number">${number(one.entities)}</td><td class="number">${number(one.primary / whole, { style: "percent", maximumFractionDigits: 1 })}</td></tr>`)}</tbody></table></div>
   <//>`;
 }
 
@@ -166,14 +166,15 @@ function Made({ detail }) {
     <details><summary>${t("data.made.more")}</summary><div class="dataset-columns">${pairs(t("data.versions"), versions)}${pairs(t("data.embedding"), embedding)}</div></details><//>`;
 }
 
-/** Measures of evaluations, where the service has any. */
+/** Measures over time, one column for each evaluation, the latest last; nothing where there are none. */
 function Evaluations({ dataset }) {
   const { value } = useLoaded((how) => api.evaluations({ dataset }, how), [dataset]);
-  const rows = value?.evaluations ?? [];
-  if (!rows.length) return null;
-  const names = [...new Set(rows.flatMap(({ measures }) => Object.keys(measures)))];
-  return html`<${Section} title=${t("data.evaluations")} lead=${t("data.evaluations.lead")}><div class="table-scroll" tabindex="0" role="group" aria-label=${t("data.evaluations")}><table class="listing">
-    <thead><tr><th scope="col">${t("data.evaluation")}</th>${names.map((one) => html`<th scope="col" class="number" key=${one}>${one}</th>`)}</tr></thead>
-    <tbody>${rows.map((one, at) => html`<tr key=${at}><th scope="row"><${Label} text=${one.name} /><br /><span class="small muted">${t("data.questions", { n: one.questions })} · ${moment(one.made)}</span></th>
-      ${names.map((name) => html`<td class="number" key=${name}>${name in one.measures ? number(one.measures[name], { maximumFractionDigits: 3 }) : ""}</td>`)}</tr>`)}</tbody></table></div><//>`;
+  const made = (value?.evaluations ?? []).slice(0, EVALUATIONS).reverse();
+  if (!made.length) return null;
+  const measures = [...new Set(made.flatMap((one) => Object.keys(one.measures)))];
+  const told = (one, name) => (name in one.measures ? number(one.measures[name], { minimumFractionDigits: 2, maximumFractionDigits: 2 }) : "–");
+  return html`<${Section} title=${t("data.evaluations")} lead=${t("data.evaluations.lead")}><div class="table-scroll" tabindex="0" role="group" aria-label=${t("data.evaluations")}><table class="listing evaluations">
+    <thead><tr><th scope="col">${t("data.measure")}</th>${made.map((one, at) => html`<th scope="col" class="number" key=${at}><time datetime=${one.made}>${moment(one.made, { dateStyle: "medium" })}</time>
+      <span class="evaluation-of"><${Label} text=${one.name.replace(/\.[a-z]+$/, "")} /> · ${t("data.questions", { n: one.questions })}</span></th>`)}</tr></thead>
+    <tbody>${measures.map((name) => html`<tr key=${name}><th scope="row">${name}</th>${made.map((one, at) => html`<td class="number" key=${at}>${told(one, name)}</td>`)}</tr>`)}</tbody></table></div><//>`;
 }

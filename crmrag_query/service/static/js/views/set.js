@@ -30,26 +30,20 @@ function WholeSet({ state, dataset, go }) {
   const { plan, sort = "", descending = false, offset = 0, question = "" } = state;
   const body = { plan, dataset, offset, limit: LIMIT, sort, descending, language: language.get() };
   const { value: set, error, loading, again } = useLoaded((how) => api.set(body, how), [JSON.stringify(body)]);
-  const [failed, setFailed] = useState(null);
   useTitle(set?.title ?? t("set"));
-  const remove = async (path) => {
-    try {
-      const edited = await api.editPlan({ plan, remove: path, dataset, language: language.get() });
-      setFailed(null);
-      go({ plan: edited.plan, offset: 0, question: "" });
-    } catch (problem) {
-      setFailed(problem);
-    }
+  const edit = async (what) => {
+    const edited = await api.editPlan({ plan, dataset, language: language.get(), ...what });
+    go({ plan: edited.plan, offset: 0, question: "" });
+    return edited;
   };
   if (error) return html`<h1>${t("set")}</h1><${Problem} error=${error} onRetry=${again} />`;
-  if (!set) return html`<${Skeleton} lines=${8} />`;
+  if (!set) return html`${question && html`<p class="asked" dir="auto">${question}</p>`}<${Skeleton} lines=${8} />`;
   const by = { by: sort, descending };
   return html`<div class="set" aria-busy=${loading}>
     ${question && html`<p class="asked" dir="auto">${question}</p>`}
     <div class="set-head"><${Figure} set=${set} /><h1 dir="auto">${set.title}</h1></div>
     <p class="hidden-visually" role="status">${loading ? "" : t("set.size", { n: set.size })}</p>
-    <${Chips} chips=${set.chips} onRemove=${remove} busy=${loading} />
-    ${failed && html`<${Problem} error=${failed} />`}
+    <${Chips} chips=${set.chips} plan=${set.plan} dataset=${dataset} onEdit=${edit} busy=${loading} />
     <${Unsure} set=${set} dataset=${dataset} />
     <div class="actions set-actions"><${ExportMenu} plan=${set.plan} dataset=${dataset} question=${question} sort=${by} />
       <${Copy} text=${() => window.location.href} kind="quiet">${t("answer.link")}<//></div>
