@@ -370,6 +370,7 @@ class LinkingConfig(Record):
     question_postings: Count
     candidates: Count
     suggested_postings: Count
+    begun: Share
     common_share: Share
     common_names: Count
     common_least: Share

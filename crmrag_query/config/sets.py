@@ -33,16 +33,18 @@ class SetLimits(Record):
 
 
 class FacetConfig(Record):
-    """Facets: `members` of the largest set that they are counted for; `values` shown of each; `relationships` at most, those
-    that most members have, none with a label of `hidden`; ways to places, makers and dates by the Fundamental
-    Category of the members."""
+    """Facets: `largest`, members of the largest set that they are counted for, `members` of that of relationships;
+    `values` shown of each; `relationships` at most, those that most members have, none with a label of `hidden`; ways to
+    places, makers, owners and dates by the Fundamental Category of the members."""
 
-    members: Count
+    largest: Count
+    members: NotNegativeCount
     values: Count
     relationships: NotNegativeCount
     hidden: tuple[str, ...]
     place: dict[str, WayNames]
     maker: dict[str, WayNames]
+    owner: dict[str, WayNames]
     century: dict[str, WayNames]
 
 

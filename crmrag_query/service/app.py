@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, StreamingResponse
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
@@ -21,7 +22,6 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
 from crmrag_query.client.events import Event
 from crmrag_query.client.problems import Problem
-from crmrag_query.client.releases import Library
 from crmrag_query.client.wire import Route
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.service import openapi
@@ -30,6 +30,7 @@ from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access, Guard, SafeHeaders
 from crmrag_query.service.observe import Observer, Watch
 from crmrag_query.service.openai.routes import OpenAI
+from crmrag_query.service.opening import make_ready
 from crmrag_query.service.records import OWN_ROUTES, Health, Version
 from crmrag_query.service.responses import (
     LEFT,
@@ -54,6 +55,10 @@ REFUSALS = {
     405: ("Method not allowed", "Not in this way.", ""),
     415: ("Not JSON", "The request does not say that it is JSON.", "Send Content-Type: application/json."),
 }
+PACKED_FROM = 1000
+"""Bytes from which a file of the page is sent compressed: nothing in them is secret."""
+PROGRAMS = ("/api/", "/v1/", "/static/")
+"""Beginnings of addresses that no person types."""
 PAGES = ("/", "/a/{id}", "/c/{id}", "/d/{name}", "/e", "/s")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -67,7 +72,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        threading.Thread(target=open_all, args=(desk.engine.releases,), name="opening", daemon=True).start()
+        threading.Thread(target=make_ready, args=(desk.engine.releases,), name="opening", daemon=True).start()
         if mcp is None:
             LOG.warning("MCP is not served at %s: it needs the extra 'mcp' (pip install 'crmrag[mcp]').", MCP)
         async with nullcontext() if mcp is None else mcp.running:
@@ -94,7 +99,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     app.add_api_route("/v1/chat/completions", chat.chat, methods=["POST"])
     for page in PAGES:
         app.add_api_route(page, _page, methods=_methods("GET"))
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC), PACKED_FROM), name="static")
     app.add_exception_handler(CrmRagError, _told)
     app.add_exception_handler(HTTPException, _refused)
     app.add_middleware(Guard, access=access, bounds=desk.config.bounds)
@@ -183,15 +188,6 @@ class Api:
         return Response(openapi.document_json(), media_type=wire.JSON, headers={"Cache-Control": "no-cache"})
 
 
-def open_all(releases: Library) -> None:
-    """Open every release before it is asked for, so that nobody waits for it; those that cannot be are told in the log."""
-    for name in releases.names():
-        try:
-            releases.release(name)
-        except CrmRagError as error:
-            LOG.warning("Data set %r: %s", name, error)
-
-
 def _methods(method: str) -> list[str]:
     return [method, "HEAD"] if method == "GET" else [method]
 
@@ -230,15 +226,24 @@ async def _told(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """The problem document of what no endpoint answered."""
+    """The problem document of what no endpoint answered; for people at an address without a page, the page."""
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = _allowed(request)
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=headers)
+    if error.status_code == 404 and _browses(request):
+        return FileResponse(STATIC / "index.html", 404, headers={"Cache-Control": "no-cache"})
     title, detail, remedy = REFUSALS.get(error.status_code, ("Refused", str(error.detail), ""))
     return problem(Problem(error.status_code, detail, title, remedy=remedy or "See /openapi.json."), headers)
+
+
+def _browses(request: Request) -> bool:
+    """Whether a person looks for a page there: the page then says that there is none."""
+    path = request.scope["path"]
+    wanted = "text/html" in request.headers.get("accept", "").lower()
+    return wanted and request.method in ("GET", "HEAD") and not path.startswith(PROGRAMS)
 
 
 def _allowed(request: Request) -> str:

@@ -117,7 +117,8 @@ def _target(wording: Wording, plan: Plan) -> Iterator[Chip]:
         yield Chip(label, path, "target", removable=bool(name), edits=target_edits(wording, own))
 
 
-NAMED = 3  # entities of a list of some that are called by name; ours
+NAMED = 3  # names of a list of some that are told; ours
+ALIKE = 50  # entities of such a list that are looked at for names that they share; ours
 
 
 def _lacking(one: Constraint) -> bool:
@@ -146,10 +147,8 @@ def _constraint(wording: Wording, one: Constraint) -> str:
         case Texted():
             way = wording.way(one.way) if one.way else words.name
             return words.contains.format(what=way, first=wording.any_of(map(wording.name, one.texts)))
-        case Among() if len(one.iris) <= NAMED:
-            return wording.any_of(map(wording.node, one.iris))
         case Among():
-            return words.among.of(len(one.iris)).format(n=len(one.iris))
+            return _among(wording, one)
         case Member():
             return words.same.format(what=_title(wording, one.plan))
         case StatedIn():
@@ -161,6 +160,15 @@ def _constraint(wording: Wording, one: Constraint) -> str:
                 else _constraint(wording, each)
                 for each in one.of
             )
+
+
+def _among(wording: Wording, one: Among) -> str:
+    """Those by name where they have few names: eleven records of one painter are named once."""
+    count = len(one.iris)
+    named = wording.distinct(map(wording.node, one.iris)) if count <= ALIKE else ()
+    if 0 < len(named) <= NAMED:
+        return wording.any_of(named)
+    return wording.words.among.of(count).format(n=count)
 
 
 def _compute(wording: Wording, compute: Compute) -> str:

@@ -1,4 +1,4 @@
-"""Facets of a set: how many members are of each type and class, lead to each place, maker, other entity, century.
+"""Facets of a set: how many members are of each type and class, lead to each place, maker, owner, other entity, century.
 
 Counts are exact: each value's plan gives just as many members.
 """
@@ -31,7 +31,7 @@ from crmrag_query.sets.records import Facet, Facets, FacetValue
 from crmrag_query.sets.tables import century_label
 from crmrag_query.sets.wording import Wording
 
-FIXED = ("type", "class", "place", "maker", "century")
+FIXED = ("type", "class", "place", "maker", "owner", "century")
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,13 @@ def facets(
 ) -> Facets:
     """Facets of the plan's members, whatever it computes of them.
 
-    ``keys``: some of `FIXED` or ids of relationships; empty for `FIXED` and the relationships that most members have. Facets
-    that no member has a value of are left out. ``name``: of the data set. Raises QuestionError as `execute`.
+    ``keys``: some of `FIXED` or ids of relationships; empty for `FIXED` and, of sets that are not too large for it, the
+    relationships that most members have. Facets that no member has a value of are left out, and where none are asked for by
+    key those that count just what one before does. ``name``: of the data set. Raises QuestionError as `execute`.
     """
     listed = plan.model_copy(update={"compute": Compute()})
     members = members_of(release.world, listed)
-    limit = release.method.sets.facets.members
+    limit = release.method.sets.facets.largest
     base = plan_json(listed)
     asked = _Set(release, listed, members, Wording(release, language), Reader(release, language), base)
     found = tuple(_facets(asked, keys)) if 0 < len(members) <= limit else ()
@@ -78,7 +79,8 @@ def facets(
 
 def _facets(asked: _Set, keys: Sequence[str]) -> Iterator[Facet]:
     config = asked.release.method.sets.facets
-    ways = {"place": config.place, "maker": config.maker}
+    ways = {"place": config.place, "maker": config.maker, "owner": config.owner}
+    told = []
     for key in FIXED:
         if keys and key not in keys:
             continue
@@ -92,10 +94,14 @@ def _facets(asked: _Set, keys: Sequence[str]) -> Iterator[Facet]:
             if way is not None:
                 facet = (_by_century if key == "century" else _by_entity)(asked, key, way)
         if facet is not None:
-            yield facet
-    taken = {id for by in (config.place, config.maker, config.century) for ids in by.values() for id in ids}
+            told.append(facet)
+    yield from told
+    if not keys and len(asked.members) > config.members:
+        return
+    fixed = (config.place, config.maker, config.owner, config.century)
+    taken = {id for by in fixed for ids in by.values() for id in ids}
     taken |= {one.id for one in asked.release.catalogue if one.label in config.hidden}
-    yield from _relationships(asked, keys, () if keys else taken)
+    yield from _relationships(asked, keys, () if keys else taken, told)
 
 
 def _way(asked: _Set, names: dict[str, tuple[str, ...]]) -> Way | None:
@@ -203,8 +209,11 @@ def _by_century(asked: _Set, key: str, way: Way) -> Facet | None:
     return _facet(key, asked.label(key), values[: asked.shown], len(values), members)
 
 
-def _relationships(asked: _Set, keys: Sequence[str], taken: Iterable[str]) -> Iterator[Facet]:
-    """Relationships by how many members have them, most first; Time is told by centuries."""
+def _relationships(
+    asked: _Set, keys: Sequence[str], taken: Iterable[str], told: Iterable[Facet]
+) -> Iterator[Facet]:
+    """Relationships by how many members have them, most first; Time is told by centuries. Where they are not asked for by
+    key, those that count just the same as one before or of ``told`` are left out."""
     bits, left_out = set(_categories(asked)), set(taken)
     found = []
     for at, relationship in enumerate(asked.release.catalogue):
@@ -216,8 +225,21 @@ def _relationships(asked: _Set, keys: Sequence[str], taken: Iterable[str]) -> It
         if len(led[0]):
             found.append((-len(_counted(led[0])[0]), at, relationship.id, way, led))
     found.sort(key=lambda one: one[:2])
-    limit = len(found) if keys else asked.release.method.sets.facets.relationships
-    for _, _, id, way, led in found[:limit]:
-        facet = _by_way(asked, id, asked.wording.way(way), way, led)
-        if facet is not None:
-            yield facet
+    seen = set() if keys else {_counts(facet) for facet in told}
+    left = len(found) if keys else asked.release.method.sets.facets.relationships
+    for _, _, id, way, led in found:
+        facet = _by_way(asked, id, asked.wording.way(way), way, led) if left else None
+        if facet is None or (not keys and _counts(facet) in seen):
+            continue
+        seen.add(_counts(facet))
+        left -= 1
+        yield facet
+
+
+def _counts(facet: Facet) -> tuple[object, ...]:
+    """What two facets that say the same have in common."""
+    return (
+        facet.total,
+        facet.members,
+        tuple((value.iri or value.label, value.count) for value in facet.values),
+    )

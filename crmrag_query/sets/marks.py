@@ -18,7 +18,8 @@ from crmrag_query.sets.records import Marks, Spot
 
 
 def marks(release: Release, plan: Plan, language: str = "en", name: str = "") -> Marks:
-    """The marks of a plan's members in the order of the data, as many as configured; of a ranking those that come first.
+    """The marks of a plan's members in the order of the data, as many as configured: of more, some of all parts of them, and
+    of a ranking those that come first.
 
     ``name``: of the data set. Raises QuestionError as `execute`.
     """
@@ -28,7 +29,7 @@ def marks(release: Release, plan: Plan, language: str = "en", name: str = "") ->
     begin, end = where.dates(members)
     placed, dated = place != NOWHERE, (begin != OPEN_BEGIN) | (end != OPEN_END)
     marked = np.flatnonzero(placed | dated)
-    told = marked[:limit]
+    told = marked[:limit] if plan.compute.kind == "rank" else _some(marked, limit)
     nodes, spots = members[told], np.unique(place[told][placed[told]])
     number = np.searchsorted(spots, place[told])
     return Marks(
@@ -45,6 +46,13 @@ def marks(release: Release, plan: Plan, language: str = "en", name: str = "") ->
         release.id,
         name,
     )
+
+
+def _some(places: Longs, limit: int) -> Longs:
+    """At most so many of these, evenly over all: the first would be those of one museum."""
+    if len(places) <= limit:
+        return places
+    return places[np.arange(limit) * len(places) // limit]
 
 
 def _years(days: Longs, unknown: int) -> tuple[int | None, ...]:

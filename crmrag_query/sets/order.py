@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs
 from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
 from crmrag_query.graph.graph import language_matches
 from crmrag_query.graph.schema import open_table
@@ -24,7 +24,8 @@ UNDATED = np.iinfo(np.int64).max
 
 
 def order_of(release: Release, outcome: Outcome, page: Page, language: str) -> Longs:
-    """Places of ``outcome.members`` in the order that the page asks for, int64.
+    """Places of ``outcome.members`` in the order that the page asks for, int64; where it asks for none, of a ranking as it
+    ranks, of others those with names first.
 
     Raises QuestionError for an order by value of a set that has none.
     """
@@ -41,8 +42,14 @@ def order_of(release: Release, outcome: Outcome, page: Page, language: str) -> L
         if outcome.values is None:
             raise QuestionError("The members of this set have no values.", "Sort by label or date.")
         return _by(np.asarray(outcome.values), page.descending)
-    order = np.arange(count, dtype=np.int64)
+    order = np.arange(count, dtype=np.int64) if outcome.values is not None else _named_first(release, outcome)
     return order[::-1] if page.descending else order
+
+
+def _named_first(release: Release, outcome: Outcome) -> Longs:
+    """In the order of the data, but those that the data gives a name before those called by their role or IRI."""
+    unnamed = (release.graph.flags[outcome.members] & FLAG_LABELLED) == 0
+    return np.argsort(unnamed, kind="stable").astype(np.int64)
 
 
 def _by(values: Longs, descending: bool) -> Longs:

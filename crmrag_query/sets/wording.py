@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,6 +19,14 @@ from crmrag_query.plans.world import World
 JOINT = " · "  # between the parts of a plan
 STEP = " › "  # between the steps of a path
 NAMED = 3  # alternatives of a way or an anchor that are named
+_WORD = re.compile(r"\w+")
+
+
+def _core(label: str) -> tuple[str, ...]:
+    """What a label shares with others that say the same: "Moran, Thomas" with "Thomas Moran", "Prints" with "print"; () for
+    one without a word."""
+    words = (word.removesuffix("s") if len(word) > 3 else word for word in _WORD.findall(label.casefold()))
+    return tuple(sorted(words))
 
 
 @dataclass(frozen=True)
@@ -125,11 +134,18 @@ class Wording:
 
     def any_of(self, labels: Iterable[str]) -> str:
         """Alternatives, the first few named."""
-        every = list(dict.fromkeys(labels))
+        every = self.distinct(labels)
         shown = every[:NAMED]
         left = len(every) - len(shown)
         more = [self.words.more.of(left).format(n=left)] if left else []
         return " ".join([self.words.or_.join(shown), *more])
+
+    def distinct(self, labels: Iterable[str]) -> list[str]:
+        """The labels; of those that differ as spellings of one name do, the first."""
+        alike: dict[object, str] = {}
+        for label in labels:
+            alike.setdefault(_core(label) or label, label)
+        return list(alike.values())
 
     def anchor(self, anchor: Anchor, title: str = "") -> str:
         """What a way leads to; ``title``: the words of its plan. "" for anything at all."""

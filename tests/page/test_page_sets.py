@@ -7,11 +7,13 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.conftest import Asked, Axe
+from tests.page.sets import open_set
 
 CHURCHES = "Which churches are in the Troodos mountains?"
 
@@ -83,6 +85,32 @@ def test_the_page_is_filtered_by_words(churches: Page) -> None:
     churches.get_by_role("searchbox", name="Filter this page").fill("pelendri")
     expect(churches.locator(".members tbody tr")).to_have_count(2)
     expect(churches.get_by_text("2 of 23 on this page")).to_be_visible()
+
+
+def test_words_are_looked_for_in_the_whole_of_a_large_set(page: Page, axe: Axe) -> None:
+    open_set(page, "sample", {"target": {"categories": ["Thing"]}})
+    whole = int(page.locator(".set-head .figure").inner_text().replace(",", ""))
+    page.get_by_role("searchbox", name="Filter this page").fill("Asinou")
+    axe()
+    page.get_by_role("button", name=f"Look for it in the names of all {whole:,}").click()
+    expect(page.locator(".chip").filter(has_text="name contains “Asinou”")).to_be_visible()
+    assert 0 < int(page.locator(".set-head .figure").inner_text()) < whole
+    expect(page.get_by_role("searchbox", name="Filter this page")).to_have_value("")
+
+
+def test_where_all_members_show_they_are_filtered_alone(churches: Page) -> None:
+    churches.get_by_role("searchbox", name="Filter this page").fill("pelendri")
+    expect(churches.get_by_role("button", name=re.compile("Look for it"))).to_have_count(0)
+
+
+def test_a_query_is_fetched_when_it_is_looked_at(churches: Page) -> None:
+    bodies: list[dict[str, Any]] = []
+    churches.on("request", lambda one: one.url.endswith("/set") and bodies.append(one.post_data_json))
+    churches.reload()
+    expect(churches.locator(".set-head .figure")).to_have_text("23")
+    churches.get_by_text("The query (SPARQL)").click()
+    expect(churches.locator(".code-box")).to_contain_text("SELECT")
+    assert [one.get("sparql", True) for one in bodies] == [False, True]
 
 
 def test_why_a_member_is_in_is_shown_by_its_path(churches: Page, axe: Axe) -> None:

@@ -192,6 +192,31 @@ def test_nothing_is_at_other_addresses(http: httpx.Client, path: str) -> None:
     assert problem_of(http.get(path)).status == 404
 
 
+def test_files_of_the_page_are_sent_compressed(http: httpx.Client) -> None:
+    path = "/static/vendor/preact.js"
+    packed, plain = (http.get(path, headers={"Accept-Encoding": how}) for how in ("gzip", "identity"))
+    assert packed.headers["content-encoding"] == "gzip" and "content-encoding" not in plain.headers
+    assert packed.text == plain.text and int(packed.headers["content-length"]) < len(plain.content) / 2
+    again = http.get(path, headers={"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]})
+    assert again.status_code == 304 and not again.content
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/a", "/e/x/y"])
+def test_a_browser_is_told_by_the_page_that_there_is_none(http: httpx.Client, path: str) -> None:
+    told, page = http.get(path, headers=BROWSER), http.get("/", headers=BROWSER)
+    assert told.status_code == 404 and told.headers["content-type"].startswith("text/html")
+    assert told.text == page.text and told.headers["content-security-policy"]
+    assert http.head(path, headers=BROWSER).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/v1/nothing", "/static/no.js"])
+def test_a_program_is_told_in_json_whatever_it_takes(http: httpx.Client, path: str) -> None:
+    assert problem_of(http.get(path, headers=BROWSER)).status == 404
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_page_is_the_same_at_all_its_addresses(http: httpx.Client, page: str) -> None:
     found = http.get(page.format(id="abc", name="sample"))

@@ -49,6 +49,12 @@ def test_names_that_are_given_more_wholly_come_first(index: NameIndex) -> None:
     assert all(0 < one.score <= 1 for one in found)
 
 
+def test_a_whole_word_of_a_name_goes_before_one_that_is_only_begun(tmp_path: Path) -> None:
+    index = index_of(tmp_path, "Moranzoni", "Thomas Moran", "Thomas Cole", "Thomas Sully", "Thomas Eakins")
+    assert suggested(index, "moran") == [1, 0] and suggested(index, "moranz") == [0]
+    assert suggested(index, "thomas mor") == [1]
+
+
 def test_no_more_than_wanted(index: NameIndex) -> None:
     assert len(suggested(index, "b", 2)) == 2
     assert suggested(index, "b", 0) == []

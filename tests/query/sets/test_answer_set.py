@@ -9,6 +9,7 @@ import pytest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client.codec import from_plain, to_plain
 from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.plans.records import Among, Anchor, Column, Compute, Measure, Plan, Related, Way, read_plan
 from crmrag_query.sets.build import Told, answer_set, excluded_set
 from crmrag_query.sets.records import AnswerSet, Page
@@ -200,6 +201,15 @@ def test_an_outcome_that_is_at_hand_is_not_computed_again(museum: Release) -> No
 
     assert answer_set(museum, ALL, outcome=execute(ALL, museum.world)) == answer_set(museum, ALL)
     assert answer_set(museum, ALL, sparql=False).sparql == "" and BASE in answer_set(museum, ALL).sparql
+
+
+def test_members_with_a_name_come_before_those_without(museum: Release) -> None:
+    made = answer_set(museum, Plan(), Page(0, None))
+    flags = museum.graph.flags[[museum.graph.node(one.iri) or 0 for one in made.members]] & FLAG_LABELLED != 0
+    assert flags.any() and not flags.all() and flags.tolist() == sorted(flags.tolist(), reverse=True)
+    every = [museum.graph.node(one.iri) or 0 for one in made.members if one.label]
+    named = [node for node, has in zip(every, flags.tolist(), strict=True) if has]
+    assert named == sorted(named)  # and otherwise stand as in the data
 
 
 def test_a_very_large_set_is_sorted_by_letters(museum: Release) -> None:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from crmrag_query.artifacts.release import Release
+from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Measure, Plan, Target, read_plan
-from crmrag_query.sets.facets import facets
+from crmrag_query.sets.facets import FIXED, facets
 from crmrag_query.sets.records import Facet, Facets
+from tests.support.builds import build_all, make_project
 from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MAKERS, PAINTINGS, PLACES
+
+OWNED = """
+@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix : <http://example.org/> .
+:north a crm:E74_Group ; rdfs:label "North Museum" . :south a crm:E74_Group ; rdfs:label "South Museum" .
+:a a crm:E22_Human-Made_Object ; rdfs:label "A" ; crm:P52_has_current_owner :north .
+:b a crm:E22_Human-Made_Object ; rdfs:label "B" ; crm:P52_has_current_owner :north .
+:c a crm:E22_Human-Made_Object ; rdfs:label "C" ; crm:P49_has_former_or_current_keeper :south .
+"""
 
 
 def of(found: Facets, key: str) -> Facet:
@@ -77,12 +88,40 @@ def test_single_facets_are_asked_for_by_key(museum: Release) -> None:
     assert [facet.key for facet in found.facets] == ["maker", "thing_concept_a_made_of"]
 
 
+def sized(museum: Release, **bounds: int) -> Release:
+    """The museum with other bounds for facets."""
+    method = museum.method
+    config = method.sets.model_copy(update={"facets": method.sets.facets.model_copy(update=bounds)})
+    made = Release(museum.folder, museum.manifest)
+    made.__dict__["method"] = method.model_copy(update={"sets": config})
+    return made
+
+
 def test_an_empty_set_has_no_facets_and_one_too_large_says_so(museum: Release) -> None:
     none = facets(museum, Plan(target=Target(types=("http://example.org/nothing",))))
     assert none.size == 0 and none.facets == () and none.complete
-    method = museum.method
-    config = method.sets.model_copy(update={"facets": method.sets.facets.model_copy(update={"members": 3})})
-    small = Release(museum.folder, museum.manifest)
-    small.__dict__["method"] = method.model_copy(update={"sets": config})
-    large = facets(small, ALL)
+    large = facets(sized(museum, largest=3), ALL)
     assert large.size == 7 and not large.complete and large.facets == ()
+
+
+def test_of_a_large_set_relationships_are_counted_where_they_are_asked_for(museum: Release) -> None:
+    large, whole = sized(museum, members=3), facets(museum, ALL)
+    found = facets(large, ALL)
+    assert found.complete and [one for one in whole.facets if one.key in FIXED] == list(found.facets)
+    assert facets(large, ALL, keys=("thing_concept_a_made_of",)).facets
+
+
+def test_no_facet_counts_just_what_another_does(museum: Release) -> None:
+    found = facets(museum, ALL).facets
+    told = {tuple((value.iri or value.label, value.count) for value in one.values) for one in found}
+    assert len(told) == len(found)
+    doubled = facets(museum, ALL, keys=("maker", "thing_actor_d_created_by")).facets
+    assert [counts(one) for one in doubled] == [counts(of(facets(museum, ALL), "maker"))] * 2
+
+
+def test_owners_and_keepers_are_counted_together(tmp_path: Path) -> None:
+    project = make_project(tmp_path, OWNED, write_markdown=False)
+    build_all(project.context())
+    museum = open_release(project.dataset, project.data)
+    owners = of(facets(museum, Plan(target=Target(classes=("E22",)))), "owner")
+    assert owners.label == "owner or keeper" and counts(owners) == {"North Museum": 2, "South Museum": 1}

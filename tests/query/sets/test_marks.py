@@ -49,6 +49,7 @@ def test_a_large_set_is_cut_and_the_rest_is_told(museum: Release, monkeypatch: p
     small.__dict__["method"] = method
     found = marks(small, ALL)
     assert (len(found.iris), found.left, found.placed, found.dated) == (3, 2, 5, 5)
+    assert found.iris == (iri("p1"), iri("p2"), iri("p5"))  # of all parts of p1, p2, p4, p5, p7
 
 
 def test_they_are_what_each_entity_tells_of_itself(museum: Release, sample: Release) -> None:

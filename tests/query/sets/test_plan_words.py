@@ -60,6 +60,29 @@ def test_each_part_is_a_chip_in_plain_words(museum: Release) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("Painting", "Paintings", "painting"), "Painting"),
+        (("Thomas Moran", "Moran, Thomas", "Thomas Moran (?)"), "Thomas Moran"),
+        (("Lund", "Lund, Sweden"), "Lund or Lund, Sweden"),
+        (("Mural 2", "Mural 10", "mural 2"), "Mural 2 or Mural 10"),
+        (("a", "A.", "b", "c", "d", "e"), "a or b or c and 2 more"),
+        (("?", "!", "?"), "? or !"),
+        ((), ""),
+    ],
+)
+def test_spellings_of_one_name_are_told_once(museum: Release, names: tuple[str, ...], told: str) -> None:
+    assert Wording(museum, "en").any_of(names) == told
+
+
+def test_some_are_told_by_name_where_they_have_few(museum: Release) -> None:
+    cys = Among(iris=(iri("cy"), iri("cy2"), iri("ada"), iri("lund"), iri("ystad")))
+    assert labels(museum, Plan(where=(cys,)))[1] == "among the 5 that are named"
+    storms = Among(iris=(iri("p6"), *(f"{BASE}{place}/storm" for place in ("x", "y", "z"))))
+    assert labels(museum, Plan(where=(storms,)))[1] == "Storm"
+
+
 def test_what_is_computed_is_a_chip_too(museum: Release) -> None:
     count = Measure(kind="count", way=MADE)
     rank = ALL.model_copy(update={"compute": Compute(kind="rank", measure=count, first=3, at_least=2)})

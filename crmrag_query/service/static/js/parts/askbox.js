@@ -1,5 +1,6 @@
 // The box that a question is written in. It proposes entities for the name at the caret (ARIA's combobox with a list box).
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { oneOfEach } from "../alike.js";
 import * as api from "../api.js";
 import { fragmentAt } from "../fragment.js";
 import { t } from "../i18n.js";
@@ -8,6 +9,7 @@ import { Button } from "./ui.js";
 
 const PAUSE = 120; // milliseconds without a key before names are looked for
 const PROPOSED = 7;
+const LOOKED_AT = 50; // many are records of one name, which is proposed once
 
 /** `onAsk(question)`; `busy`: an answer is coming, which `onStop` stops; `start`: the text that it begins with. */
 export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholder, start = "", focus = false, small = false }) {
@@ -91,9 +93,9 @@ function useNames(dataset, text, input) {
     const stop = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        const { entities } = await api.search({ text: found.text, dataset, limit: PROPOSED }, { signal: stop.signal });
+        const { entities } = await api.search({ text: found.text, dataset, limit: LOOKED_AT }, { signal: stop.signal });
         setFragment(found);
-        setList(entities);
+        setList(oneOfEach(entities).slice(0, PROPOSED));
         setAt(-1);
       } catch {
         if (!stop.signal.aborted) close(); // proposals are a help: a question can be asked without

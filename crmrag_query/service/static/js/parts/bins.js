@@ -34,6 +34,21 @@ export function binsOf(items, most) {
   return bins;
 }
 
+const BULK = 0.01; // of the dates on either side that are left out of the stretch where most lie
+const MANY = 200; // dates from which that is worth it
+const WIDER = 4; // times as long as that stretch all of them have to be
+
+/** First and last year of the stretch where nearly all dates lie, where it is much shorter than all of them take; else null. */
+export function bulkOf(items) {
+  if (items.length < MANY) return null;
+  const years = (side, other) => items.map((one) => one[side] ?? one[other]).sort((a, b) => a - b);
+  const [begins, ends] = [years("begin", "end"), years("end", "begin")];
+  const cut = Math.ceil(items.length * BULK);
+  const bulk = { first: begins[cut], last: ends[ends.length - 1 - cut] };
+  const whole = extentOf(items);
+  return whole.last - whole.first + 1 > WIDER * (bulk.last - bulk.first + 1) ? bulk : null;
+}
+
 /** Places of the first and the last of the periods that the years from `begin` to `end` lie in. */
 export function periodsOf(bins, [begin, end]) {
   const at = (year) => Math.max(0, Math.min(bins.length - 1, bins.findLastIndex((bin) => bin.begin <= year)));

@@ -1,6 +1,7 @@
 // The document of an entity, the text that is searched and answered from, as lines that can be read.
 import { html, useState } from "../../vendor/preact.js";
 import { t } from "../i18n.js";
+import { readable } from "../readable.js";
 import { kindName } from "./kinds.js";
 
 const FIRST = 8;
@@ -25,7 +26,7 @@ export function Document({ text }) {
   const lines = linesOf(text);
   const shown = all ? lines : lines.slice(0, FIRST);
   return html`<dl class="document">${shown.map((line, at) => html`<div key=${at} class=${line.head ? "document-head" : undefined}>
-      <dt dir="auto">${line.name}</dt><dd dir="auto">${line.text}</dd></div>`)}</dl>
+      <dt dir="auto">${readable(line.name)}</dt><dd dir="auto">${readable(line.text)}</dd></div>`)}</dl>
     ${lines.length > FIRST && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>
       ${all ? t("entity.text.less") : t("entity.text.all", { n: lines.length - FIRST })}</button>`}`;
 }

@@ -21,7 +21,7 @@ export function Gallery({ images, label }) {
       ${others.slice(0, SHOWN).map((one, at) => html`<li key=${one}><${Picture} ...${{ src: one, width: SMALL[0], at: at + 2, n: left.length, label, lost: lost(one), open: () => setOpen(one) }} /></li>`)}
     </ul>`}
     ${!left.length && html`<p class="small muted">${t("entity.images.away", { n: images.length })} ${images.slice(0, 3).map((one, at) =>
-      html`<${OutLink} key=${one} href=${one}>${t("entity.image.source")}${images.length > 1 ? ` ${at + 1}` : ""}<//> `)}</p>`}
+      html`<span class="bit" key=${one}><${OutLink} href=${one}>${t("entity.image.source")}${images.length > 1 ? ` ${at + 1}` : ""}<//></span>`)}</p>`}
     ${open && html`<${Lightbox} images=${left} shown=${open} show=${setOpen} label=${label} />`}
   </div>`;
 }

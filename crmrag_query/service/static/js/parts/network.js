@@ -1,5 +1,6 @@
 // A graph of entities from triples, and where its nodes go. No drawing here.
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from "../../vendor/geo.js";
+import { readable } from "../readable.js";
 
 const TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 const MOST = 150; // nodes drawn; the table has all triples
@@ -16,7 +17,7 @@ export const isEntity = (text) => /^(?:https?:\/\/\S+|urn:\S+|_:\S+)$/.test(text
 export function networkOf(triples, focus) {
   const nodes = new Map();
   const edges = new Map();
-  const node = (iri, label) => nodes.get(iri) ?? nodes.set(iri, { iri, label: label || iri, near: new Set() }).get(iri);
+  const node = (iri, label) => nodes.get(iri) ?? nodes.set(iri, { iri, label: readable(label) || iri, near: new Set() }).get(iri);
   for (const { s, p, o, s_label: sLabel, p_label: pLabel, o_label: oLabel } of triples) {
     if (p === TYPE || !isEntity(s) || !isEntity(o)) continue;
     const [from, to] = [node(s, sLabel), node(o, oLabel)];

@@ -1,7 +1,8 @@
 // A field that proposes what fits while one types, and takes one of it (ARIA's combobox with a list box).
 import { html, useEffect, useId, useRef, useState } from "../../vendor/preact.js";
+import { hints } from "../alike.js";
 import { number, t } from "../i18n.js";
-import { Label } from "./link.js";
+import { Hint, Label } from "./link.js";
 
 const PAUSE = 120; // milliseconds without a key before it is looked for
 
@@ -36,6 +37,7 @@ export function PickBox({ label, placeholder = "", load, onPick, told = (kind) =
     };
   }, [asked, text]);
   const open = asked > 0 && list !== null;
+  const apart = hints((list ?? []).map((one) => ({ iri: one.value, label: one.label })));
   useEffect(() => {
     if (open && at >= 0) box.current.querySelector(`[id="${id}-${at}"]`)?.scrollIntoView({ block: "nearest" });
   }, [at, open]);
@@ -68,7 +70,7 @@ export function PickBox({ label, placeholder = "", load, onPick, told = (kind) =
     <ul id=${`${id}-list`} class="names" role="listbox" aria-label=${label} hidden=${!open || !list.length}>
       ${(list ?? []).map((one, place) => html`<li key=${one.value} id=${`${id}-${place}`} role="option" aria-selected=${place === at} class="name"
         onMouseDown=${(event) => { event.preventDefault(); take(one); }}>
-        <span class="name-label"><${Label} text=${one.label} /></span>
+        <span class="name-label"><${Label} text=${one.label} /><${Hint} text=${apart.get(one.value)} /></span>
         <span class="muted small">${[one.kind && told(one.kind), typeof one.count === "number" && number(one.count)].filter(Boolean).join(" · ")}</span></li>`)}
     </ul>
     ${open && !list.length && html`<p class="pick-none muted small">${t("chip.none")}</p>`}

@@ -6,6 +6,7 @@ import { CATEGORIES, Sign, kindName } from "./kinds.js";
 import { EntityLink, Label } from "./link.js";
 
 const SHOWN = 8; // targets of a relationship
+const LONG = 60; // letters of a label from which each has a line of its own
 
 /** The plan of the set that a relationship of an entity leads to. */
 export const targetPlan = (iri, key) => ({ where: [{ kind: "related", way: { relationships: [key], inverse: true }, to: { iris: [iri] } }] });
@@ -51,7 +52,7 @@ function Relation({ one, iri, dataset }) {
   const shown = one.targets.slice(0, SHOWN);
   return html`<div class="relation">
     <dt>${one.labels.map((label) => html`<span class="bit" key=${label}><${Label} text=${label} /></span>`)}</dt>
-    <dd><ul>${shown.map((target) => html`<li key=${target.iri}><${EntityLink} iri=${target.iri} label=${target.label} dataset=${dataset} /></li>`)}</ul>
+    <dd><ul class=${shown.some(({ label }) => label.length > LONG) ? "long" : ""}>${shown.map((target) => html`<li key=${target.iri}><${EntityLink} iri=${target.iri} label=${target.label} dataset=${dataset} /></li>`)}</ul>
       ${one.total > 1 && html`<a class="relation-all" href=${setAddress(dataset, { plan: targetPlan(iri, one.key) })}
         aria-label=${t("entity.relations.all.label", { n: one.total, label: one.labels.join(", ") })}>${t("entity.relations.all", { n: one.total })}</a>`}
     </dd></div>`;

@@ -1,8 +1,10 @@
 // What the members of a set have in common: exact counts that narrow the set, and what was left out of it.
 import { html, useState } from "../../vendor/preact.js";
+import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { language, number, t } from "../i18n.js";
-import { EntityLink, Label } from "./link.js";
+import { readable } from "../readable.js";
+import { EntityLink, Hint, Label } from "./link.js";
 import { Pager } from "./settable.js";
 import { Problem, Skeleton, useLoaded } from "./ui.js";
 
@@ -28,18 +30,19 @@ function Facet({ facet, size, onNarrow }) {
   const [all, setAll] = useState(false);
   const shown = all ? facet.values : facet.values.slice(0, FIRST);
   const rest = facet.values.length - shown.length;
+  const told = hints(facet.values);
   return html`<section class="facet"><h3 dir="auto">${facet.label}</h3>
     <ul>${shown.map((one) => html`<li key=${one.iri || one.label}>${
       one.count < size
-        ? html`<button type="button" class="facet-value" onClick=${() => onNarrow(one.plan)}><${FacetText} one=${one} size=${size} /></button>`
-        : html`<span class="facet-value all"><${FacetText} one=${one} size=${size} /></span>`}</li>`)}</ul>
+        ? html`<button type="button" class="facet-value" onClick=${() => onNarrow(one.plan)}><${FacetText} one=${one} size=${size} hint=${told.get(one.iri)} /></button>`
+        : html`<span class="facet-value all"><${FacetText} one=${one} size=${size} hint=${told.get(one.iri)} /></span>`}</li>`)}</ul>
     ${rest > 0 && html`<button type="button" class="more" onClick=${() => setAll(true)}>${t("more", { n: rest })}</button>`}
     ${all && facet.total > facet.values.length && html`<p class="muted small">${t("facets.rest", { n: facet.total - facet.values.length })}</p>`}
   </section>`;
 }
 
-function FacetText({ one, size }) {
-  return html`<span class="facet-label"><${Label} text=${one.label} /></span><span class="count">${number(one.count)}</span>
+function FacetText({ one, size, hint }) {
+  return html`<span class="facet-label"><${Label} text=${readable(one.label)} /><${Hint} text=${hint} /></span><span class="count">${number(one.count)}</span>
     <meter class="facet-bar" aria-hidden="true" min="0" max=${size} value=${one.count}></meter>`;
 }
 

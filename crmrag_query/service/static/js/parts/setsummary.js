@@ -1,12 +1,13 @@
 // The set of an answer in short: its size, its plan, the first of its members, and the way to all of it.
 import { html } from "../../vendor/preact.js";
+import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { language, t } from "../i18n.js";
 import { navigate } from "../router.js";
 import { listPlan, setAddress } from "../setaddress.js";
 import { Chips } from "./chips.js";
 import { Image } from "./image.js";
-import { EntityLink, Label } from "./link.js";
+import { EntityLink, Hint, Label } from "./link.js";
 import { Figure, Rows } from "./settable.js";
 
 const FIRST = 5;
@@ -40,8 +41,9 @@ function First({ set, dataset }) {
     return set.value.length ? html`<${Rows} set=${{ ...set, value: set.value.slice(0, FIRST) }} dataset=${dataset} />` : null;
   }
   if (!set.members.length) return null;
+  const told = hints(set.members.slice(0, FIRST));
   return html`<ul class="first">${set.members.slice(0, FIRST).map((one) => html`<li key=${one.iri}>
     <span class="thumb">${one.image && html`<${Image} src=${one.image} width=${96} />`}</span>
-    <span><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} />
+    <span><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} /><${Hint} text=${told.get(one.iri)} />
       <span class="muted small">${[one.shown, one.date, one.types[0]?.label].filter(Boolean).map((text) => html`<span key=${text} class="bit"><${Label} text=${text} /></span>`)}</span></span></li>`)}</ul>`;
 }

@@ -1,8 +1,9 @@
 // A page of a set as a table: members, or the rows of what is computed.
 import { Fragment, html, useId, useState } from "../../vendor/preact.js";
+import { hints } from "../alike.js";
 import { number, t } from "../i18n.js";
 import { Image } from "./image.js";
-import { EntityLink, Label } from "./link.js";
+import { EntityLink, Hint, Label } from "./link.js";
 import { Triple } from "./source.js";
 import { Button, Icon } from "./ui.js";
 
@@ -14,6 +15,7 @@ export function Figure({ set }) {
 
 /** sort: {by, descending}; `onSort(by)`: a column's head is clicked. */
 export function Members({ members, dataset, sort, onSort }) {
+  const told = hints(members);
   const valued = members.some((one) => one.shown || one.value !== null);
   return html`<div class="table-box" tabindex="0" role="group" aria-label=${t("set.table")}><table class="table members">
     <thead><tr>
@@ -22,7 +24,7 @@ export function Members({ members, dataset, sort, onSort }) {
       ${valued && html`<${Head} by="value" sort=${sort} onSort=${onSort}>${t("set.value")}<//>`}
       <th scope="col"><span class="hidden-visually">${t("set.why")}</span></th>
     </tr></thead>
-    <tbody>${members.map((one) => html`<${MemberRow} key=${one.iri} one=${one} dataset=${dataset} valued=${valued} />`)}</tbody>
+    <tbody>${members.map((one) => html`<${MemberRow} key=${one.iri} one=${one} dataset=${dataset} valued=${valued} hint=${told.get(one.iri)} />`)}</tbody>
   </table></div>`;
 }
 
@@ -34,13 +36,13 @@ function Head({ by, sort, onSort, children }) {
     <span class="arrow" aria-hidden="true">${on ? (sort.descending ? "↓" : "↑") : ""}</span></button></th>`;
 }
 
-function MemberRow({ one, dataset, valued }) {
+function MemberRow({ one, dataset, valued, hint }) {
   const [open, setOpen] = useState(false);
   const id = useId();
   const kinds = [...one.types.map((kind) => kind.label), ...one.classes].slice(0, 3);
   return html`<${Fragment}><tr>
     <td><div class="member"><span class="thumb">${one.image && html`<${Image} src=${one.image} width=${96} />`}</span>
-      <div><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} />
+      <div><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} /><${Hint} text=${hint} />
         <p class="muted small">${kinds.map((kind) => html`<span key=${kind} class="bit"><${Label} text=${kind} /></span>`)}</p></div></div></td>
     <td><${Label} text=${one.date} /></td>
     ${valued && html`<td class="number"><${Label} text=${one.shown || (one.value === null ? "" : number(one.value))} /></td>`}

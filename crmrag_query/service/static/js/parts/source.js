@@ -1,9 +1,10 @@
 // A source of an answer: what it is, what it says, the triples that support the answer, and where those come from.
 import { html, useState } from "../../vendor/preact.js";
+import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { moment, t } from "../i18n.js";
 import { Image } from "./image.js";
-import { EntityLink, Label, OutLink } from "./link.js";
+import { EntityLink, Hint, Label, OutLink } from "./link.js";
 import { Button, Problem, Skeleton, useLoaded } from "./ui.js";
 
 const FIRST_TRIPLES = 4;
@@ -22,14 +23,15 @@ export function linkName({ iri, kind }) {
   }
 }
 
-/** `numbered`: its number is the answer's; `active`: a citation of it is pointed at; `open`: its triples show; `level`: of its heading. */
-export function SourceCard({ source, dataset, id, numbered = true, active = false, open = false, level = 3, onToggle }) {
+/** `numbered`: its number is the answer's; `active`: a citation of it is pointed at; `open`: its triples show; `level`: of its heading; `hint`: what tells it
+ * from others of its name. */
+export function SourceCard({ source, dataset, id, numbered = true, active = false, open = false, level = 3, hint = "", onToggle }) {
   const { label, category, classes = [], dates, snippet, images = [], triples = [], links = [] } = source;
   return html`<article class=${`source ${active ? "active" : ""}`} id=${id} tabindex="-1" aria-label=${numbered ? t("source.n", { n: source.n, label }) : label}>
     <div class="source-head">
       ${numbered && html`<span class="source-n" aria-hidden="true">${source.n}</span>`}
       <div class="source-name">
-        <${`h${level}`} class="source-title"><${EntityLink} iri=${source.iri} label=${label} dataset=${dataset} /><//>
+        <${`h${level}`} class="source-title"><${EntityLink} iri=${source.iri} label=${label} dataset=${dataset} /><//><${Hint} text=${hint} />
         <p class="source-kind"><span>${category}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
           ${dates?.text && html`<span><${Label} text=${dates.text} /></span>`}</p>
       </div>
@@ -104,8 +106,9 @@ function Origin({ origin }) {
 export function Sources({ sources, dataset, prefix, numbered, active, opened, level, onToggle }) {
   const cited = numbered ? sources.filter((one) => one.cited) : [];
   const others = numbered ? sources.filter((one) => !one.cited) : sources;
+  const told = hints(sources);
   const card = (source) => html`<li key=${source.iri}><${SourceCard} source=${source} dataset=${dataset} id=${`${prefix}-${source.n}`}
-    numbered=${numbered && source.cited} level=${level} active=${active === source.n} open=${opened.has(source.n)} onToggle=${() => onToggle(source.n)} /></li>`;
+    numbered=${numbered && source.cited} level=${level} hint=${told.get(source.iri)} active=${active === source.n} open=${opened.has(source.n)} onToggle=${() => onToggle(source.n)} /></li>`;
   return html`${cited.length > 0 && html`<ol class="sources">${cited.map(card)}</ol>`}
     ${others.length > 0 && html`<${Others} others=${others} card=${card} shown=${!cited.length} key=${cited.length > 0} />`}`;
 }

@@ -1,7 +1,7 @@
 // Members of a set in time: how many by period, a stretch to choose, and each as a bar from its first to its last year.
 import { html, useEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { t } from "../i18n.js";
-import { binsOf, extentOf, overlaps, periodsOf, ticksOf } from "./bins.js";
+import { binsOf, bulkOf, extentOf, overlaps, periodsOf, ticksOf } from "./bins.js";
 import { opener, useSize } from "./draw.js";
 import { EntityLink } from "./link.js";
 import { style } from "./style.js";
@@ -28,28 +28,35 @@ export function Timeline({ items, missing = 0, dataset, onEntity, onRange }) {
     .map((one) => ({ ...one, begin: yearOf(one.begin), end: yearOf(one.end) }))
     .filter(({ begin, end }) => (begin !== null || end !== null) && (begin ?? -Infinity) <= (end ?? Infinity))
     .sort((a, b) => (a.begin ?? a.end) - (b.begin ?? b.end) || (a.end ?? Infinity) - (b.end ?? Infinity)), [items]);
-  const bins = useMemo(() => binsOf(dated, Math.max(4, Math.min(60, Math.floor((width - 2 * SIDE) / NARROW)))), [dated, width]);
+  const bulk = useMemo(() => bulkOf(dated), [dated]);
+  const [all, setAll] = useState(false); // also those far from where nearly all are
+  const near = useMemo(() => (bulk && !all ? dated.filter(({ begin, end }) => within(bulk, begin ?? end, end ?? begin)) : dated), [dated, bulk, all]);
+  const bins = useMemo(() => binsOf(near, Math.max(4, Math.min(60, Math.floor((width - 2 * SIDE) / NARROW)))), [near, width]);
   const [years, setYears] = useState(null); // first and last chosen year
-  useEffect(() => setYears(null), [dated]);
+  useEffect(() => setYears(null), [near]);
   const range = years && periodsOf(bins, years); // the places of the periods that they lie in
   const choose = (next) => {
     const chosen = next && [bins[next[0]].begin, bins[next[1]].end];
     setYears(chosen);
     onRange?.(chosen && { begin: chosen[0], end: chosen[1] });
   };
-  const shown = years ? dated.filter((one) => overlaps(one, ...years)) : dated;
+  const shown = years ? near.filter((one) => overlaps(one, ...years)) : near;
   if (!dated.length) return html`<p class="muted">${t("timeline.none")}</p>`;
   return html`<figure class="drawing timeline" ref=${box}>
     ${width > LEAST && dated.length > FEW && bins.length > 1 && html`<${Periods} ...${{ bins, width, range, choose }} />`}
     <p class="timeline-told" role="status">${years
       ? t("timeline.within", { n: shown.length, years: rangeText(...years) })
-      : t("timeline.all", { n: dated.length, years: spanText(dated) })}
+      : t("timeline.all", { n: near.length, years: spanText(near) })}
       ${years && html` <button type="button" class="button plain" onClick=${() => choose(null)}>${t("timeline.clear")}</button>`}
     </p>
+    ${bulk && html`<p class="small muted">${all ? "" : t("timeline.far", { n: dated.length - near.length, years: spanText(dated) })}
+      <button type="button" class="more" onClick=${() => setAll(!all)}>${t(all ? "timeline.near" : "timeline.whole", { years: rangeText(bulk.first, bulk.last) })}</button></p>`}
     ${width > LEAST && html`<${Bars} ...${{ items: shown, years, width, dataset, onEntity }} />`}
     ${missing > 0 && html`<figcaption>${t("timeline.missing", { n: missing })}</figcaption>`}
   </figure>`;
 }
+
+const within = ({ first, last }, begin, end) => begin >= first && end <= last;
 
 function spanText(items) {
   const { first, last } = extentOf(items);

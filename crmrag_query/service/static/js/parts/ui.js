@@ -144,7 +144,7 @@ function copiedByHand(text) {
 }
 
 /** A button that opens a small panel below it; Escape and leaving it close it. */
-export function Menu({ label, icon, kind = "quiet", children }) {
+export function Menu({ label, icon, kind = "quiet", busy = false, children }) {
   const [open, setOpen] = useState(false);
   const id = useId();
   const box = useRef(null);
@@ -155,7 +155,7 @@ export function Menu({ label, icon, kind = "quiet", children }) {
   };
   const left = (event) => !box.current.contains(event.relatedTarget) && setOpen(false);
   return html`<div class="menu" ref=${box} onKeyDown=${close} onFocusOut=${left}>
-    <${Button} kind=${kind} icon=${icon} aria-expanded=${open} aria-controls=${id} onClick=${() => setOpen(!open)}>${label}<//>
+    <${Button} kind=${kind} icon=${icon} aria-busy=${busy} aria-expanded=${open} aria-controls=${id} onClick=${() => setOpen(!open)}>${label}<//>
     <div id=${id} class="menu-panel" hidden=${!open} tabindex="-1">${children}</div>
   </div>`;
 }

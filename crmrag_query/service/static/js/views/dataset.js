@@ -1,10 +1,11 @@
 // The page of a data set: what is in it, how whole and fresh it is, how it was made, and how well it answers.
 import { html, useId, useState } from "../../vendor/preact.js";
+import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { Rights } from "../frame.js";
 import { language, moment, number, t } from "../i18n.js";
 import { CATEGORIES, Kind, Sign, kindClass, kindName } from "../parts/kinds.js";
-import { EntityLink, Label, OutLink } from "../parts/link.js";
+import { EntityLink, Hint, Label, OutLink } from "../parts/link.js";
 import { Markdown } from "../parts/markdown.js";
 import { style } from "../parts/style.js";
 import { Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
@@ -115,12 +116,13 @@ function Top({ detail }) {
   const [kind, setKind] = useState("");
   if (!detail.top.length) return null;
   const rows = detail.top.filter((one) => !kind || one.category === kind).sort((a, b) => b.score - a.score).slice(0, FIRST);
+  const told = hints(rows);
   return html`<${Section} title=${t("data.top")} lead=${t("data.top.lead")}>
     <div class="kind-filter" role="group" aria-label=${t("data.category")}>
       ${["", ...kinds].map((one) => html`<button type="button" key=${one} class="button quiet" aria-pressed=${kind === one} onClick=${() => setKind(one)}>${
         one ? html`<${Sign} category=${one} /> ${kindName(one)}` : t("data.top.all")}</button>`)}
     </div>
-    <ol class="top-list">${rows.map((one) => html`<li key=${one.iri}><${Sign} category=${one.category} /><span class="top-name"><${EntityLink} iri=${one.iri} label=${one.label} dataset=${detail.dataset.name} />
+    <ol class="top-list">${rows.map((one) => html`<li key=${one.iri}><${Sign} category=${one.category} /><span class="top-name"><${EntityLink} iri=${one.iri} label=${one.label} dataset=${detail.dataset.name} /><${Hint} text=${told.get(one.iri)} />
       <span class="hidden-visually">${kindName(one.category)}</span><${Share} value=${one.score / rows[0].score} /></span></li>`)}</ol><//>`;
 }
 

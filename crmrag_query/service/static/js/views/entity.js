@@ -13,6 +13,7 @@ import { linkName } from "../parts/source.js";
 import { Statements } from "../parts/statements.js";
 import { style } from "../parts/style.js";
 import { Button, Copy, Empty, Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
+import { readable } from "../readable.js";
 import { address, navigate } from "../router.js";
 
 await style("entity");
@@ -27,7 +28,7 @@ export default function View({ params }) {
   const language = params.language || pageLanguage.get();
   const load = (how) => (iri ? api.entity({ iri, dataset, language }, how) : Promise.resolve(null));
   const { value: entity, error, loading, again } = useLoaded(load, [iri, dataset, language]);
-  useTitle(entity?.label ?? "");
+  useTitle(readable(entity?.label) ?? "");
   if (!iri) return html`<h1>${t("entity.missing")}</h1><${Empty} title=${t("entity.missing.remedy")} />`;
   if (error) return html`<${Unknown} error=${error} iri=${iri} dataset=${dataset} again=${again} />`;
   if (!entity || (loading && entity.iri !== iri)) return html`<${Skeleton} lines=${9} />`;
@@ -77,7 +78,7 @@ function Heading({ entity, dataset }) {
   const place = entity.coordinates?.of;
   return html`<header class="entity-head">
     <p class="entity-kind"><${Kind} category=${entity.category} />${classes.map((name) => html`<span class="bit" key=${name}><${Label} text=${name} /></span>`)}</p>
-    <h1 dir="auto">${entity.label || t("entity.notnamed")}</h1>
+    <h1 dir="auto">${readable(entity.label) || t("entity.notnamed")}</h1>
     ${(entity.dates || place) && html`<p class="lead">${entity.dates && html`<${Label} text=${entity.dates.text} />`}${entity.dates && place && " · "}
       ${place && html`<${EntityLink} iri=${place.iri} label=${place.label} dataset=${dataset} />`}</p>`}
   </header>`;

@@ -28,7 +28,7 @@ export default function View({ params, hash }) {
 
 function WholeSet({ state, dataset, go }) {
   const { plan, sort = "", descending = false, offset = 0, question = "" } = state;
-  const body = { plan, dataset, offset, limit: LIMIT, sort, descending, language: language.get() };
+  const body = { plan, dataset, offset, limit: LIMIT, sort, descending, language: language.get(), sparql: false };
   const { value: set, error, loading, again } = useLoaded((how) => api.set(body, how), [JSON.stringify(body)]);
   useTitle(set?.title ?? t("set"));
   const edit = async (what) => {
@@ -45,11 +45,11 @@ function WholeSet({ state, dataset, go }) {
     <p class="hidden-visually" role="status">${loading ? "" : t("set.size", { n: set.size })}</p>
     <${Chips} chips=${set.chips} plan=${set.plan} dataset=${dataset} onEdit=${edit} busy=${loading} />
     <${Unsure} set=${set} dataset=${dataset} />
-    <div class="actions set-actions"><${ExportMenu} plan=${set.plan} dataset=${dataset} question=${question} sort=${by} />
+    <div class="actions set-actions"><${ExportMenu} plan=${set.plan} size=${set.size} dataset=${dataset} question=${question} sort=${by} />
       <${Copy} text=${() => window.location.href} kind="quiet">${t("answer.link")}<//></div>
     <div class="set-body">
-      <div class="set-main"><${Looks} set=${set} state=${state} dataset=${dataset} go=${go} />
-        <${LeftOut} set=${set} dataset=${dataset} /><${Small} set=${set} /><${Sparql} text=${set.sparql} /></div>
+      <div class="set-main"><${Looks} set=${set} state=${state} dataset=${dataset} go=${go} edit=${edit} />
+        <${LeftOut} set=${set} dataset=${dataset} /><${Small} set=${set} /><${Sparql} plan=${set.plan} dataset=${dataset} /></div>
       <aside class="set-facets" aria-label=${t("facets")}><h2 class="eyebrow">${t("facets")}</h2>
         <${Facets} plan=${plan} dataset=${dataset} onNarrow=${(narrower) => go({ plan: narrower, offset: 0, question: "" })} /></aside>
     </div>
@@ -57,7 +57,7 @@ function WholeSet({ state, dataset, go }) {
 }
 
 /** The ways of looking at the members. */
-function Looks({ set, state, dataset, go }) {
+function Looks({ set, state, dataset, go, edit }) {
   const tabs = [
     { id: "table", label: t("tab.table") },
     ...(set.size > 0 ? [{ id: "map", label: t("tab.map") }, { id: "time", label: t("tab.time") }] : []),
@@ -65,7 +65,7 @@ function Looks({ set, state, dataset, go }) {
   ];
   const tab = tabs.some((one) => one.id === state.tab) ? state.tab : "table";
   const inner = {
-    table: () => html`<${TableTab} set=${set} state=${state} dataset=${dataset} go=${go} />`,
+    table: () => html`<${TableTab} set=${set} state=${state} dataset=${dataset} go=${go} edit=${edit} />`,
     map: () => html`<${MapTab} set=${set} dataset=${dataset} />`,
     time: () => html`<${TimeTab} set=${set} dataset=${dataset} />`,
     graph: () => html`<${GraphTab} set=${set} dataset=${dataset} />`,
@@ -73,17 +73,27 @@ function Looks({ set, state, dataset, go }) {
   return html`<${Tabs} tabs=${tabs} current=${tab} label=${t("tabs")} onChange=${(id) => go({ tab: id === "table" ? "" : id }, true)}>${inner[tab]()}<//>`;
 }
 
-function TableTab({ set, state, dataset, go }) {
+function TableTab({ set, state, dataset, go, edit }) {
   const [words, setWords] = useState("");
+  const [error, setError] = useState(null);
   const rows = Array.isArray(set.value) ? set.value : null;
   const fits = (text) => text.toLowerCase().includes(words.trim().toLowerCase());
   const members = set.members.filter((one) => fits([one.label, one.date, one.shown, ...one.types.map((kind) => kind.label)].join(" ")));
   const shown = rows ? rows.length : set.members.length;
   const sort = { by: state.sort ?? "", descending: state.descending ?? false };
   const onSort = (by) => go({ sort: by, descending: sort.by === by && !sort.descending, offset: 0 }, true);
+  const everywhere = words.trim() && set.total > shown && !rows;
+  const search = (event) => {
+    event.preventDefault();
+    if (!everywhere) return;
+    setError(null);
+    edit({ change: { path: "where", texts: [words.trim()] } }).then(() => setWords(""), setError);
+  };
   if (!shown) return html`<${Empty} title=${t("set.empty")}><p>${t("set.empty.remedy")}</p><//>`;
-  return html`<div class="table-tools"><input class="field" type="search" aria-label=${t("set.filter")} placeholder=${t("set.filter")} value=${words} onInput=${(event) => setWords(event.target.value)} />
-      ${words && !rows && html`<span class="muted small" role="status">${t("set.filtered", { n: members.length, of: shown })}</span>`}</div>
+  return html`<form class="table-tools" role="search" onSubmit=${search}><input class="field" type="search" aria-label=${t("set.filter")} placeholder=${t("set.filter")} value=${words} onInput=${(event) => setWords(event.target.value)} />
+      ${words && !rows && html`<span class="muted small" role="status">${t("set.filtered", { n: members.length, of: shown })}</span>`}
+      ${everywhere && html`<button class="more">${t("set.filter.all", { n: set.total })}</button>`}</form>
+    ${error && html`<${Problem} error=${error} />`}
     ${rows ? html`<${Rows} set=${set} dataset=${dataset} filter=${fits} />` : html`<${Members} members=${members} dataset=${dataset} sort=${sort} onSort=${onSort} />`}
     <${Pager} offset=${set.offset} shown=${shown} total=${set.total} limit=${LIMIT} next=${set.next} onPage=${(offset) => go({ offset })} />`;
 }

@@ -127,6 +127,7 @@ export default {
   "set.empty": "Nichts in den Daten passt",
   "set.empty.remedy": "Ändern oder entfernen Sie oben einen Teil der Frage, um mehr zu sehen.",
   "set.filter": "Diese Seite filtern",
+  "set.filter.all": "In den Namen aller {n} suchen",
   "set.filtered": "{n} von {of} auf dieser Seite",
   "set.identity": "{entities} nach Adresse, {distinct} nach dem, was die Daten für dasselbe erklären.",
   "set.stated": "Ausgesagt von",
@@ -187,6 +188,7 @@ export default {
 
   "export": "Exportieren",
   "export.what": "Die ganze Menge, mit Frage, Lizenz und Ausgabe.",
+  "export.large": "Eine Datei von so vielen braucht etwa {seconds} Sekunden.",
   "export.busy": "Wird erstellt",
   "export.csv": "für Tabellen",
   "export.json": "für Programme",

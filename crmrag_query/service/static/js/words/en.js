@@ -127,6 +127,7 @@ export default {
   "set.empty": "Nothing in the data fits",
   "set.empty.remedy": "Change a part of the question above, or take it away, to see more.",
   "set.filter": "Filter this page",
+  "set.filter.all": "Look for it in the names of all {n}",
   "set.filtered": "{n} of {of} on this page",
   "set.identity": "{entities} by address, {distinct} by what the data says to be the same.",
   "set.stated": "Stated by",
@@ -187,6 +188,7 @@ export default {
 
   "export": "Export",
   "export.what": "The whole set, with its question, licence and release.",
+  "export.large": "A file of so many takes about {seconds} seconds.",
   "export.busy": "Being made",
   "export.csv": "for spreadsheets",
   "export.json": "for programs",

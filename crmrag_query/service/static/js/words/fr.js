@@ -127,6 +127,7 @@ export default {
   "set.empty": "Rien dans les données ne convient",
   "set.empty.remedy": "Modifiez ou retirez une partie de la question ci-dessus pour en voir plus.",
   "set.filter": "Filtrer cette page",
+  "set.filter.all": "Chercher dans les noms de tous les {n}",
   "set.filtered": "{n} sur {of} sur cette page",
   "set.identity": "{entities} par adresse, {distinct} selon ce que les données disent identique.",
   "set.stated": "Énoncé par",
@@ -187,6 +188,7 @@ export default {
 
   "export": "Exporter",
   "export.what": "L’ensemble entier, avec sa question, sa licence et sa version.",
+  "export.large": "Un fichier de cette taille demande environ {seconds} secondes.",
   "export.busy": "En préparation",
   "export.csv": "pour les tableurs",
   "export.json": "pour les programmes",

@@ -1,0 +1,33 @@
+"""What a service does before it is asked: releases opened, read from the disk, and searched once."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+
+from crmrag_query.answers.prepare import prepare
+from crmrag_query.artifacts.ahead import read_ahead
+from crmrag_query.artifacts.release import Release
+from crmrag_query.client.releases import FIRST, Library
+from crmrag_query.errors import CrmRagError
+
+LOG = logging.getLogger("crmrag.service")
+
+
+def make_ready(releases: Library) -> None:
+    """Open every release, read it and search it once, so that nobody waits for that. Asks no language model."""
+    for release in open_all(releases):
+        with suppress(CrmRagError, OSError):  # whoever asks is told what is the matter
+            read_ahead(release.folder)
+            prepare(release, FIRST, wikidata=False)
+
+
+def open_all(releases: Library) -> list[Release]:
+    """Every release that can be opened; those that cannot be are told in the log."""
+    opened = []
+    for name in releases.names():
+        try:
+            opened.append(releases.release(name)[1])
+        except CrmRagError as error:
+            LOG.warning("Data set %r: %s", name, error)
+    return opened
