@@ -13,6 +13,7 @@ import pyoxigraph as ox
 
 from crmrag_assets.build.progress import Progress
 from crmrag_assets.harvest.chunks import BUCKETS, chunk_bits
+from crmrag_assets.harvest.columns import canonical_lines
 from crmrag_assets.harvest.entities import Entities, without_schema
 from crmrag_assets.harvest.report import FileRead, HarvestReport, Tally
 from crmrag_assets.harvest.skolem import Skolemiser
@@ -101,9 +102,9 @@ class RdfFiles:
             kind, faults, triples = format_of(path), tally.broken_count, 0
             blank: list[ox.Quad] = []
             with ByteStream(path) as stream:
-                for quads in _portions(stream, kind, self.base_iri, tally):
-                    triples += len(quads)
-                    blank += writer.add(quads)
+                for lines in _portions(stream, kind, self.base_iri, tally):
+                    triples += lines.count(b"\n")
+                    blank += writer.add_lines(lines)
                     progress.advance(done + stream.position, total, f"reading {tally.file}")
             if not triples and tally.broken_count > faults:
                 raise _unreadable(path, kind, tally)
@@ -164,13 +165,14 @@ def _survey(folder: Path, rows: int, method: Method, progress: Progress) -> _Sur
     return total
 
 
-def _portions(stream: ByteStream, kind: Format, base: str, tally: Tally) -> Iterator[list[ox.Quad]]:
+def _portions(stream: ByteStream, kind: Format, base: str, tally: Tally) -> Iterator[bytes]:
+    """The file's quads as canonical N-Quads, portion by portion."""
     if kind.lines:
         yield from read_lines(stream, kind.parser, tally)
         return
     quads = read_statements(stream, kind, base, tally)
     while portion := list(islice(quads, PORTION)):
-        yield portion
+        yield canonical_lines(portion)
 
 
 def _unreadable(path: Path, kind: Format, tally: Tally) -> SourceError:
