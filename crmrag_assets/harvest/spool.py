@@ -142,6 +142,12 @@ def read_buckets(folder: Path, buckets: range) -> pl.DataFrame:
 
     Raises BuildError when the folder holds no finished spool.
     """
+    frame, vocabulary = read_coded(folder, buckets)
+    return frame.with_columns(vocabulary[name].gather(frame.get_column(name)) for name in CODED)
+
+
+def read_coded(folder: Path, buckets: range) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    """As ``read_buckets``, the columns CODED as numbers, and the words that these are numbers of."""
     try:
         vocabulary = json.loads((folder / NAMES[2]).read_text(encoding="utf-8"))
         offsets = np.load(folder / NAMES[1])
@@ -158,5 +164,4 @@ def read_buckets(folder: Path, buckets: range) -> pl.DataFrame:
         ]
         # copied out of the mapping first: polars would look at whole buffers, not at slices of them
         frame = pl.DataFrame(pa.Table.from_batches(slices, schema=SPOOL).combine_chunks())
-    words = {name: pl.Series(name, vocabulary[name], pl.String) for name in CODED}
-    return frame.with_columns(words[name].gather(frame.get_column(name)) for name in CODED)
+    return frame, {name: pl.Series(name, vocabulary[name], pl.String) for name in CODED}

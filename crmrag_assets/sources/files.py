@@ -17,7 +17,7 @@ from crmrag_assets.harvest.columns import canonical_lines
 from crmrag_assets.harvest.entities import Entities, without_schema
 from crmrag_assets.harvest.report import FileRead, HarvestReport, Tally
 from crmrag_assets.harvest.skolem import Skolemiser
-from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets
+from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets, read_coded
 from crmrag_assets.harvest.triples import RDF_TYPE
 from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_assets.sources.formats import Format, format_of, head_of, sniff
@@ -140,15 +140,16 @@ class _Survey:
     classes: frozenset[str] = frozenset()
     properties: frozenset[str] = frozenset()
 
-    def plus(self, found: Entities) -> _Survey:
-        classes = found.frame.filter(pl.col("p") == RDF_TYPE).get_column("o").unique()
+    def plus(self, found: Entities, properties: pl.Series, typing: int) -> _Survey:
+        """With what was found: ``properties`` are numbered, ``typing`` is that of rdf:type."""
+        classes = found.frame.filter(pl.col("p") == typing).get_column("o").unique()
         return _Survey(
             self.entities + found.entities,
             self.triples + len(found.frame),
             self.excluded_subjects + found.excluded_subjects,
             self.excluded_triples + found.excluded_triples,
             self.classes.union(classes),
-            self.properties.union(found.frame.get_column("p").unique()),
+            self.properties.union(properties.gather(found.frame.get_column("p").unique())),
         )
 
 
@@ -159,8 +160,9 @@ def _survey(folder: Path, rows: int, method: Method, progress: Progress) -> _Sur
         width //= 2
     total = _Survey()
     for first in range(0, BUCKETS, width):
-        fetched = read_buckets(folder, range(first, first + width)).unique()
-        total = total.plus(without_schema(fetched, method.discovery))
+        fetched, words = read_coded(folder, range(first, first + width))
+        typing = next(iter((words["p"] == RDF_TYPE).arg_true()), -1)
+        total = total.plus(without_schema(fetched.unique(), method.discovery, typing), words["p"], typing)
         progress.advance(first + width, BUCKETS, "counting entities")
     return total
 
