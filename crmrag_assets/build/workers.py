@@ -38,10 +38,11 @@ def run_chunks(step: Step, context: BuildContext, chunks: Sequence[str]) -> Iter
     Raises what a step raises, and BuildError where a process was killed.
     """
     stale = [chunk for chunk in chunks if current_outcome(step, context, chunk) is None]
-    if workers_of(context, len(stale)) == 1 or not step.apart(context):
+    count = workers_of(context, len(stale)) if step.apart(context) else 1
+    if count == 1:
         yield from (run_step(step, context, chunk) for chunk in chunks)
         return
-    made = side_by_side(context, _run, [(step.artifact, chunk) for chunk in stale])
+    made = side_by_side(context, _run, [(step.artifact, chunk) for chunk in stale], count)
     for chunk in chunks:
         yield next(made) if chunk in stale else run_step(step, context, chunk)
 
@@ -54,13 +55,13 @@ def _run(context: BuildContext, item: tuple[str, str]) -> Outcome:
 
 
 def side_by_side(
-    context: BuildContext, work: Callable[[BuildContext, Item], Result], items: Sequence[Item]
+    context: BuildContext, work: Callable[[BuildContext, Item], Result], items: Sequence[Item], count: int
 ) -> Iterator[Result]:
-    """Results of ``work`` for each item, in order, from as many processes as the build may use.
+    """Results of ``work`` for each item, in order, from ``count`` processes; in this one where that is 1.
 
-    ``work`` is a function of a module, and gets a context of its own. In this process where that is one.
+    ``work`` is a function of a module, and gets a context of its own. Raises what it raises, and BuildError where a process
+    was killed.
     """
-    count = workers_of(context, len(items))
     if count == 1:
         yield from (work(context, item) for item in items)
         return

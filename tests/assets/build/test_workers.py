@@ -106,7 +106,7 @@ from crmrag_assets.build.workers import side_by_side
 from tests.assets.build.test_workers import parallel, wait
 if __name__ == "__main__":
     context = parallel(open_context("churches", Path(sys.argv[1]), Path(sys.argv[2])))
-    list(side_by_side(context, wait, [sys.argv[3] + "/1", sys.argv[3] + "/2"]))
+    list(side_by_side(context, wait, [sys.argv[3] + "/1", sys.argv[3] + "/2"], 2))
 """
 
 
