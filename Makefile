@@ -24,7 +24,12 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	@$(BIN)/crmrag demo
 
-test: $(STAMP) check
+# Types are checked while the tests run: these wait for processes now and then.
+test: $(STAMP)
+	@$(MAKE) --no-print-directory --jobs 2 check pytest
+
+.PHONY: pytest
+pytest: $(STAMP)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(STAMP)

@@ -10,6 +10,7 @@ import dagster as dg
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.step import BuildContext, Outcome, Step, run_step
+from crmrag_assets.build.workers import run_chunks
 from crmrag_assets.glances import glance
 from crmrag_assets.metadata import chunk_materialized, materialized
 from crmrag_assets.partitions import chunk_key, datasets_of
@@ -46,8 +47,7 @@ def build_chunks(
             opened.store.keep_only(step.artifact, existing)
             chosen = [chunk for chunk in existing if chunk in asked]
             reporter.started(step.artifact, len(chosen))
-            for chunk in chosen:
-                outcome = run_step(step, opened, chunk)
+            for outcome in run_chunks(step, opened, chosen):
                 _record(context, opened, outcome, known)
                 reporter.finished(outcome)
 

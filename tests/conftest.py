@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Tests run side by side: libraries that start a thread a core would only be in one another's way.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 # Machines differ in speed: how long an example takes is no promise that a test checks.
 settings.register_profile("crmrag", deadline=None)
 settings.load_profile("crmrag")

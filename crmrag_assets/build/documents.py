@@ -102,6 +102,6 @@ def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     return {"documents": write_markdown(documents, folder, context.progress), "samples": {"first": samples}}
 
 
-FR_DOCUMENTS = Step("fr_documents", 1, chunk_inputs, write_chunk, chunked=True)
+FR_DOCUMENTS = Step("fr_documents", 1, chunk_inputs, write_chunk, chunked=True, apart=lambda _: True)
 DOCUMENTS = Step("documents", 1, documents_inputs, write_all)
 ENTITY_DOCUMENTS = Step("entity_documents", 1, markdown_inputs, write_files)

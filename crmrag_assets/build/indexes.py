@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,17 @@ import numpy as np
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import catalogue_of, documents_of, encoder_of, graph_of, in_chunk
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
+from crmrag_assets.build.workers import side_by_side, workers_of
 from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggregation
 from crmrag_assets.indexes.dates import time_relationships, write_dates
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, write_embedded
 from crmrag_assets.indexes.export import export_encoder
 from crmrag_assets.indexes.names import names_of, write_names
-from crmrag_assets.indexes.profile import make_profile, write_profile
+from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
 from crmrag_assets.indexes.relationships import MatchArrays, read_matches
-from crmrag_assets.indexes.sparse import write_sparse
+from crmrag_assets.indexes.sparse import Postings, count_terms, joined, write_sparse
+from crmrag_assets.profile.ties import Counted
 from crmrag_assets.release.contents import link_file
 from crmrag_query.config import config_hash
 from crmrag_query.linking.question import stop_words
@@ -93,9 +96,15 @@ def sparse_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 
 def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    count = workers_of(context, len(chunks_of(context)))
+    bounds = np.linspace(0, documents_of(context).count, count + 1).astype(int).tolist()
+    parts = side_by_side(context, _postings, list(pairwise(bounds)), count)
+    return dict(write_sparse(joined(list(parts)), folder, context.method.sparse))
+
+
+def _postings(context: BuildContext, bounds: tuple[int, int]) -> Postings:
     documents = documents_of(context)
-    texts = (documents.text(number) for number in range(documents.count))
-    return dict(write_sparse(texts, folder, context.method.sparse))
+    return count_terms(documents.text(number) for number in range(*bounds))
 
 
 def aggregation_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -177,8 +186,18 @@ def profile_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 def write_data_profile(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     dates, ontology = DateIndex.open(context.folder("date_index")), context.vocabulary.ontology
-    content = make_profile(graph_of(context), dates, ontology, context.method, catalogue_of(context))
+    count = workers_of(context, len(chunks_of(context)))
+    counted = side_by_side(context, _ties, [(part, count) for part in range(count)], count)
+    content = make_profile(
+        graph_of(context), dates, ontology, context.method, catalogue_of(context), list(counted)
+    )
     return dict(write_profile(content, context.config.title or context.name, folder))
+
+
+def _ties(context: BuildContext, part: Part) -> Counted:
+    return count_ties(
+        graph_of(context), context.vocabulary.ontology, context.method, catalogue_of(context), part
+    )
 
 
 def _matches(context: BuildContext) -> Iterator[MatchArrays]:

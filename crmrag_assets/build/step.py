@@ -73,7 +73,8 @@ class Step:
     ``writer``: raised when the code would write other bytes from the same inputs. ``inputs``: the identity of everything
     read, by name. ``write``: fills an empty folder and returns counts for people. ``after``: done when the artifact is
     finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program alone does not
-    make it anew, as a source would be asked for everything again; only ``writer`` does.
+    make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether its chunks
+    may be made in several processes at once.
     """
 
     artifact: str
@@ -82,6 +83,7 @@ class Step:
     write: Callable[[BuildContext, Path, str | None], Stats]
     chunked: bool = False
     lasting: bool = False
+    apart: Callable[[BuildContext], bool] = lambda _: False
     after: Callable[[BuildContext], None] | None = None
 
 

@@ -11,10 +11,10 @@ from math import prod
 import numpy as np
 
 from crmrag_query.graph.arrays import Ints
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.tables import Directed, Ontology
 from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship, Step
 from crmrag_query.relationships.frontier import MAX_PATHS
-from crmrag_query.relationships.steps import Directed, resolve
+from crmrag_query.relationships.steps import resolve
 
 Way = tuple[tuple[frozenset[Directed], bool], ...]
 """For each step of a path what it follows in data, and whether any number of times."""

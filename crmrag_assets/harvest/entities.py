@@ -21,12 +21,12 @@ class Entities:
     excluded_triples: int
 
 
-def without_schema(frame: pl.DataFrame, exclusions: Exclusions) -> Entities:
+def without_schema(frame: pl.DataFrame, exclusions: Exclusions, typing: str | int = RDF_TYPE) -> Entities:
     """Leave out all triples of subjects of an excluded type or in an excluded namespace.
 
-    ``frame`` holds all triples of its subjects, with columns of schema TRIPLES.
+    ``frame`` holds all triples of its subjects, with columns of schema TRIPLES; ``typing``: what stands for rdf:type in it.
     """
-    typed = (pl.col("p") == RDF_TYPE) & pl.col("o").is_in(list(exclusions.excluded_types))
+    typed = (pl.col("p") == typing) & pl.col("o").is_in(list(exclusions.excluded_types))
     subjects = frame.group_by("s").agg(excluded=typed.any())
     excluded = subjects.filter(pl.col("excluded") | in_namespace(exclusions.excluded_namespaces)).get_column(
         "s"

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from crmrag_assets.harvest.chunks import BUCKETS
+from crmrag_assets.harvest.columns import COLUMNS, canonical_lines, split_lines
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.triples import IRI, LITERAL, XSD_STRING
 from crmrag_query.artifacts.files import canonical_json, write_text
@@ -43,9 +44,16 @@ class Codes(dict[str, int]):
         number = self[value] = len(self)
         return number
 
+    def of(self, values: pl.Series) -> pl.Series:
+        """The numbers of a column of few distinct values, int32."""
+        if values.is_empty():
+            return values.cast(pl.Int32)
+        distinct = values.unique(maintain_order=True).to_list()
+        return values.replace_strict(distinct, [self[value] for value in distinct], return_dtype=pl.Int32)
+
 
 class SpoolWriter:
-    """Takes quads and writes them batch by batch; memory is bounded by one batch."""
+    """Takes triples and writes them batch by batch; memory is bounded by one batch."""
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self.rows = 0
@@ -53,49 +61,41 @@ class SpoolWriter:
         self._tally = tally
         self._codes = {name: Codes() for name in CODED}
         self._offsets: list[npt.NDArray[np.int64]] = []
-        self._waiting: list[tuple[str, str, int, int, int, int, int, int]] = []
+        self._waiting: list[pl.DataFrame] = []
         self._writer = pa.ipc.new_file(str(folder / NAMES[0]), SPOOL)
 
     def add(self, quads: Iterable[ox.Quad]) -> list[ox.Quad]:
         """Take the quads, but hand back those with blank nodes; the few that cannot be held are counted."""
-        named, literal, default = (
-            ox.NamedNode,
-            ox.Literal,
-            ox.DefaultGraph,
-        )  # locals: this loop is all the time there is
-        properties, datatypes, langs, _ = (self._codes[name] for name in CODED)
-        put, apart = self._waiting.append, []
-        subject, bucket = "", 0
+        return self.add_lines(canonical_lines(quads))
+
+    def add_lines(self, lines: bytes) -> list[ox.Quad]:
+        """`add` for canonical N-Quads."""
+        plain, others = split_lines(lines)
+        held, apart = self._looked_at(ox.parse(others, format=ox.RdfFormat.N_QUADS))
+        found = pl.concat([plain, held])
+        self._waiting.append(found.with_columns(self._codes[name].of(found[name]) for name in CODED))
+        if sum(map(len, self._waiting)) >= ROWS:
+            self._flush()
+        return apart
+
+    def _looked_at(self, quads: Iterable[ox.Quad]) -> tuple[pl.DataFrame, list[ox.Quad]]:
+        """Quads one by one: as columns those without blank nodes, and those with."""
+        rows, apart = [], []
         for quad in quads:
             s, p, o, g = quad
-            kind = type(o)
-            if type(s) is not named or (kind is not named and kind is not literal):
+            if not isinstance(s, ox.NamedNode) or not isinstance(o, ox.NamedNode | ox.Literal):
                 apart.append(quad)
                 continue
-            value = s.value
-            if value != subject:
-                subject, bucket = value, hashlib.sha256(value.encode()).digest()[0]
-            graph = 0 if type(g) is default else self._graph(g)
-            if kind is named:
-                put((subject, o.value, IRI, properties[p.value], 0, 0, graph, bucket))
-            elif lang := o.language:
-                put((subject, o.value, LITERAL, properties[p.value], 0, langs[lang], graph, bucket))
+            graph = g.value if isinstance(g, ox.NamedNode) else ""
+            # a graph named by a blank node cannot be named outside its file: its triples join the default graph
+            self._tally.anonymous += isinstance(g, ox.BlankNode)
+            if isinstance(o, ox.NamedNode):
+                rows.append((s.value, p.value, o.value, IRI, "", "", graph))
             else:
-                put(
-                    (
-                        subject,
-                        o.value,
-                        LITERAL,
-                        properties[p.value],
-                        datatypes[o.datatype.value],
-                        0,
-                        graph,
-                        bucket,
-                    )
-                )
-        if len(self._waiting) >= ROWS:
-            self._flush()
-        return [blank for quad in apart if (blank := self._blank(quad))]
+                datatype = "" if o.language or o.datatype.value == XSD_STRING else o.datatype.value
+                rows.append((s.value, p.value, o.value, LITERAL, datatype, o.language or "", graph))
+        frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
+        return frame, [blank for quad in apart if (blank := self._blank(quad))]
 
     def close(self) -> None:
         """Write what is left, and the vocabularies."""
@@ -103,9 +103,7 @@ class SpoolWriter:
         self._writer.close()
         offsets = np.array(self._offsets, np.int64).reshape(-1, BUCKETS + 1)
         np.save(self._folder / NAMES[1], offsets)
-        vocabulary = {
-            name: ["" if value == XSD_STRING else value for value in self._codes[name]] for name in CODED
-        }
+        vocabulary = {name: list(self._codes[name]) for name in CODED}
         write_text(self._folder / NAMES[2], canonical_json(vocabulary))
 
     @property
@@ -116,21 +114,18 @@ class SpoolWriter:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        *columns, buckets = zip(*self._waiting, strict=True)
-        self.rows += len(buckets)
+        frame = pl.concat(self._waiting)
         self._waiting.clear()
-        order = np.argsort(np.array(buckets, np.uint8), kind="stable")
-        counts = np.bincount(np.array(buckets, np.uint8), minlength=BUCKETS)
+        self.rows += len(frame)
+        subjects = frame["s"].to_arrow().dictionary_encode()
+        first = (hashlib.sha256(iri.encode()).digest()[0] for iri in subjects.dictionary.to_pylist())
+        buckets = np.fromiter(first, np.uint8, len(subjects.dictionary))[subjects.indices.to_numpy()]
+        order = np.argsort(buckets, kind="stable")
+        counts = np.bincount(buckets, minlength=BUCKETS)
         self._offsets.append(np.concatenate([[0], np.cumsum(counts)]))
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, SPOOL, strict=True)]
-        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=SPOOL).take(pa.array(order)))
-
-    def _graph(self, graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph) -> int:
-        """A graph named by a blank node cannot be named outside its file: its triples join the default graph."""
-        if isinstance(graph, ox.NamedNode):
-            return self._codes["g"][graph.value]
-        self._tally.anonymous += isinstance(graph, ox.BlankNode)
-        return 0
+        table = frame[order].select(SPOOL.names).to_arrow().cast(SPOOL).combine_chunks()
+        for batch in table.to_batches():
+            self._writer.write_batch(batch)
 
     def _blank(self, quad: ox.Quad) -> ox.Quad | None:
         if isinstance(quad.subject, ox.Triple) or isinstance(quad.object, ox.Triple):
@@ -147,6 +142,12 @@ def read_buckets(folder: Path, buckets: range) -> pl.DataFrame:
 
     Raises BuildError when the folder holds no finished spool.
     """
+    frame, vocabulary = read_coded(folder, buckets)
+    return frame.with_columns(vocabulary[name].gather(frame.get_column(name)) for name in CODED)
+
+
+def read_coded(folder: Path, buckets: range) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    """As ``read_buckets``, the columns CODED as numbers, and the words that these are numbers of."""
     try:
         vocabulary = json.loads((folder / NAMES[2]).read_text(encoding="utf-8"))
         offsets = np.load(folder / NAMES[1])
@@ -163,5 +164,4 @@ def read_buckets(folder: Path, buckets: range) -> pl.DataFrame:
         ]
         # copied out of the mapping first: polars would look at whole buffers, not at slices of them
         frame = pl.DataFrame(pa.Table.from_batches(slices, schema=SPOOL).combine_chunks())
-    words = {name: pl.Series(name, vocabulary[name], pl.String) for name in CODED}
-    return frame.with_columns(words[name].gather(frame.get_column(name)) for name in CODED)
+    return frame, {name: pl.Series(name, vocabulary[name], pl.String) for name in CODED}

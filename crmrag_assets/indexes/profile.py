@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from crmrag_assets.profile.kinds import profile_classes, profile_types, type_nod
 from crmrag_assets.profile.modelling import Modelling
 from crmrag_assets.profile.statements import profile_properties
 from crmrag_assets.profile.text import profile_markdown
-from crmrag_assets.profile.ties import Ties
+from crmrag_assets.profile.ties import Counted, Ties
 from crmrag_query.config.models import Method
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
@@ -27,14 +27,34 @@ from crmrag_query.plans.profile import PROFILE, READABLE, SCHEMA_VERSION, Conten
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.date_index import DateIndex
 
+Part = tuple[int, int]
+"""Which of how many parts: entities in turn, so that all parts cost alike."""
+
+
+def count_ties(graph: Graph, ontology: Ontology, method: Method, catalogue: Catalogue, part: Part) -> Counted:
+    """What the relationships of a part of the entities add to the profile."""
+    ground, (number, of) = Ground(graph, ontology, method), part
+    entities = np.flatnonzero(ground.entity).astype(np.int32)[number::of]
+    return Ties(ground, catalogue, _marks(catalogue, method)).walk(entities).counted()
+
 
 def make_profile(
-    graph: Graph, dates: DateIndex, ontology: Ontology, method: Method, catalogue: Catalogue
+    graph: Graph,
+    dates: DateIndex,
+    ontology: Ontology,
+    method: Method,
+    catalogue: Catalogue,
+    counted: Iterable[Counted] | None = None,
 ) -> Content:
-    """The profile of ``graph``; it follows from these alone, whatever the chunks that the graph was built in."""
+    """The profile of ``graph``; it follows from these alone, whatever the chunks that the graph was built in.
+
+    ``counted``: what `count_ties` gives for all parts; None to count here.
+    """
     ground = Ground(graph, ontology, method)
     entity, kind = typed(ground)
     ties = Ties(ground, catalogue, _marks(catalogue, method))
+    for one in counted or (count_ties(graph, ontology, method, catalogue, (0, 1)),):
+        ties.take(one)
     has: dict[str, Bools] = {
         "label": np.asarray((graph.flags & FLAG_LABELLED) != 0),
         "type": ground.mask(entity),

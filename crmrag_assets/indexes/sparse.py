@@ -46,9 +46,8 @@ class Postings:
         return np.searchsorted(self.term, np.arange(len(self.terms) + 1)).astype(np.int64)
 
 
-def write_sparse(texts: Iterable[str], out: Path, bm25: Sparse) -> dict[str, int]:
-    """Index the documents' texts in order and write the files into ``out``; gives counts."""
-    postings = count_terms(texts)
+def write_sparse(postings: Postings, out: Path, bm25: Sparse) -> dict[str, int]:
+    """Write the index of these postings into ``out``; gives counts."""
     vocabulary = np.frombuffer(b"".join(postings.terms), np.uint8)
     ends = np.cumsum([0] + [len(term) for term in postings.terms], dtype=np.int64)
     np.save(out / "vocabulary_text.npy", vocabulary)
@@ -112,6 +111,26 @@ def count_terms(texts: Iterable[str]) -> Postings:
         document=document[by_term],
         count=count[by_term],
         lengths=np.concatenate([np.empty(0, np.int32), *lengths]),
+    )
+
+
+def joined(parts: Sequence[Postings]) -> Postings:
+    """The postings of texts that were counted in parts, one after another."""
+    if len(parts) == 1:
+        return parts[0]
+    terms = sorted(set(chain.from_iterable(part.terms for part in parts)))
+    number = {term: n for n, term in enumerate(terms)}
+    first = np.cumsum([0, *(len(part.lengths) for part in parts)])
+    renamed = [np.array([number[term] for term in part.terms], np.int32)[part.term] for part in parts]
+    term = np.concatenate(renamed)
+    by_term = np.argsort(term, kind="stable")
+    document = np.concatenate([part.document + low for part, low in zip(parts, first, strict=False)])
+    return Postings(
+        terms=terms,
+        term=term[by_term],
+        document=document[by_term].astype(np.int32),
+        count=np.concatenate([part.count for part in parts])[by_term],
+        lengths=np.concatenate([part.lengths for part in parts]),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from crmrag_assets.profile.ground import Bools, Ground, distinct, most
 from crmrag_query.graph.arrays import Ints, Longs
@@ -15,6 +16,9 @@ from crmrag_query.relationships.catalogue import Catalogue, Relationship
 from crmrag_query.relationships.engine import Matches, walk_blocks
 
 PENDING = 1 << 22  # distinct keys that a tally holds before it adds them up
+PAIRS = 1 << 20  # that are walked at once: counting them takes ten times their memory
+
+NUMBERS = ("pairs", "sources", "by_path", "alone", "categories")
 
 
 def path_by_path(catalogue: Catalogue) -> tuple[Catalogue, Ints]:
@@ -36,7 +40,10 @@ class Tally:
     counts: list[Longs] = field(default_factory=lambda: [np.empty(0, np.int64)])
 
     def add(self, keys: Longs) -> None:
-        found, counts = distinct(keys)
+        self.take(*distinct(keys))
+
+    def take(self, found: Longs, counts: Longs) -> None:
+        """Add distinct keys that were counted before."""
         self.keys.append(found)
         self.counts.append(counts)
         if sum(map(len, self.keys[1:])) > max(PENDING, len(self.keys[0])):
@@ -49,6 +56,17 @@ class Tally:
         np.add.at(counts, row, np.concatenate(self.counts))
         self.keys, self.counts = [keys], [counts]
         return keys, counts
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What `Ties` counted of some entities, to be added to what was counted of others; as there, ``reached`` in bits."""
+
+    numbers: dict[str, Longs]
+    reached: npt.NDArray[np.uint8]
+    marked: dict[str, npt.NDArray[np.uint8]]
+    sets: tuple[Longs, Longs]
+    best: list[list[tuple[int, int]]]
 
 
 class Ties:
@@ -70,10 +88,34 @@ class Ties:
         self.best: list[list[tuple[int, int]]] = [[] for _ in catalogue]  # ranks of source and target
         self.marks = marks
         self.marked: dict[str, Bools] = {name: np.zeros(nodes, bool) for name in marks}
-        entities = np.flatnonzero(ground.entity).astype(np.int32)
-        adjacency = ground.graph.adjacency
-        for block in walk_blocks(adjacency, ground.ontology, self.walked, entities):
+
+    def walk(self, entities: Ints) -> Ties:
+        """With the matches of these entities, none of which was walked before."""
+        ground = self.ground
+        for block in walk_blocks(ground.graph.adjacency, ground.ontology, self.walked, entities, PAIRS):
             self._add(block)
+        return self
+
+    def counted(self) -> Counted:
+        """All that was counted."""
+        return Counted(
+            {name: getattr(self, name) for name in NUMBERS},
+            np.packbits(self.reached, axis=1),
+            {name: np.packbits(marked) for name, marked in self.marked.items()},
+            self.sets.total(),
+            self.best,
+        )
+
+    def take(self, other: Counted) -> None:
+        """Add what was counted of other entities."""
+        for name in NUMBERS:
+            getattr(self, name).__iadd__(other.numbers[name])
+        nodes, most_shown = self.ground.graph.nodes, self.ground.limits.examples
+        self.reached |= np.unpackbits(other.reached, axis=1, count=nodes).astype(bool)
+        for name, marked in other.marked.items():
+            self.marked[name] |= np.unpackbits(marked, count=nodes).astype(bool)
+        self.sets.take(*other.sets)
+        self.best = [sorted(own + more)[:most_shown] for own, more in zip(self.best, other.best, strict=True)]
 
     def _add(self, found: Matches) -> None:
         """Count the matches of a block, in which all matches of a source are."""

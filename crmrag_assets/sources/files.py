@@ -13,10 +13,11 @@ import pyoxigraph as ox
 
 from crmrag_assets.build.progress import Progress
 from crmrag_assets.harvest.chunks import BUCKETS, chunk_bits
+from crmrag_assets.harvest.columns import canonical_lines
 from crmrag_assets.harvest.entities import Entities, without_schema
 from crmrag_assets.harvest.report import FileRead, HarvestReport, Tally
 from crmrag_assets.harvest.skolem import Skolemiser
-from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets
+from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets, read_coded
 from crmrag_assets.harvest.triples import RDF_TYPE
 from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_assets.sources.formats import Format, format_of, head_of, sniff
@@ -101,9 +102,9 @@ class RdfFiles:
             kind, faults, triples = format_of(path), tally.broken_count, 0
             blank: list[ox.Quad] = []
             with ByteStream(path) as stream:
-                for quads in _portions(stream, kind, self.base_iri, tally):
-                    triples += len(quads)
-                    blank += writer.add(quads)
+                for lines in _portions(stream, kind, self.base_iri, tally):
+                    triples += lines.count(b"\n")
+                    blank += writer.add_lines(lines)
                     progress.advance(done + stream.position, total, f"reading {tally.file}")
             if not triples and tally.broken_count > faults:
                 raise _unreadable(path, kind, tally)
@@ -139,15 +140,16 @@ class _Survey:
     classes: frozenset[str] = frozenset()
     properties: frozenset[str] = frozenset()
 
-    def plus(self, found: Entities) -> _Survey:
-        classes = found.frame.filter(pl.col("p") == RDF_TYPE).get_column("o").unique()
+    def plus(self, found: Entities, properties: pl.Series, typing: int) -> _Survey:
+        """With what was found: ``properties`` are numbered, ``typing`` is that of rdf:type."""
+        classes = found.frame.filter(pl.col("p") == typing).get_column("o").unique()
         return _Survey(
             self.entities + found.entities,
             self.triples + len(found.frame),
             self.excluded_subjects + found.excluded_subjects,
             self.excluded_triples + found.excluded_triples,
             self.classes.union(classes),
-            self.properties.union(found.frame.get_column("p").unique()),
+            self.properties.union(properties.gather(found.frame.get_column("p").unique())),
         )
 
 
@@ -158,19 +160,21 @@ def _survey(folder: Path, rows: int, method: Method, progress: Progress) -> _Sur
         width //= 2
     total = _Survey()
     for first in range(0, BUCKETS, width):
-        fetched = read_buckets(folder, range(first, first + width)).unique()
-        total = total.plus(without_schema(fetched, method.discovery))
+        fetched, words = read_coded(folder, range(first, first + width))
+        typing = next(iter((words["p"] == RDF_TYPE).arg_true()), -1)
+        total = total.plus(without_schema(fetched.unique(), method.discovery, typing), words["p"], typing)
         progress.advance(first + width, BUCKETS, "counting entities")
     return total
 
 
-def _portions(stream: ByteStream, kind: Format, base: str, tally: Tally) -> Iterator[list[ox.Quad]]:
+def _portions(stream: ByteStream, kind: Format, base: str, tally: Tally) -> Iterator[bytes]:
+    """The file's quads as canonical N-Quads, portion by portion."""
     if kind.lines:
         yield from read_lines(stream, kind.parser, tally)
         return
     quads = read_statements(stream, kind, base, tally)
     while portion := list(islice(quads, PORTION)):
-        yield portion
+        yield canonical_lines(portion)
 
 
 def _unreadable(path: Path, kind: Format, tally: Tally) -> SourceError:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
+from crmrag_assets.harvest.columns import canonical_lines
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.sources.iris import repair
 from crmrag_assets.sources.streams import ByteStream
@@ -15,14 +16,13 @@ BLOCK = 1 << 20  # bytes
 LONGEST_LINE = 1 << 28  # bytes
 
 
-def read_lines(stream: ByteStream, parser: ox.RdfFormat, tally: Tally) -> Iterator[list[ox.Quad]]:
-    """The quads of each block; broken lines are told to ``tally`` and skipped."""
+def read_lines(stream: ByteStream, parser: ox.RdfFormat, tally: Tally) -> Iterator[bytes]:
+    """The quads of each block as canonical N-Quads; broken lines are told to ``tally`` and skipped."""
     for first, block in blocks(stream):
         try:
-            quads = list(ox.parse(block, format=parser))
+            yield canonical_lines(ox.parse(block, format=parser))
         except (SyntaxError, ValueError):
-            quads = list(_line_by_line(first, block, parser, tally))
-        yield quads
+            yield canonical_lines(_line_by_line(first, block, parser, tally))
 
 
 def blocks(stream: ByteStream) -> Iterator[tuple[int, bytes]]:

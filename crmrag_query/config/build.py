@@ -33,6 +33,12 @@ class Chunks(Record):
     max_bits: int
 
 
+class Workers(Record):
+    """Chunks to make for which another process is started."""
+
+    chunks: Count
+
+
 class Harvest(Record):
     """Sizes of files; how many broken lines are shown."""
 

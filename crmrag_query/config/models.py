@@ -23,6 +23,7 @@ from crmrag_query.config.build import (
     Sparse,
     Suspects,
     Windows,
+    Workers,
 )
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
 from crmrag_query.config.exonyms import ExonymsPart
@@ -81,8 +82,9 @@ __all__ = [
 ]
 
 
-UNRELEASED = frozenset({"requests", "evaluation"})
-"""Sections that a release does not hold: how its source was asked and how it is measured are not part of the method."""
+UNRELEASED = frozenset({"requests", "workers", "evaluation"})
+"""Sections that a release does not hold: how its source was asked, by how many processes it was built and how it is measured
+are no part of the method."""
 
 
 def _shipped(section: str) -> Any:
@@ -92,6 +94,10 @@ def _shipped(section: str) -> Any:
 
 def _shipped_requests() -> Requests:
     return Requests.model_validate(_shipped("requests"))
+
+
+def _shipped_workers() -> Workers:
+    return Workers.model_validate(_shipped("workers"))
 
 
 def _shipped_evaluation() -> EvaluationConfig:
@@ -106,6 +112,7 @@ class Constants(Record):
     chunks: Chunks
     harvest: Harvest
     requests: Requests = Field(default_factory=_shipped_requests)
+    workers: Workers = Field(default_factory=_shipped_workers)
     names: Names
     dates: Dates
     links: Links

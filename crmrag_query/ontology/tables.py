@@ -30,6 +30,10 @@ class Term:
     table: str
 
 
+Directed = tuple[str, bool]
+"""A property's code, and whether its triples are followed from subject to object."""
+
+
 @dataclass(frozen=True)
 class Ontology:
     """Classes and properties by code.
@@ -44,6 +48,9 @@ class Ontology:
     names: Mapping[Kind, Mapping[str, str]]
     iris: Mapping[Kind, Mapping[str, str]]
     _closures: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _directed: dict[tuple[str, bool], tuple[Directed, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def class_(self, code: str) -> Term:
         """The class with this code; raises OntologyError with the nearest codes."""
@@ -99,6 +106,31 @@ class Ontology:
         if term is None:
             return None
         return term.inverse or (code if term.symmetric else None)
+
+    def directed(self, code: str, below: bool = True) -> tuple[Directed, ...]:
+        """Every property and direction that may state this one in data, sorted: itself, its inverse, a symmetric one both
+        ways, and the same of all properties below it, unless not ``below``. An unknown code stands for itself."""
+        known = self._directed.get((code, below))
+        if known is None:
+            known = self._directed[code, below] = tuple(sorted(self._walk(code, below)))
+        return known
+
+    def _walk(self, code: str, below: bool) -> set[Directed]:
+        found: set[Directed] = set()
+        waiting: list[Directed] = [(code, True)]
+        while waiting:
+            at, forward = waiting.pop()
+            if (at, forward) in found:
+                continue
+            found.add((at, forward))
+            inverse = self.inverse(at)
+            if inverse:
+                waiting.append((inverse, not forward))
+                if self.property_(at).symmetric:
+                    waiting.append((at, not forward))
+            if below:
+                waiting.extend((one, forward) for one in self.subproperties(at))
+        return found
 
     def domain(self, code: str) -> str:
         """Code of the property's domain, "" where its ontology states none."""

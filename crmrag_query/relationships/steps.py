@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.tables import Directed, Ontology
 from crmrag_query.relationships.catalogue import Step
-
-Directed = tuple[str, bool]
-"""A property's code, and whether its triples are followed from subject to object."""
 
 
 def resolve(step: Step, ontology: Ontology) -> tuple[Directed, ...]:
@@ -20,21 +17,4 @@ def resolve(step: Step, ontology: Ontology) -> tuple[Directed, ...]:
 
 def directed(code: str, ontology: Ontology, below: bool = True) -> tuple[Directed, ...]:
     """What `resolve` gives for a step by this code; not ``below``: without the properties below it."""
-    found: set[Directed] = set()
-    waiting: list[Directed] = [(code, True)]
-    while waiting:
-        at = waiting.pop()
-        if at in found:
-            continue
-        found.add(at)
-        waiting.extend(_equivalent(at, ontology))
-        if below:
-            waiting.extend((one, at[1]) for one in ontology.subproperties(at[0]))
-    return tuple(sorted(found))
-
-
-def _equivalent(at: Directed, ontology: Ontology) -> list[Directed]:
-    code, forward = at
-    inverse = ontology.inverse(code)
-    ways = [(inverse, not forward)] if inverse else []
-    return [*ways, (code, not forward)] if inverse and ontology.property_(code).symmetric else ways
+    return ontology.directed(code, below)

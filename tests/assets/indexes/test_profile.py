@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.indexes.dates import time_relationships, write_dates
-from crmrag_assets.indexes.profile import make_profile, write_profile
+from crmrag_assets.indexes.profile import count_ties, make_profile, write_profile
 from crmrag_assets.profile.ground import class_sets
 from crmrag_query.artifacts.files import entries
 from crmrag_query.config import Method, load_method
@@ -58,6 +58,18 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Profile, ox.Store,
     rows = quad_rows(read_quads(SAMPLE))
     graph = graph_from_rows(rows, folder, languages=("en", "el"))
     return Profile(content_of(graph, folder / "dates")), store_of(rows), graph
+
+
+def test_entities_counted_in_parts_give_the_same(
+    sample: tuple[Profile, ox.Store, Graph], tmp_path: Path
+) -> None:
+    graph = sample[2]
+    times = time_relationships(Catalogue.load(METHOD, METHOD.date_index.relationships))
+    write_dates(graph, ONTOLOGY, times, tmp_path)
+    dates = DateIndex.open(tmp_path)
+    parts = [count_ties(graph, ONTOLOGY, METHOD, CATALOGUE, (part, 3)) for part in range(3)]
+    whole = make_profile(graph, dates, ONTOLOGY, METHOD, CATALOGUE)
+    assert make_profile(graph, dates, ONTOLOGY, METHOD, CATALOGUE, parts) == whole
 
 
 def rows_of(store: ox.Store, query: str) -> list[tuple[Any, ...]]:

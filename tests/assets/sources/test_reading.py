@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,8 @@ def read(path: Path, kind: Format, text: str | bytes, base: str = "") -> tuple[l
     tally = Tally(file=path.name)
     with ByteStream(path) as stream:
         if kind.lines:
-            quads = [quad for block in read_lines(stream, kind.parser, tally) for quad in block]
+            text = b"".join(read_lines(stream, kind.parser, tally))
+            quads = list(ox.parse(text, format=ox.RdfFormat.N_QUADS))
         else:
             quads = list(read_statements(stream, kind, base, tally))
     return [str(quad) for quad in quads], tally

@@ -1,0 +1,108 @@
+"""Work of one step in several processes: chunks, or parts of one artifact, side by side.
+
+Processes of loky start afresh (nothing forked: polars and PyTorch hold threads) and do not run the caller's main module. They
+are worth their start of some seconds for large data sets only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
+
+from crmrag_assets.build.progress import SilentProgress
+from crmrag_assets.build.step import BuildContext, Outcome, Step, current_outcome, run_step
+from crmrag_query.errors import BuildError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+LOOK_SECONDS = 0.5  # between looks whether the process that gave the work is still there
+_OPENED: dict[str, BuildContext] = {}
+
+
+def workers_of(context: BuildContext, items: int) -> int:
+    """How many processes to use for so many equal items: 1, which is this process, for few."""
+    return max(1, min(context.threads, items // context.method.workers.chunks))
+
+
+def run_chunks(step: Step, context: BuildContext, chunks: Sequence[str]) -> Iterator[Outcome]:
+    """`run_step` for each chunk, in order; large data sets' chunks that have to be made are made side by side.
+
+    Raises what a step raises, and BuildError where a process was killed.
+    """
+    stale = [chunk for chunk in chunks if current_outcome(step, context, chunk) is None]
+    count = workers_of(context, len(stale)) if step.apart(context) else 1
+    if count == 1:
+        yield from (run_step(step, context, chunk) for chunk in chunks)
+        return
+    made = side_by_side(context, _run, [(step.artifact, chunk) for chunk in stale], count)
+    for chunk in chunks:
+        yield next(made) if chunk in stale else run_step(step, context, chunk)
+
+
+def _run(context: BuildContext, item: tuple[str, str]) -> Outcome:
+    from crmrag_assets.build.steps import STEPS
+
+    artifact, chunk = item
+    return run_step(STEPS[artifact], context, chunk)
+
+
+def side_by_side(
+    context: BuildContext, work: Callable[[BuildContext, Item], Result], items: Sequence[Item], count: int
+) -> Iterator[Result]:
+    """Results of ``work`` for each item, in order, from ``count`` processes; in this one where that is 1.
+
+    ``work`` is a function of a module, and gets a context of its own. Raises what it raises, and BuildError where a process
+    was killed.
+    """
+    if count == 1:
+        yield from (work(context, item) for item in items)
+        return
+    given = replace(context, progress=SilentProgress(), threads=1)
+    environment = {"POLARS_MAX_THREADS": str(max(1, context.threads // count))}
+    pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(given, os.getpid()), env=environment)
+    with _ended(pool):
+        try:
+            for future in [pool.submit(_do, work, item) for item in items]:
+                yield future.result()
+        except BrokenProcessPool as error:
+            signals = re.search(r"\{(.*?)\}", str(error))  # loky's message has them among much else
+            how = f" ({signals[1]})" if signals else ""
+            raise BuildError(
+                f"A process that built a part of '{context.name}' was ended from outside{how}.",
+                "If memory ran out, build with fewer processes: --threads 1. What is finished is kept.",
+            ) from error
+
+
+@contextmanager
+def _ended(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """End the processes at once where the work stops before its end."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=True, kill_workers=True)
+        raise
+    pool.shutdown(wait=True)
+
+
+def _begin(context: BuildContext, parent: int) -> None:
+    """A worker's start: it ends with the process that gave the work, so that it writes nothing beside a later build."""
+    _OPENED["context"] = context
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="watch-parent", daemon=True).start()
+
+
+def _do(work: Callable[[BuildContext, Item], Result], item: Item) -> Result:
+    return work(_OPENED["context"], item)

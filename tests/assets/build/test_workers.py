@@ -1,0 +1,143 @@
+"""Chunks side by side in processes: the same bytes as one after the other, and nothing is lost when one is killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crmrag_assets.build.layers import chunks_of
+from crmrag_assets.build.step import BuildContext, run_step
+from crmrag_assets.build.steps import STEPS
+from crmrag_assets.build.workers import run_chunks, workers_of
+from crmrag_query.errors import BuildError
+from tests.conftest import ROOT
+from tests.support.builds import Project, contents, failing_at, make_project, turtle
+
+
+def parallel(context: BuildContext, threads: int = 2) -> BuildContext:
+    """The context with as many processes as threads, however few chunks there are."""
+    workers = context.method.workers.model_copy(update={"chunks": 1})
+    return replace(context, threads=threads, method=context.method.model_copy(update={"workers": workers}))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A data set of several chunks, made in this process up to its documents by chunk."""
+    project = make_project(tmp_path_factory.mktemp("workers") / "project", turtle(20), write_markdown=False)
+    context = project.context(8)
+    for artifact in ("entities", "prefetch", "graph", "fr_documents"):
+        step = STEPS[artifact]
+        for chunk in chunks_of(context) if step.chunked else [None]:
+            run_step(step, context, chunk)
+    return project
+
+
+@pytest.fixture
+def project(built: Project, tmp_path: Path) -> Project:
+    shutil.copytree(built.root, tmp_path / "project")
+    return Project(tmp_path / "project")
+
+
+def written(context: BuildContext, artifact: str) -> dict[str, str]:
+    """Checksums of an artifact's files, but for the records, which hold times."""
+    found = contents(context.folder(artifact))
+    return {path: sha for path, sha in found.items() if not path.endswith("record.json")}
+
+
+def forget(context: BuildContext, artifact: str) -> None:
+    for chunk in chunks_of(context):
+        shutil.rmtree(context.folder(artifact, chunk))
+
+
+def test_few_chunks_are_made_in_this_process(built: Project) -> None:
+    context = replace(built.context(), threads=8)
+    share = context.method.workers.chunks
+    assert [workers_of(context, n) for n in (0, 1, share, 2 * share, 100 * share)] == [1, 1, 1, 2, 8]
+
+
+@pytest.mark.parametrize("artifact", ["prefetch", "fr_documents"])
+def test_chunks_side_by_side_are_the_same_bytes(project: Project, artifact: str) -> None:
+    context = parallel(project.context(8))
+    alone = written(context, artifact)
+    forget(context, artifact)
+    assert [one.chunk for one in run_chunks(STEPS[artifact], context, chunks_of(context))] == chunks_of(
+        context
+    )
+    assert written(context, artifact) == alone
+    assert all(one.reused for one in run_chunks(STEPS[artifact], context, chunks_of(context)))
+
+
+def test_an_error_in_a_process_is_told_as_it_is_and_what_was_finished_is_kept(project: Project) -> None:
+    context, step = parallel(project.context(8)), STEPS["fr_documents"]
+    chunks = chunks_of(context)
+    for chunk in chunks[1:4]:
+        (context.folder("fr_documents", chunk) / "lines.arrow").write_bytes(b"damaged")
+    told = pytest.raises(BuildError, match=r"Fail-point .* was reached")
+    with failing_at(f"fr_documents:{chunks[3]}"), told:
+        list(run_chunks(step, context, chunks))
+    again = run_chunks(step, replace(context, threads=1), chunks)
+    assert [one.chunk for one in again if not one.reused] == [chunks[3]]
+
+
+def test_a_killed_process_ends_the_build_with_a_remedy_and_the_rest_is_made_later(project: Project) -> None:
+    context, step = parallel(project.context(8)), STEPS["fr_documents"]
+    alone, chunks = written(context, "fr_documents"), chunks_of(context)
+    forget(context, "fr_documents")
+    told = pytest.raises(BuildError, match=r"ended from outside \(SIGKILL.*--threads 1")
+    with failing_at(f"fr_documents:{chunks[-1]}=kill"), told:
+        list(run_chunks(step, context, chunks))
+    assert len(list(run_chunks(step, replace(context, threads=1), chunks))) == len(chunks)
+    assert written(context, "fr_documents") == alone
+
+
+WAITING = """
+import sys, time
+from pathlib import Path
+from crmrag_assets.build.context import open_context
+from crmrag_assets.build.workers import side_by_side
+from tests.assets.build.test_workers import parallel, wait
+if __name__ == "__main__":
+    context = parallel(open_context("churches", Path(sys.argv[1]), Path(sys.argv[2])))
+    list(side_by_side(context, wait, [sys.argv[3] + "/1", sys.argv[3] + "/2"], 2))
+"""
+
+
+def wait(context: BuildContext, place: str) -> None:
+    """Tell this process's number, and work for a while."""
+    Path(place).write_text(str(os.getpid()), encoding="utf-8")
+    time.sleep(60)
+
+
+def alive(number: int) -> bool:
+    """Whether there is a process of this number."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_processes_end_with_the_build_that_started_them(project: Project, tmp_path: Path) -> None:
+    places = tmp_path / "places"
+    places.mkdir()
+    script = tmp_path / "waiting.py"
+    script.write_text(WAITING, encoding="utf-8")
+    command = [sys.executable, str(script), str(project.data), str(project.config), str(places)]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}) as running:
+        deadline = time.monotonic() + 60
+        while len(numbers := [int(text) for p in places.iterdir() if (text := p.read_text())]) < 2:
+            assert time.monotonic() < deadline and running.poll() is None
+            time.sleep(0.1)
+        running.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while any(alive(number) for number in numbers):
+        assert time.monotonic() < deadline, "a process outlives its build"
+        time.sleep(0.1)
