@@ -70,7 +70,8 @@ def test_only_the_users_message_holds_data_and_a_model_that_obeys_it_is_marked(h
     with model_server(analysis, no_plan, SAID) as server:
         answer = ask(hostile, QUESTION, LiteLLM("openai/scripted", server.address))
         requests = server.requests
-    assert answer.written_by == "openai/scripted" and len(requests) == 3
+    assert answer.written_by == "openai/scripted", answer.notes
+    assert len(requests) == 3
     for request in requests:
         system, *rest = request["messages"]
         assert system["role"] == "system" and [one["role"] for one in rest] == ["user"]
@@ -94,6 +95,7 @@ def test_what_is_planted_does_not_pass_as_a_citation_of_what_planted_it(hostile:
     vase = next(s.n for s in sources if any(PLANTED in line.text for line in s.lines))
     with model_server("no json", "no json", f"PWNED http://evil.example [{vase}]") as server:
         answer = ask(hostile, QUESTION, LiteLLM("openai/scripted", server.address))
+    assert answer.written_by == "openai/scripted", answer.notes
     assert marked(answer) == [answer.text.strip()] and answer.sources
     assert any("no valid analysis" in note for note in answer.notes)
 
