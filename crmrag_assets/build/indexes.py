@@ -21,7 +21,7 @@ from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
 from crmrag_assets.indexes.relationships import MatchArrays, read_matches
 from crmrag_assets.indexes.sparse import Postings, count_terms, joined, write_sparse
-from crmrag_assets.profile.ties import Counted
+from crmrag_assets.profile.ties import TieCounts
 from crmrag_assets.release.contents import link_file
 from crmrag_query.config import config_hash
 from crmrag_query.linking.question import stop_words
@@ -194,7 +194,7 @@ def write_data_profile(context: BuildContext, folder: Path, chunk: str | None) -
     return dict(write_profile(content, context.config.title or context.name, folder))
 
 
-def _ties(context: BuildContext, part: Part) -> Counted:
+def _ties(context: BuildContext, part: Part) -> TieCounts:
     return count_ties(
         graph_of(context), context.vocabulary.ontology, context.method, catalogue_of(context), part
     )

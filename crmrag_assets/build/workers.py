@@ -37,14 +37,16 @@ def run_chunks(step: Step, context: BuildContext, chunks: Sequence[str]) -> Iter
 
     Raises what a step raises, and BuildError where a process was killed.
     """
-    stale = [chunk for chunk in chunks if current_outcome(step, context, chunk) is None]
-    count = workers_of(context, len(stale)) if step.apart(context) else 1
-    if count == 1:
+    if workers_of(context, len(chunks)) == 1 or not step.apart(context):
         yield from (run_step(step, context, chunk) for chunk in chunks)
         return
-    made = side_by_side(context, _run, [(step.artifact, chunk) for chunk in stale], count)
-    for chunk in chunks:
-        yield next(made) if chunk in stale else run_step(step, context, chunk)
+    there = {chunk: current_outcome(step, context, chunk) for chunk in chunks}
+    stale = [chunk for chunk, outcome in there.items() if outcome is None]
+    made = side_by_side(
+        context, _run, [(step.artifact, chunk) for chunk in stale], workers_of(context, len(stale))
+    )
+    for outcome in there.values():
+        yield outcome or next(made)
 
 
 def _run(context: BuildContext, item: tuple[str, str]) -> Outcome:

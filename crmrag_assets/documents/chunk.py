@@ -12,7 +12,7 @@ import pyarrow as pa
 from crmrag_assets.documents.drafts import texts_of
 from crmrag_assets.documents.facts import gather_facts
 from crmrag_assets.documents.identity import (
-    Entities,
+    Described,
     class_drafts,
     date_drafts,
     name_drafts,
@@ -52,11 +52,11 @@ def build_chunk(setting: Setting, entities: Ints) -> ChunkDocuments:
     chosen = chosen[((setting.graph.flags[chosen] & FLAG_ENTITY) != 0) & ~setting.satellites.absorbed[chosen]]
     adjacency = setting.graph.adjacency
     matches = walk(adjacency, setting.ontology, setting.ways.walked, chosen, plan=setting.plan)
-    about = Entities(setting, chosen, gather_facts(adjacency, chosen))
+    about = Described(setting, chosen, gather_facts(adjacency, chosen))
     return ChunkDocuments(*_tables(chosen, _drafts(about, matches)), _matches_table(setting, matches))
 
 
-def _drafts(about: Entities, matches: Matches) -> pl.DataFrame:
+def _drafts(about: Described, matches: Matches) -> pl.DataFrame:
     """All lines by document, in order."""
     setting, documents = about.setting, about.setting.method.documents
     headers, naming, named = name_drafts(about)

@@ -25,7 +25,7 @@ NO_CATEGORY = "Entity"
 
 
 @dataclass(frozen=True)
-class Entities:
+class Described:
     """The entities that documents are written about together; ``entities`` int32 [d] ascending, places in it number the
     documents."""
 
@@ -119,7 +119,7 @@ def _rows(begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> tuple[Int
     return of, np.arange(len(of)) + np.repeat(begin - (np.cumsum(count) - count), count)
 
 
-def headers(about: Entities, repeating: pl.DataFrame) -> pl.DataFrame:
+def headers(about: Described, repeating: pl.DataFrame) -> pl.DataFrame:
     """``[Thing] Panagia Phorbiottisa``; ``repeating``: the appellations of each document that say just this name."""
     graph, entities = about.graph, about.entities
     names = {0: NO_CATEGORY} | {int(one): one.name for one in Category}
@@ -143,7 +143,7 @@ def _lists(lines: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
     return joined["node"].fill_null(pl.Series([[]], dtype=pl.List(pl.Int32)))
 
 
-def class_drafts(about: Entities) -> pl.DataFrame:
+def class_drafts(about: Described) -> pl.DataFrame:
     """Classes in plain words; a class that another one implies is not repeated."""
     ptr, val = about.graph.type_rows
     doc, rows = _rows(ptr[about.entities], ptr[about.entities + 1])
@@ -167,7 +167,7 @@ def _classes(setting: Setting, classes: list[int]) -> str:
     return ", ".join(distinct(clean(graph.class_label(number)) for number in told))
 
 
-def type_drafts(about: Entities) -> tuple[pl.DataFrame, Bools]:
+def type_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
     """What P2 has type states, and which facts that are."""
     mask = about.facts.where(about.setting.types)
     pairs = about.pairs(mask)
@@ -201,7 +201,7 @@ def _in_languages(setting: Setting, node: int) -> str:
     return f"{own} ({', '.join(others)})" if others else own
 
 
-def name_drafts(about: Entities) -> tuple[pl.DataFrame, pl.DataFrame, Bools]:
+def name_drafts(about: Described) -> tuple[pl.DataFrame, pl.DataFrame, Bools]:
     """Headers; other names, names in other languages and identifiers; and which facts these state."""
     setting = about.setting
     mask = about.facts.where(setting.name_keys) & about.kinds("appellation")
@@ -223,7 +223,7 @@ def name_drafts(about: Entities) -> tuple[pl.DataFrame, pl.DataFrame, Bools]:
     return headers(about, repeating), pl.concat(lines), mask
 
 
-def _names(about: Entities, others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _names(about: Described, others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Names besides the label, in its language or none, and in other languages: distinct, by document, best first."""
     names = about.names
     langs = pl.Series(pl.from_arrow(about.graph.label_langs.take(pa.array(about.entities)))).cast(pl.String)
@@ -239,7 +239,7 @@ def _names(about: Entities, others: pl.DataFrame) -> tuple[pl.DataFrame, pl.Data
     return plain.join(foreign, on=["doc", "alike"], how="anti", maintain_order="left"), foreign
 
 
-def _also_known(about: Entities, plain: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+def _also_known(about: Described, plain: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     lines = plain.select(pl.col("doc").unique(maintain_order=True))
     body, total = _enumerated(about, plain, lines, ["doc"])
     return drafts(
@@ -247,7 +247,7 @@ def _also_known(about: Entities, plain: pl.DataFrame, others: pl.DataFrame) -> p
     )
 
 
-def _foreign(about: Entities, names: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
+def _foreign(about: Described, names: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
     """``Name (el): Παναγία της Ασίνου``, a line for each language; the first one is said to state ``nodes``."""
     names = names.filter(pl.col("text") != "").sort("doc", "lang", maintain_order=True)
     names = names.unique(["doc", "lang", "alike"], keep="first", maintain_order=True)
@@ -264,7 +264,7 @@ def _foreign(about: Entities, names: pl.DataFrame, nodes: pl.DataFrame) -> pl.Da
 
 
 def _enumerated(
-    about: Entities, names: pl.DataFrame, lines: pl.DataFrame, on: list[str]
+    about: Described, names: pl.DataFrame, lines: pl.DataFrame, on: list[str]
 ) -> tuple[pl.Series, npt.NDArray[np.int64]]:
     """Body and number of names of each line; ``names`` in the order of ``lines``."""
     method = about.setting.method
@@ -276,7 +276,7 @@ def _enumerated(
     return enumerate_all(line.astype(np.int32), codes, pool, total, method.satellites.limits.names), total
 
 
-def _identifiers(about: Entities, pairs: pl.DataFrame) -> pl.DataFrame:
+def _identifiers(about: Described, pairs: pl.DataFrame) -> pl.DataFrame:
     if pairs.is_empty():
         return no_drafts()
     setting, names = about.setting, about.setting.names
@@ -299,7 +299,7 @@ def _identifiers(about: Entities, pairs: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def date_drafts(about: Entities) -> tuple[pl.DataFrame, Bools]:
+def date_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
     """The dates stated on an entity, else its time-spans; and which facts these are."""
     mask = about.facts.where(about.setting.spans)
     own = about.setting.names.dates.gather(about.entities)
@@ -317,7 +317,7 @@ def date_drafts(about: Entities) -> tuple[pl.DataFrame, Bools]:
 
 
 def satellite_drafts(
-    about: Entities, pairs: pl.DataFrame, key: str, label: str, limit: int | None
+    about: Described, pairs: pl.DataFrame, key: str, label: str, limit: int | None
 ) -> pl.DataFrame:
     """A line of the nodes of each document, named ones first."""
     if pairs.is_empty():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from crmrag_assets.documents.drafts import drafts
-from crmrag_assets.documents.identity import Entities
+from crmrag_assets.documents.identity import Described
 from crmrag_assets.documents.words import clean, shorten_all
 from crmrag_query.documents.schema import LITERAL
 
 
-def literal_drafts(about: Entities, dated: pl.Series) -> pl.DataFrame:
+def literal_drafts(about: Described, dated: pl.Series) -> pl.DataFrame:
     """A line for each property of literals, in order of its number; names are told above, and dates in the documents
     ``dated``."""
     graph, documents, dates = about.graph, about.setting.method.documents, about.setting.method.dates

@@ -168,9 +168,7 @@ class NodeNames:
         rules = self.rules
         codes = self.graph.class_codes
         texts = [n for n, code in enumerate(codes) if code and rules.ontology.is_a(code, TEXT_CLASS)]
-        ptr, val = self.graph.type_rows
-        chosen = rules.of_kind("appellation")
-        chosen[np.repeat(np.arange(self.graph.nodes), np.diff(ptr))[np.isin(val, texts)]] = True
+        chosen = rules.of_kind("appellation") | self.graph.of_classes(texts)
         found = self._literals(chosen, rules.values).with_row_index("row")
         order = {lang: place for place, lang in reversed(list(enumerate((*rules.languages, ""))))}
         place = pl.col("property").replace_strict({prop: n for n, prop in enumerate(rules.values)}, default=0)

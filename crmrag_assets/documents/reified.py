@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from crmrag_assets.documents.drafts import drafts, enumerate_names, no_drafts
-from crmrag_assets.documents.identity import Entities
+from crmrag_assets.documents.identity import Described
 from crmrag_assets.documents.relations import LOOKED_AT
 from crmrag_assets.documents.setting import Setting
 from crmrag_assets.documents.words import clean
@@ -17,7 +17,7 @@ Bools = npt.NDArray[np.bool_]
 ENDS = ("P01", "P02")
 
 
-def reified_drafts(about: Entities) -> tuple[pl.DataFrame, Bools]:
+def reified_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
     """``carried out by: Theodore (in the role of painter)``, and which facts these lines state."""
     setting, facts = about.setting, about.facts
     mask = ~facts.outward & about.kinds("reified")

@@ -96,10 +96,7 @@ class Setting:
         """bool [n]: nodes of a class of identifiers."""
         wanted = self.method.names.identifier_classes
         classes = [n for n, code in enumerate(self.graph.class_codes) if code in wanted]
-        ptr, val = self.graph.type_rows
-        found = np.zeros(self.graph.nodes, bool)
-        found[np.repeat(np.arange(self.graph.nodes), np.diff(ptr))[np.isin(val, classes)]] = True
-        return found
+        return self.graph.of_classes(classes)
 
     @cached_property
     def property_texts(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def shorten_all(texts: pl.Series, characters: int) -> pl.Series:
     """`shorten` of each text; few are longer."""
     long = (texts.str.len_chars() > characters).arg_true()
     cut = [shorten(text, characters) for text in texts.gather(long).to_list()]
-    return texts.scatter(long, pl.Series(cut, dtype=pl.String)) if cut else texts
+    return texts.clone().scatter(long, pl.Series(cut, dtype=pl.String)) if cut else texts
 
 
 def same(text: str) -> str:

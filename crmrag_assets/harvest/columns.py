@@ -12,13 +12,10 @@ from typing import cast
 import polars as pl
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.triples import IRI, LITERAL
+from crmrag_assets.harvest.triples import IRI, LITERAL, TRIPLES
 
-COLUMNS = {
-    "s": pl.String(), "p": pl.String(), "o": pl.String(), "kind": pl.UInt8(),
-    "datatype": pl.String(), "lang": pl.String(), "g": pl.String(),
-}  # fmt: skip
-"""Terms without brackets and quotation marks; "" where there is no datatype, language or graph."""
+COLUMNS = {name: pl.UInt8() if name == "kind" else pl.String() for name in TRIPLES.names}
+"""Of the table TRIPLES: terms without brackets and quotation marks; "" where there is no datatype, language or graph."""
 
 
 def canonical_lines(quads: Iterable[ox.Quad]) -> bytes:

@@ -16,7 +16,7 @@ from crmrag_assets.profile.kinds import profile_classes, profile_types, type_nod
 from crmrag_assets.profile.modelling import Modelling
 from crmrag_assets.profile.statements import profile_properties
 from crmrag_assets.profile.text import profile_markdown
-from crmrag_assets.profile.ties import Counted, Ties
+from crmrag_assets.profile.ties import TieCounts, Ties
 from crmrag_query.config.models import Method
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
@@ -31,7 +31,9 @@ Part = tuple[int, int]
 """Which of how many parts: entities in turn, so that all parts cost alike."""
 
 
-def count_ties(graph: Graph, ontology: Ontology, method: Method, catalogue: Catalogue, part: Part) -> Counted:
+def count_ties(
+    graph: Graph, ontology: Ontology, method: Method, catalogue: Catalogue, part: Part
+) -> TieCounts:
     """What the relationships of a part of the entities add to the profile."""
     ground, (number, of) = Ground(graph, ontology, method), part
     entities = np.flatnonzero(ground.entity).astype(np.int32)[number::of]
@@ -44,7 +46,7 @@ def make_profile(
     ontology: Ontology,
     method: Method,
     catalogue: Catalogue,
-    counted: Iterable[Counted] | None = None,
+    counted: Iterable[TieCounts] | None = None,
 ) -> Content:
     """The profile of ``graph``; it follows from these alone, whatever the chunks that the graph was built in.
 

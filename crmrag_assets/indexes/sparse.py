@@ -20,7 +20,6 @@ from crmrag_query.retrieval.sparse import META, SCHEMA_VERSION
 from crmrag_query.retrieval.tokenizer import tokens_of, words
 
 Ints = npt.NDArray[np.int32]
-Counted = npt.NDArray[np.int32]
 Doubles = npt.NDArray[np.float64]
 BLOCK = 4096  # texts that are counted together
 
@@ -90,7 +89,7 @@ class _Numbers(dict[str, tuple[int, ...]]):
 def count_terms(texts: Iterable[str]) -> Postings:
     """Count the terms of every text; memory is three int32 a posting and one string a distinct word."""
     numbers = _Numbers()
-    parts: list[Counted] = []
+    parts: list[Ints] = []
     lengths: list[Ints] = []
     remaining = iter(texts)
     while block := list(islice(remaining, BLOCK)):
@@ -134,7 +133,7 @@ def joined(parts: Sequence[Postings]) -> Postings:
     )
 
 
-def _count(texts: Sequence[str], numbers: _Numbers, first: int) -> tuple[Counted, Ints]:
+def _count(texts: Sequence[str], numbers: _Numbers, first: int) -> tuple[Ints, Ints]:
     """Term, document (from ``first`` on) and count of a block's postings, int32 [3, p] by document, and its lengths."""
     terms = [list(chain.from_iterable(map(numbers.__getitem__, words(text)))) for text in texts]
     length = np.fromiter(map(len, terms), np.int32, len(terms))

@@ -59,7 +59,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Counted:
+class TieCounts:
     """What `Ties` counted of some entities, to be added to what was counted of others; as there, ``reached`` in bits."""
 
     numbers: dict[str, Longs]
@@ -96,9 +96,9 @@ class Ties:
             self._add(block)
         return self
 
-    def counted(self) -> Counted:
+    def counted(self) -> TieCounts:
         """All that was counted."""
-        return Counted(
+        return TieCounts(
             {name: getattr(self, name) for name in NUMBERS},
             np.packbits(self.reached, axis=1),
             {name: np.packbits(marked) for name, marked in self.marked.items()},
@@ -106,10 +106,11 @@ class Ties:
             self.best,
         )
 
-    def take(self, other: Counted) -> None:
+    def take(self, other: TieCounts) -> None:
         """Add what was counted of other entities."""
         for name in NUMBERS:
-            getattr(self, name).__iadd__(other.numbers[name])
+            total: Longs = getattr(self, name)
+            total += other.numbers[name]
         nodes, most_shown = self.ground.graph.nodes, self.ground.limits.examples
         self.reached |= np.unpackbits(other.reached, axis=1, count=nodes).astype(bool)
         for name, marked in other.marked.items():

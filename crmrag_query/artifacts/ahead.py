@@ -11,13 +11,17 @@ SHARE = 0.5  # of the machine's memory that such files may take
 BLOCK = 1 << 22  # bytes at a time
 
 
-def read_ahead(release: Path) -> int:
-    """Read what questions search in a release, as far as it fits well into memory; bytes read.
+def room() -> int:
+    """Bytes of such files that fit well into this machine's memory, of all releases together."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE)
+
+
+def read_ahead(release: Path, left: int) -> int:
+    """Read what questions search in a release, ``left`` bytes of it at most; how many of these are left then.
 
     The system keeps it as long as it has no better use for that memory. (To ask it to read by itself, by posix_fadvise, gets
     no more of a file than its usual read-ahead.)
     """
-    left = room = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE)
     held = bytearray(BLOCK)
     for file in (file for name in SEARCHED for file in sorted((release / name).glob("*")) if file.is_file()):
         if file.stat().st_size > left:
@@ -25,4 +29,4 @@ def read_ahead(release: Path) -> int:
         with file.open("rb", buffering=0) as opened:
             while read := opened.readinto(held):
                 left -= read
-    return room - left
+    return left

@@ -182,6 +182,13 @@ class Graph:
         """``type_ptr`` int64 [n+1] and ``type_val`` int32: class numbers of each node, ascending."""
         return self._types
 
+    def of_classes(self, classes: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """bool [n]: nodes of one of these classes, by number."""
+        ptr, val = self._types
+        found = np.zeros(self.nodes, bool)
+        found[np.repeat(np.arange(self.nodes), np.diff(ptr))[np.isin(val, classes)]] = True
+        return found
+
     def types(self, node: int) -> Ints:
         ptr, val = self._types
         return val[ptr[node] : ptr[node + 1]]

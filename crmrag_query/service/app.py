@@ -42,6 +42,7 @@ from crmrag_query.service.responses import (
     not_modified,
     problem,
     result,
+    says_json,
     tag_of,
     unless_left,
 )
@@ -199,10 +200,7 @@ def _written(event: Event | CrmRagError) -> bytes:
 async def _read(route: Route[Any, Any], request: Request) -> Any:
     """The request's record; QuestionError, or HTTPException, where it cannot be read."""
     if route.method == "POST":
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if (
-            kind != wire.JSON
-        ):  # a form of another web page cannot send this type without being asked about (CORS)
+        if not says_json(request):
             raise HTTPException(415)
         return wire.read_body(route.request, await request.body())
     given = dict(request.query_params.multi_items())

@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 
 from crmrag_query.answers.prepare import prepare
-from crmrag_query.artifacts.ahead import read_ahead
+from crmrag_query.artifacts.ahead import read_ahead, room
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client.releases import FIRST, Library
 from crmrag_query.errors import CrmRagError
@@ -16,9 +16,10 @@ LOG = logging.getLogger("crmrag.service")
 
 def make_ready(releases: Library) -> None:
     """Open every release, read it and search it once, so that nobody waits for that. Asks no language model."""
+    left = room()
     for release in open_all(releases):
         with suppress(CrmRagError, OSError):  # whoever asks is told what is the matter
-            read_ahead(release.folder)
+            left = read_ahead(release.folder, left)
             prepare(release, FIRST, wikidata=False)
 
 

@@ -26,6 +26,11 @@ LEFT = 499  # the status in the log of a request whose caller has left; nobody g
 ENDING: set[asyncio.Future[None]] = set()  # streams that are being ended: tasks that nothing holds may vanish
 
 
+def says_json(request: Request) -> bool:
+    """Whether a body is said to be JSON: a form of another web page cannot say so without being asked about (CORS)."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == wire.JSON
+
+
 def tag_of(request: Request, releases: Iterable[str]) -> str:
     """The entity tag of what is read at this address from these releases."""
     address = f"{request.scope['path']}?{request.scope['query_string'].decode('latin-1')}"

@@ -22,7 +22,7 @@ from crmrag_query.client.wire import Route
 from crmrag_query.errors import CrmRagError
 from crmrag_query.service.answering import Answering
 from crmrag_query.service.guard import again
-from crmrag_query.service.responses import unless_left
+from crmrag_query.service.responses import says_json, unless_left
 
 Q = TypeVar("Q")
 T = TypeVar("T")
@@ -78,7 +78,9 @@ def mcp_server(answering: Answering) -> Served | None:
     """The MCP server; None where its extra is not installed. Keys, rates, bodies and hosts are the guard's business."""
     try:
         from crmrag_query.mcp.server import http_app
-    except ImportError:
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise  # a fault of ours, not an extra that is missing
         return None
     config = answering.desk.config
     client = AsyncClient.over(Here(answering), "this service")
@@ -94,7 +96,7 @@ class _Posted:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != wire.JSON:
+        if not says_json(request):
             raise HTTPException(415)
         body = await request.body()
         await unless_left(Request(scope, receive), self._app(scope, again(body, receive), send))

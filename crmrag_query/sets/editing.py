@@ -224,7 +224,7 @@ def _by_relation(wording: Wording, id: str) -> Related | Dated:
 def _set(wording: Wording, one: Constraint, change: Change) -> Constraint:
     """The condition with the values that are given."""
     if change.relation:
-        one = _related_anew(wording, one, change.relation)
+        one = _related_anew(wording, one, change)
     given: dict[str, Any] = {} if change.negated is None else {"negated": change.negated}
     match one:
         case Related():
@@ -240,11 +240,11 @@ def _set(wording: Wording, one: Constraint, change: Change) -> Constraint:
     return one.model_copy(update=given)
 
 
-def _related_anew(wording: Wording, one: Constraint, id: str) -> Constraint:
+def _related_anew(wording: Wording, one: Constraint, change: Change) -> Constraint:
     """The condition by another relation: to the same ends where it leads to ends of that sort, else to any."""
     if not isinstance(one, Related | Dated):
-        _check_has(Change("This part", relation=id), edits_of(wording, one))
-    begun = _by_relation(wording, id)
+        _check_has(change, edits_of(wording, one))
+    begun = _by_relation(wording, change.relation or "")
     kept = one if isinstance(one, Related | Dated) and one.kind == begun.kind else begun
     return kept.model_copy(update={"way": begun.way, "negated": one.negated})
 

@@ -29,7 +29,7 @@ def test_releases_are_read_and_searched(data: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_release_that_goes_away_stops_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(folder: Path) -> int:
+    def gone(folder: Path, _left: int) -> int:
         raise FileNotFoundError(folder)
 
     monkeypatch.setattr(opening, "read_ahead", gone)

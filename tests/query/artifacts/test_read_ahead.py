@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from crmrag_query.artifacts import ahead
-from crmrag_query.artifacts.ahead import read_ahead
+from crmrag_query.artifacts.ahead import read_ahead, room
 
 
 @pytest.fixture
@@ -20,10 +20,15 @@ def release(tmp_path: Path) -> Path:
 
 
 def test_what_is_searched_is_read_and_nothing_else(release: Path) -> None:
-    assert read_ahead(release) == 5000
-    assert read_ahead(release / "nowhere") == 0
+    assert read_ahead(release, 20_000) == 15_000
+    assert read_ahead(release / "nowhere", 20_000) == 20_000
 
 
-def test_no_more_than_there_is_room_for(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "SHARE", 0.0)
-    assert read_ahead(release) == 0
+def test_no_more_than_there_is_room_for(release: Path) -> None:
+    assert read_ahead(release, 0) == 0
+    assert read_ahead(release, 4000) == 1000  # a file that does not fit is not begun
+
+
+def test_all_releases_share_the_room(release: Path) -> None:
+    assert read_ahead(release, read_ahead(release, 8000)) == 0
+    assert 0 < room() < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
