@@ -4,7 +4,7 @@
 
 Objects, their productions, makers, time-spans, places in hierarchies, exhibitions, dimensions, appellations and concepts;
 labels in several languages; both directions of many statements. Targets are skewed: a few types, keepers and places take
-most of the links (one owner takes an object each: over 100,000 from 600,000 entities on). Equal arguments give equal
+most of the links (one owner takes an object each: over 100,000 from 400,000 entities on). Equal arguments give equal
 bytes. 866,000 entities make about 14.5 million triples.
 """
 

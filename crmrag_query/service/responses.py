@@ -21,6 +21,7 @@ T = TypeVar("T")
 KEPT = {"Cache-Control": "no-cache"}  # may be kept, and is asked about by its tag before it is used again
 UNKEPT = {"Cache-Control": "no-store"}
 STREAMED = UNKEPT | {"X-Accel-Buffering": "no"}  # nginx passes on what it gets
+RETRY_SECONDS = "5"  # a question takes less, and a release is opened by then
 HEARTBEAT = b": alive\n\n"
 LEFT = 499  # the status in the log of a request whose caller has left; nobody gets it
 ENDING: set[asyncio.Future[None]] = set()  # streams that are being ended: tasks that nothing holds may vanish
@@ -62,7 +63,12 @@ def problem(one: Problem, headers: dict[str, str] | None = None) -> Response:
 def failure(error: CrmRagError) -> Response:
     """The problem document of an error."""
     told = to_problem(error)
-    return problem(told, {"Retry-After": "5"} if told.status == 503 else {})
+    return problem(told, retry(told.status))
+
+
+def retry(status: int) -> dict[str, str]:
+    """The header that tells whom a status refuses for now when to come back."""
+    return {"Retry-After": RETRY_SECONDS} if status == 503 else {}
 
 
 async def unless_left(request: Request, work: Awaitable[T]) -> T | None:

@@ -18,7 +18,7 @@ from crmrag_query.errors import CrmRagError, ReleaseNotFound
 from crmrag_query.service.answering import Answering
 from crmrag_query.service.openai import records
 from crmrag_query.service.openai.records import Chat, ChatFailure, ChatModel, ChatModels, ChatReply, ChatUsage
-from crmrag_query.service.responses import LEFT, STREAMED, UNKEPT, begun, event_stream, unless_left
+from crmrag_query.service.responses import LEFT, STREAMED, UNKEPT, begun, event_stream, retry, unless_left
 from crmrag_query.service.store import new_id
 
 LAST = "[DONE]"
@@ -123,7 +123,7 @@ def _told(value: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 def _failed(error: CrmRagError) -> Response:
     status = to_problem(error).status
-    return _told(_failure(error), status, {"Retry-After": "5"} if status == 503 else None)
+    return _told(_failure(error), status, retry(status))
 
 
 def _failure(error: CrmRagError) -> ChatFailure:
