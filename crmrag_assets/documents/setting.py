@@ -16,13 +16,14 @@ from crmrag_assets.documents.nodenames import NameRules, NodeNames
 from crmrag_assets.documents.satellites import Satellites, find_satellites
 from crmrag_assets.documents.stated import Rules
 from crmrag_assets.documents.ways import Ways, split_ways
+from crmrag_assets.documents.waysplan import make_ways_plan
 from crmrag_assets.documents.words import clean
 from crmrag_query.config.models import Method
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.tables import Ontology
 from crmrag_query.relationships.catalogue import Catalogue, Path
-from crmrag_query.relationships.plan import Plan, make_plan
+from crmrag_query.relationships.plan import Plan
 from crmrag_query.relationships.steps import resolve
 
 
@@ -69,7 +70,7 @@ class Setting:
     @cached_property
     def plan(self) -> Plan:
         """How the ways are walked on this graph."""
-        return make_plan(self.graph.adjacency, self.ontology, self.ways.walked)
+        return make_ways_plan(self.graph.adjacency, self.ways)
 
     @cached_property
     def rules(self) -> Rules:

@@ -19,6 +19,9 @@ from crmrag_query.relationships.steps import resolve
 Way = tuple[tuple[frozenset[Directed], bool], ...]
 """For each step of a path what it follows in data, and whether any number of times."""
 
+Choices = tuple[tuple[Step, ...], ...]
+"""For each step of a path the steps that it is split into, itself where it is not split."""
+
 
 @dataclass(frozen=True)
 class Ways:
@@ -26,12 +29,14 @@ class Ways:
 
     ``walked``: each path ``P92i | P14`` also as ``P108i | P14`` where the data states P108, the narrowest first, so that the
     lowest path to a target tells best how it was reached; ``order[r]`` int32: the number in the method's catalogue of the
-    path that each was made from.
+    path that each was made from. ``choices[r]``: for each path of the method's catalogue and each of its steps, what that
+    step becomes in the walked paths.
     """
 
     catalogue: Catalogue
     walked: Catalogue
     order: tuple[Ints, ...]
+    choices: tuple[tuple[Choices, ...], ...]
     ontology: Ontology
     _known: dict[tuple[int, int, bool, int], bool] = field(default_factory=dict, repr=False, compare=False)
 
@@ -60,33 +65,47 @@ def split_ways(catalogue: Catalogue, ontology: Ontology, codes: Collection[str])
     """The ways of a catalogue in data that has properties of these codes."""
     present = set(codes) | {inverse for code in codes if code and (inverse := ontology.inverse(code))}
     split = [_split(relationship, ontology, present) for relationship in catalogue]
-    walked = tuple(replace(one, paths=paths) for one, (paths, _) in zip(catalogue, split, strict=True))
-    return Ways(catalogue, Catalogue(catalogue.name, walked), tuple(order for _, order in split), ontology)
+    walked = tuple(replace(one, paths=paths) for one, (paths, _, _) in zip(catalogue, split, strict=True))
+    order, choices = tuple(order for _, order, _ in split), tuple(choices for _, _, choices in split)
+    return Ways(catalogue, Catalogue(catalogue.name, walked), order, choices, ontology)
 
 
 def _split(
     relationship: Relationship, ontology: Ontology, present: set[str]
-) -> tuple[tuple[Path, ...], Ints]:
-    """Paths, the narrowest first, and the number of the path that each comes from; the paths themselves are among them."""
+) -> tuple[tuple[Path, ...], Ints, tuple[Choices, ...]]:
+    """Paths, the narrowest first, and the number of the path that each comes from; the paths themselves are among them.
+    And for each path what its steps became."""
     most = MAX_PATHS // len(relationship.paths)
     found: dict[tuple[Step, ...], int] = {}
+    chosen = []
     for number, path in enumerate(relationship.paths):
-        choices = [[step] if step.recursive else _narrower(step, ontology, present) for step in path.steps]
-        if prod(len(steps) for steps in choices) < most:
+        choices = tuple(
+            (step,) if step.recursive else _narrower(step, ontology, present) for step in path.steps
+        )
+        if 0 < prod(len(steps) for steps in choices) < most:
             for steps in product(*choices):
                 found.setdefault(steps, number)
+        else:
+            choices = tuple((step,) for step in path.steps)
+        chosen.append(choices)
         found.setdefault(path.steps, number)
     sizes = [sum(len(resolve(step, ontology)) for step in steps) for steps in found]
     order = np.argsort(np.array(sizes), kind="stable")
     steps_of, number_of = list(found), np.fromiter(found.values(), np.int32, len(found))
     paths = tuple(Path(relationship.paths[number_of[i]].id, steps_of[i]) for i in order.tolist())
-    return paths, number_of[order]
+    return paths, number_of[order], tuple(chosen)
 
 
-def _narrower(step: Step, ontology: Ontology, present: set[str]) -> list[Step]:
-    """The step by each property that it follows and the data has, from whichever end."""
-    codes = sorted({code for code, forward in resolve(step, ontology) if forward and code in present})
-    return [Step(code, code.endswith("i"), False, step.label) for code in codes]
+def _narrower(step: Step, ontology: Ontology, present: set[str]) -> tuple[Step, ...]:
+    """The step by each property that it follows and the data has, from whichever end.
+
+    Last the step itself, where it follows one backwards that has no inverse to be named by.
+    """
+    followed = [directed for directed in resolve(step, ontology) if directed[0] in present]
+    codes = sorted({code for code, forward in followed if forward})
+    narrower = tuple(Step(code, code.endswith("i"), False, step.label) for code in codes)
+    told = {directed for one in narrower for directed in resolve(one, ontology)}
+    return narrower if told.issuperset(followed) else (*narrower, step)
 
 
 def _way(path: Path, ontology: Ontology) -> Way:

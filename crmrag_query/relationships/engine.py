@@ -20,6 +20,7 @@ from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.plan import Branch, Plan, make_plan
 from crmrag_query.relationships.walk import LIMIT, advance
 
+Bools = npt.NDArray[np.bool_]
 Shorts = npt.NDArray[np.int16]
 FIRST, GROWTH = 1 << 11, 4
 """Sources of the first block, and by how much the next may be larger: a block is to give about ``limit`` matches."""
@@ -118,8 +119,8 @@ class _Block:
 
     def _descend(self, branch: Branch, frontier: Longs) -> None:
         for leg, following in branch.legs.items():
-            for piece in advance(self.adjacency, leg, frontier, self.limit):
-                if following.ends:
+            for piece in advance(self.adjacency, leg, frontier, self.limit, following.ranks):
+                if following.ends or following.ways:
                     self._end(following, piece)
                 self._descend(following, piece)
 
@@ -129,8 +130,17 @@ class _Block:
         other = nodes != self.sources[fr.sources_of(frontier)]
         categories = self.adjacency.categories[nodes]
         for relationship, path in branch.ends:
-            fits = other & ((categories == 0) | ((categories & self.ranges[relationship]) != 0))
-            self.hits[relationship].add(fr.finished(frontier[fits], path))
+            self.hits[relationship].add(
+                fr.finished(frontier[self._fits(relationship, other, categories)], path)
+            )
+        for relationship, paths in branch.ways:
+            self.hits[relationship].add(
+                fr.named(frontier[self._fits(relationship, other, categories)], paths)
+            )
+
+    def _fits(self, relationship: int, other: Bools, categories: Bytes) -> Bools:
+        fits: Bools = other & ((categories == 0) | ((categories & self.ranges[relationship]) != 0))
+        return fits
 
     def _matches(self) -> Matches:
         keys = [hits.settled() for hits in self.hits]

@@ -2,7 +2,8 @@
 
 A key holds, from the highest bits down, the source's place in its block (16), the node (31), and the hops taken so far
 (16): sorting groups by source, then node, and puts the fewest hops first. Once a path ends, the lower half of the hops
-makes room for the path's index (8 bits each), so that one sort also finds the lowest path.
+makes room for the path's index (8 bits each), so that one sort also finds the lowest path. Where a walk tells apart by
+which properties it went (see `Branch`), the rank of the way so far stands there from the start.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs, Rows
 
 Move = tuple[int, bool]
 """Property number, and whether its triples are followed from subject to object."""
+
+Ranks = Sequence[Longs]
+"""For each move of a leg the rank of the way by its rank before: int64 [256]."""
 
 SOURCE_SHIFT = 47
 NODE_SHIFT = 16
@@ -51,8 +55,13 @@ def finished(keys: Longs, path: int) -> Longs:
 
 
 def path_of(keys: Longs) -> Longs:
-    """Path index of finished keys."""
+    """Path index of finished keys; rank of the way of those that carry one."""
     return (keys >> PATH_SHIFT) & _LOW_MASK
+
+
+def named(keys: Longs, paths: Longs) -> Longs:
+    """Keys that carry a rank at the end of a path: the path of each rank, int64 [256], in its place."""
+    return (keys & ~(_LOW_MASK << PATH_SHIFT)) | (paths[path_of(keys)] << PATH_SHIFT)
 
 
 def finished_hops(keys: Longs) -> Longs:
@@ -83,19 +92,23 @@ def halves(keys: Longs) -> tuple[Longs, Longs] | None:
     return keys[:cut], keys[cut:]
 
 
-def hop(adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit: int) -> Longs | None:
+def hop(
+    adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit: int, ranks: Ranks | None = None
+) -> Longs | None:
     """One hop by any of the moves: the frontier reached, distinct; None when it exceeds ``limit`` pairs and can be halved.
 
     Nothing leaves a suspected merge of identities except at its own start. Never more than about ``limit`` pairs plus
     one node's neighbours are gathered before duplicates go, whatever the hubs; a frontier of one source is always
     finished, since it cannot exceed the number of nodes.
     """
-    leaving = _leaving(adjacency, frontier)
+    mask = _HOPS_MASK if ranks is None else _LOW_MASK
+    leaving = _leaving(adjacency, frontier, mask)
     nodes = nodes_of(leaving).astype(np.int32)
-    following = (leaving & ~(_NODE_MASK << NODE_SHIFT)) + (hops_of(leaving) < _HOPS_MASK)
+    bare = (leaving & ~(_NODE_MASK << NODE_SHIFT)) + ((leaving & mask) < mask)
     parts: list[Longs] = []
     pending, settled = 0, 0
-    for prop, forward in moves:
+    for number, (prop, forward) in enumerate(moves):
+        following = bare if ranks is None else named(bare, ranks[number])
         rows = adjacency.forward if forward else adjacency.backward
         for origin, reached in _gather(rows, prop, nodes, adjacency.nodes, limit):
             parts.append(following[origin] | (reached.astype(np.int64) << NODE_SHIFT))
@@ -108,14 +121,16 @@ def hop(adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit: int
     return distinct(parts)
 
 
-def closure(adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit: int) -> Longs | None:
+def closure(
+    adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit: int, ranks: Ranks | None = None
+) -> Longs | None:
     """Zero or more hops, each pair with its fewest hops; None as in `hop`. Cycles end, since only better pairs go on.
 
     What has been reached is kept in layers of falling size, so that a chain of n hops costs about n log n.
     """
     layers, fresh = [frontier], frontier
     while len(fresh):
-        found = hop(adjacency, moves, fresh, limit)
+        found = hop(adjacency, moves, fresh, limit, ranks)
         if found is None:
             return None
         fresh = _improved(found, layers)
@@ -127,11 +142,11 @@ def closure(adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit:
     return distinct(layers)
 
 
-def _leaving(adjacency: Adjacency, frontier: Longs) -> Longs:
+def _leaving(adjacency: Adjacency, frontier: Longs, mask: int) -> Longs:
     stays = (adjacency.flags[nodes_of(frontier)] & FLAG_SUSPECT) != 0
     if not stays.any():
         return frontier
-    kept: Longs = frontier[~stays | (hops_of(frontier) == 0)]
+    kept: Longs = frontier[~stays | ((frontier & mask) == 0)]
     return kept
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from crmrag_query.errors import CrmRagError
-from crmrag_query.graph.arrays import Adjacency
+from crmrag_query.graph.arrays import Adjacency, Longs
 from crmrag_query.ontology import Category, Ontology
 from crmrag_query.relationships.catalogue import Catalogue, Path, Step
 from crmrag_query.relationships.frontier import MAX_PATHS, Move
@@ -18,10 +18,16 @@ End = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """A step in one graph: any of the moves, once or (``recursive``) zero or more times; ``moves`` ascending."""
+    """A step in one graph: any of the moves, once or (``recursive``) zero or more times; ``moves`` ascending.
+
+    ``choices``: by which of the step's narrower steps each move is told, where these are told apart, and ``costs``: what
+    each of them adds to the cost of a way.
+    """
 
     moves: tuple[Move, ...]
     recursive: bool
+    choices: tuple[int, ...] = ()
+    costs: tuple[int, ...] = ()
 
     def reversed(self) -> Leg:
         """The leg that undoes this one."""
@@ -30,10 +36,17 @@ class Leg:
 
 @dataclass(slots=True)
 class Branch:
-    """A node of the trie: the paths that end here, and the legs that go on."""
+    """A node of the trie: the paths that end here, and the legs that go on.
+
+    Where a walk tells apart by which properties it went, keys carry the rank of their way so far, the narrowest lowest:
+    ``ranks``, for each move of the leg that leads here, is the rank here by the rank before, and ``ways`` holds
+    the relationships that end here with the path of each rank (int64 [256] both).
+    """
 
     ends: list[End] = field(default_factory=list)
     legs: dict[Leg, Branch] = field(default_factory=dict)
+    ranks: tuple[Longs, ...] | None = None
+    ways: list[tuple[int, Longs]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,23 @@ LIMIT = 1 << 22
 """Pairs a frontier may hold before its sources are split: 32 MiB of keys, about five times that at work."""
 
 
-def advance(adjacency: Adjacency, leg: Leg, frontier: Longs, limit: int = LIMIT) -> Iterator[Longs]:
-    """The frontier after the leg, in pieces that hold their sources whole and (one source apart) keep to ``limit``."""
+def advance(
+    adjacency: Adjacency, leg: Leg, frontier: Longs, limit: int = LIMIT, ranks: fr.Ranks | None = None
+) -> Iterator[Longs]:
+    """The frontier after the leg, in pieces that hold their sources whole and (one source apart) keep to ``limit``.
+
+    ``ranks``: given where the keys carry the rank of their way (see `Branch`).
+    """
     if len(frontier) == 0:
         return
-    walked = (fr.closure if leg.recursive else fr.hop)(adjacency, leg.moves, frontier, limit)
+    walked = (fr.closure if leg.recursive else fr.hop)(adjacency, leg.moves, frontier, limit, ranks)
     if walked is not None:
         yield walked
         return
     parts = fr.halves(frontier)
     assert parts is not None, "a frontier of one source is always walked"
     for part in parts:
-        yield from advance(adjacency, leg, part, limit)
+        yield from advance(adjacency, leg, part, limit, ranks)
 
 
 def walk_path(
