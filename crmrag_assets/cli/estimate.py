@@ -59,7 +59,24 @@ def estimate_text(found: Estimate) -> str:
     if found.paid:
         known = "unknown: give the price of a million tokens with --price" if found.price is None else ""
         lines.append(f"  price      {known or f'about ${found.price:,.2f}'}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_again_lines(found)])
+
+
+def _again_lines(found: Estimate) -> list[str]:
+    again = found.again
+    if again is None:
+        return []
+    if not again.changed + again.added + again.removed:
+        return [
+            "Nothing changed in the source since it was built last; the figures above are those of a first build."
+        ]
+    price = f", ${again.price:,.2f}" if again.price is not None else ""
+    return [
+        "That is a first build. Since the last one "
+        f"{again.changed:,} entities changed, {again.added:,} came and {again.removed:,} went:",
+        f"  encoded    about {again.documents:,} documents again, {again.tokens:,} tokens{price}; all else is kept",
+        f"  time       about {_duration(again.seconds)}, all artifacts made from the new triples",
+    ]
 
 
 def _duration(seconds: float) -> str:

@@ -79,3 +79,31 @@ def test_a_paid_encoder_is_priced_and_not_called(tmp_path: Path) -> None:
 def test_the_price_of_a_listed_model_is_known_without_a_network() -> None:
     assert litellm_price("openai/text-embedding-3-small") == pytest.approx(2e-8)
     assert litellm_price("nobody/has-this") is None
+
+
+def test_after_a_build_it_tells_what_changed_and_how_much_that_reaches(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project", turtle(60))
+    assert estimate(project.context(), no_price).again is None
+    build_all(project.context())
+    unchanged = estimate(project.context(), no_price)
+    assert unchanged.again is not None and unchanged.again.documents == 0
+    assert "Nothing changed in the source" in estimate_text(unchanged)
+
+    source = turtle(61).replace('"Painter 3"', '"Theophanes"').replace("ex:church5 ", "ex:church500 ")
+    (project.root / "churches.ttl").write_text(source, encoding="utf-8")
+    again = estimate(project.context(), no_price).again
+    assert again is not None
+    outcomes = build_all(project.context())
+    encoded = sum(
+        o.record.stats["encoded"] for o in outcomes if o.record.artifact == "embeddings" and not o.reused
+    )
+    assert again.windows == pytest.approx(encoded, rel=1 / 2)
+    assert again.added >= 5 and again.removed >= 1  # a church's things; and the church that was renamed
+
+
+def test_of_an_endpoint_it_does_not_ask_what_changed(tmp_path: Path) -> None:
+    with serving(ox.parse(turtle(12), format=ox.RdfFormat.TURTLE)) as endpoint:
+        declared = {"url": endpoint.url, "requests": {"pause_seconds": 0}}
+        project = make_project(tmp_path / "project", rdf=None, endpoint=declared)
+        build_all(project.context())
+        assert estimate(project.context(), no_price, size=5).again is None
