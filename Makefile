@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export CRMRAG_DATA ?= data
 
-.PHONY: help demo test check docs ui clean
+.PHONY: help demo test check docs ui clean scale
 
 help:
 	@echo "make demo   install, build the sample data set, ask three questions"
 	@echo "make test   install, run the whole test suite"
+	@echo "make scale  what building a small made museum costs, beside what it cost before (a report)"
 	@echo "make ui     the Dagster UI on workspace.yaml"
 	@echo "make check  lint and strict types"
 	@echo "make docs   the documentation as a site, in site/index.html; rewrites docs/reference from the code"
@@ -42,6 +43,10 @@ docs: $(STAMP)
 	@$(BIN)/python -m tools.reference
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html"
+
+# Memory and time as they become; nothing fails by it.
+scale: $(STAMP)
+	@$(BIN)/python benchmarks/scale.py --entities 10000 --against benchmarks/results/scale_small.json
 
 ui: $(STAMP)
 	@$(BIN)/crmrag ui

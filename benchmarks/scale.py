@@ -1,10 +1,12 @@
-"""What a build costs: seconds of each artifact, peak memory, floors measured in the same run.
+"""What a build costs: seconds of each artifact, peak memory, disk, and floors measured in the same run.
 
-    python benchmarks/scale.py FILE [--data FOLDER] [--model hash] [--out RESULT.json]
+    python benchmarks/scale.py (FILE | --entities N) [--model hash] [--data FOLDER] [--out RESULT] [--against RESULT]
 
-FILE is N-Triples, plain or .zst. The build is `crmrag build` in a process of its own, with the hashing stand-in as encoder
-unless another is named; "without encoder" leaves out the artifacts that an encoder makes (ENCODING). Floors: parsing the
-decompressed bytes with pyoxigraph, and one pass over the lines. Every figure stands beside its ratio to the parse.
+FILE is N-Triples, plain or .zst; --entities has `generate.py` make a museum of that size. The build is `crmrag build` in a
+process of its own, with the hashing stand-in as encoder unless another is named; "without encoder" leaves out the artifacts
+that an encoder makes (ENCODING). Floors: parsing the decompressed bytes with pyoxigraph, and one pass over their lines.
+--against prints how much more or less each figure is than in a result of before, as ratios to the parse, which machines
+share: a report, not a verdict.
 """
 
 from __future__ import annotations
@@ -25,13 +27,16 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 ENCODING = ("encoder", "embeddings", "faiss_index")
+NOTABLE = 0.5  # seconds below which an artifact is not compared: noise
 LAUNCH = """
 import resource, sys
 from crmrag_query.cli.main import group
 try:
     group(sys.argv[1:], standalone_mode=False)
 finally:
-    print("peak_kib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        print("peak_kib", resource.getrusage(who).ru_maxrss, file=sys.stderr)
+    print("cpu", sum(sum(resource.getrusage(who)[:2]) for who in (0, -1)), file=sys.stderr)
 """
 
 
@@ -48,7 +53,7 @@ def floors(file: Path) -> dict[str, float]:
 
 
 def build(file: Path, folder: Path, model: str) -> dict[str, Any]:
-    """Build the file in a new process: wall seconds, peak resident memory, seconds and bytes of each artifact, counts."""
+    """Build the file in a new process: seconds, the largest process' resident memory, costs of each artifact, counts."""
     config = folder / "config"
     config.mkdir(parents=True, exist_ok=True)
     (config / "datasets.yaml").write_text(
@@ -66,24 +71,41 @@ def build(file: Path, folder: Path, model: str) -> dict[str, Any]:
     encoding = sum(artifacts[name]["seconds"] for name in ENCODING if name in artifacts)
     release = folder / "data" / "releases" / "measured"
     manifest = json.loads((release / (release / "current").read_text().strip() / "manifest.json").read_text())
+    peaks = [int(kib) >> 10 for kib in re.findall(r"^peak_kib (\d+)", done.stderr, re.MULTILINE)]
     return {
         "wall": round(wall, 1),
         "without_encoder": round(wall - encoding, 1),
-        "peak_mib": int(re.findall(r"peak_kib (\d+)", done.stderr)[-1]) // 1024,
+        "processor": round(float(re.findall(r"^cpu ([\d.]+)", done.stderr, re.MULTILINE)[-1]), 1),
+        "peak_mib": peaks[0],
+        "peak_mib_of_workers": peaks[1],
         "artifacts": artifacts,
         "counts": manifest["counts"],
         "release_mib": sum(file["bytes"] for file in manifest["files"]) >> 20,
+        "data_folder_mib": sum(path.stat().st_size for path in _distinct(folder / "data")) >> 20,
     }
 
 
+def _distinct(folder: Path) -> list[Path]:
+    """The files of a folder, those with several names once: a release shares its files with the working folder."""
+    return list({(path.stat().st_ino): path for path in folder.rglob("*") if path.is_file()}.values())
+
+
 def costs(work: Path) -> dict[str, dict[str, float]]:
-    """Seconds and MiB of each artifact, over all its chunks."""
+    """Seconds and MiB of each artifact; of a chunked one over all its chunks, in whichever process each was made."""
     found: dict[str, dict[str, float]] = {}
-    for path in sorted(work.glob("*/record.json")) + sorted(work.glob("*/*/record.json")):
-        stats = json.loads(path.read_text())
-        own = found.setdefault(stats["artifact"], {"seconds": 0.0, "mib": 0.0})
-        own["seconds"] = round(own["seconds"] + stats["stats"].get("seconds", 0.0), 2)
-        own["mib"] = round(own["mib"] + stats["stats"].get("bytes", 0) / (1 << 20), 1)
+    for artifact in sorted(path for path in work.iterdir() if path.is_dir()):
+        own, chunks = {"seconds": 0.0, "mib": 0.0}, sorted(artifact.glob("*/record.json"))
+        begun, ended = [], []
+        for path in [*artifact.glob("record.json"), *chunks]:
+            stats = json.loads(path.read_text())["stats"]
+            own["mib"] += stats.get("bytes", 0) / (1 << 20)
+            own["seconds"] += stats.get("seconds", 0.0)
+            ended.append(path.stat().st_mtime)
+            begun.append(ended[-1] - stats.get("seconds", 0.0))
+        if chunks:  # side by side: from the first one's begin to the last one's end
+            own["seconds"] = max(ended) - min(begun)
+        if ended:
+            found[artifact.name] = {name: round(value, 2) for name, value in own.items()}
     return dict(sorted(found.items(), key=lambda one: -one[1]["seconds"]))
 
 
@@ -91,29 +113,66 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
 
 
+def compared(now: dict[str, Any], before: dict[str, Any]) -> str:
+    """A Markdown table of what costs more or less than it did: times as multiples of the run's own parse."""
+    parse, past = now["floors"]["parse"], before["floors"]["parse"]
+    lines = ["| figure | now | before | ratio |", "|---|---|---|---|"]
+
+    def row(name: str, value: float, other: float, unit: str) -> None:
+        lines.append(
+            f"| {name} | {value:,.1f} {unit} | {other:,.1f} {unit} | {value / max(other, 1e-9):.2f} |"
+        )
+
+    row("build without encoder", now["without_encoder"] / parse, before["without_encoder"] / past, "× parse")
+    for name, cost in now["artifacts"].items():
+        old = before["artifacts"].get(name, {"seconds": 0.0})
+        if max(cost["seconds"], old["seconds"]) >= NOTABLE:
+            row(name, cost["seconds"] / parse, old["seconds"] / past, "× parse")
+    for name in ("peak_mib", "peak_mib_of_workers", "release_mib"):
+        row(name, now[name], before[name], "MiB")
+    return "\n".join(lines)
+
+
+def generated(entities: int, folder: Path) -> Path:
+    """A made museum of so many entities."""
+    file = folder / f"museum-{entities}.nt.zst"
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name("generate.py")),
+        str(file),
+        "--entities",
+        str(entities),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return file
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument("--entities", type=int)
     parser.add_argument(
         "--data", type=Path, help="folder for the build, kept; a temporary one where none is given"
     )
     parser.add_argument("--model", default="hash")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--against", type=Path)
     arguments = parser.parse_args()
-    result: dict[str, Any] = {
-        "file": arguments.file.name,
-        "machine": machine(),
-        "floors": floors(arguments.file),
-    }
+    if (arguments.file is None) == (arguments.entities is None):
+        parser.error("give a FILE or --entities")
     with tempfile.TemporaryDirectory() as name:
-        result |= build(arguments.file, arguments.data or Path(name), arguments.model)
+        file = arguments.file or generated(arguments.entities, Path(name))
+        result: dict[str, Any] = {"file": file.name, "machine": machine(), "floors": floors(file)}
+        result |= build(file, arguments.data or Path(name), arguments.model)
     result["ratio_to_parse"] = round(result["without_encoder"] / result["floors"]["parse"], 1)
-    text = json.dumps(result, indent=1)
-    print(text)
     if arguments.out:
-        arguments.out.write_text(text + "\n", encoding="utf-8")
+        arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if arguments.against:
+        print(compared(result, json.loads(arguments.against.read_text(encoding="utf-8"))))
+    else:
+        print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":
