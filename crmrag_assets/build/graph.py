@@ -51,6 +51,7 @@ def write_graph(context: BuildContext, folder: Path, chunk: str | None) -> Stats
         context.config.languages,
         context.config.image_pattern,
         context.progress,
+        context.threads,
     )
     return asdict(counts)
 

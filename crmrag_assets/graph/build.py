@@ -66,8 +66,12 @@ def build_graph(
     languages: Sequence[str] = ("en",),
     image_pattern: str = "",
     progress: Progress | None = None,
+    threads: int = 1,
 ) -> GraphStats:
-    """Write the graph artifact of these chunks into ``out``; equal triples give equal bytes, however chunked."""
+    """Write the graph artifact of these chunks into ``out``; equal triples give equal bytes, however chunked.
+
+    ``threads``: how many chunks are read at once.
+    """
 
     watcher = progress or SilentProgress()
 
@@ -75,7 +79,7 @@ def build_graph(
         watcher.advance(step, STEPS, note)
 
     tell(0, "numbering triples")
-    core = build_core(prefetch_files)
+    core = build_core(prefetch_files, threads)
     tell(1, "normalising classes and properties")
     vocabulary = build_vocabulary(
         core.terms.classes, core.terms.properties, ontology, method.events.classes, languages

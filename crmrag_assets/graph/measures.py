@@ -6,9 +6,10 @@ from typing import Final
 
 import polars as pl
 
-from crmrag_assets.graph.core import Core, Mask, among
+from crmrag_assets.graph.core import Core, among
 from crmrag_assets.graph.names import MEASURES, last_segment
 from crmrag_assets.graph.references import values_of
+from crmrag_assets.graph.terms import Mask
 from crmrag_assets.graph.vocabulary import Vocabulary
 
 VALUES: Final = ("P90", "http://www.w3.org/1999/02/22-rdf-syntax-ns#value")

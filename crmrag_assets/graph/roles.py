@@ -8,9 +8,10 @@ from urllib.parse import unquote
 import numpy as np
 import polars as pl
 
-from crmrag_assets.graph.core import Core, Mask, among
+from crmrag_assets.graph.core import Core, among
 from crmrag_assets.graph.measures import by_measure
 from crmrag_assets.graph.names import last_segment, pairs, shortened
+from crmrag_assets.graph.terms import Mask
 from crmrag_assets.graph.timespans import TIME_SPAN
 from crmrag_assets.graph.vocabulary import Vocabulary
 from crmrag_query.config.build import Names

@@ -75,7 +75,8 @@ def _values(core: Core, vocabulary: Vocabulary, constants: Suspects) -> pl.DataF
     """
     single = vocabulary.properties_with(constants.single_valued, constants.single_valued)
     literals = (
-        core.literals.lazy()
+        core.literals[_several(core.literals)]
+        .lazy()
         .group_by("subject", "property", "lang")
         .agg(values=pl.col("value").n_unique())
         .group_by(node="subject", property="property")
@@ -90,6 +91,13 @@ def _values(core: Core, vocabulary: Vocabulary, constants: Suspects) -> pl.DataF
     links = pl.DataFrame({"node": rows.row[keep], "property": prop[keep], "values": count[keep]})
     both = pl.concat([literals.cast(links.schema), links])
     return both.with_columns(single=among("property", single)).sort("node", "property")
+
+
+def _several(literals: pl.DataFrame) -> Longs:
+    """Rows of literals that are not the only one of their subject and property; sorted by both."""
+    subject, prop = literals["subject"].to_numpy(), literals["property"].to_numpy()
+    as_before = np.append(False, (subject[1:] == subject[:-1]) & (prop[1:] == prop[:-1]))[: len(subject)]
+    return np.flatnonzero(as_before | np.append(as_before[1:], False)[: len(subject)])
 
 
 def _worst(values: pl.DataFrame) -> list[tuple[int, int, int]]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
 from crmrag_query.errors import BuildError
+from crmrag_query.graph.arrays import Bytes
+
+Hashes = npt.NDArray[np.uint64]
 
 BUCKETS = 256
 MOST_BITS = 8
@@ -13,6 +20,23 @@ MOST_BITS = 8
 def bucket_of(iri: str) -> int:
     """First byte of SHA-256 of the IRI in UTF-8: 0..255."""
     return hashlib.sha256(iri.encode()).digest()[0]
+
+
+def ids_of(iris: pa.Array) -> Hashes:
+    """The first eight bytes of the SHA-256 of each IRI of a column, uint64; the first of them is its bucket."""
+    sha256 = hashlib.sha256
+    encoded = iris.cast(pa.large_binary()).to_pylist()
+    return np.frombuffer(b"".join([sha256(iri).digest()[:8] for iri in encoded]), ">u8").astype(np.uint64)
+
+
+def buckets_of_ids(ids: Hashes) -> Bytes:
+    """The bucket of each id, uint8."""
+    return (ids >> np.uint64(56)).astype(np.uint8)
+
+
+def buckets_of_all(iris: pa.Array) -> Bytes:
+    """`bucket_of` each IRI of a column, uint8."""
+    return buckets_of_ids(ids_of(iris))
 
 
 def chunk_bits(entities: int, chunk_size: int, most: int = MOST_BITS) -> int:

@@ -26,11 +26,10 @@ def without_schema(frame: pl.DataFrame, exclusions: Exclusions, typing: str | in
 
     ``frame`` holds all triples of its subjects, with columns of schema TRIPLES; ``typing``: what stands for rdf:type in it.
     """
-    typed = (pl.col("p") == typing) & pl.col("o").is_in(list(exclusions.excluded_types))
-    subjects = frame.group_by("s").agg(excluded=typed.any())
-    excluded = subjects.filter(pl.col("excluded") | in_namespace(exclusions.excluded_namespaces)).get_column(
-        "s"
-    )
+    typed = frame.filter(pl.col("p") == typing).filter(pl.col("o").is_in(list(exclusions.excluded_types)))
+    subjects = frame.get_column("s").unique()
+    named = subjects.to_frame().filter(in_namespace(exclusions.excluded_namespaces)).get_column("s")
+    excluded = pl.concat([typed.get_column("s"), named]).unique()
     kept = frame.filter(~pl.col("s").is_in(excluded.implode())) if len(excluded) else frame
     return Entities(kept, len(subjects) - len(excluded), len(excluded), len(frame) - len(kept))
 

@@ -7,9 +7,10 @@ property, datatype, language and graph. `offsets.npy` int64 [batches, 257]: wher
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +19,16 @@ import polars as pl
 import pyarrow as pa
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.chunks import BUCKETS
-from crmrag_assets.harvest.columns import COLUMNS, canonical_lines, split_lines
+from crmrag_assets.harvest.chunks import BUCKETS, buckets_of_all
+from crmrag_assets.harvest.columns import COLUMNS, NO_COLUMNS, canonical_lines, split_lines
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.triples import IRI, LITERAL, XSD_STRING
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.errors import BuildError
+from crmrag_query.graph.arrays import Ints
 
 ROWS = 100_000  # rows of a batch, about
+WORTH_SPLITTING = 500  # lines: fewer are sooner looked at one by one
 CODED = ("p", "datatype", "lang", "g")
 SPOOL = pa.schema(
     [("s", pa.large_utf8()), ("o", pa.large_utf8()), ("kind", pa.uint8())]
@@ -44,16 +47,15 @@ class Codes(dict[str, int]):
         number = self[value] = len(self)
         return number
 
-    def of(self, values: pl.Series) -> pl.Series:
+    def of(self, values: pl.Series) -> Ints:
         """The numbers of a column of few distinct values, int32."""
-        if values.is_empty():
-            return values.cast(pl.Int32)
-        distinct = values.unique(maintain_order=True).to_list()
-        return values.replace_strict(distinct, [self[value] for value in distinct], return_dtype=pl.Int32)
+        encoded = values.to_arrow().dictionary_encode()
+        numbers = np.array([self[value] for value in encoded.dictionary.to_pylist()], np.int32)
+        return numbers[encoded.indices.to_numpy()] if len(numbers) else numbers
 
 
 class SpoolWriter:
-    """Takes triples and writes them batch by batch; memory is bounded by one batch."""
+    """Takes triples and writes them batch by batch, one while the next is taken; memory is bounded by two batches."""
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self.rows = 0
@@ -63,17 +65,23 @@ class SpoolWriter:
         self._offsets: list[npt.NDArray[np.int64]] = []
         self._waiting: list[pl.DataFrame] = []
         self._writer = pa.ipc.new_file(str(folder / NAMES[0]), SPOOL)
+        self._beside = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
 
     def add(self, quads: Iterable[ox.Quad]) -> list[ox.Quad]:
         """Take the quads, but hand back those with blank nodes; the few that cannot be held are counted."""
         return self.add_lines(canonical_lines(quads))
 
-    def add_lines(self, lines: bytes) -> list[ox.Quad]:
-        """`add` for canonical N-Quads."""
-        plain, others = split_lines(lines)
-        held, apart = self._looked_at(ox.parse(others, format=ox.RdfFormat.N_QUADS))
-        found = pl.concat([plain, held])
-        self._waiting.append(found.with_columns(self._codes[name].of(found[name]) for name in CODED))
+    def add_lines(self, lines: bytes, columns: pl.DataFrame | None = None) -> list[ox.Quad]:
+        """`add` for canonical N-Quads, and for ``columns`` (schema COLUMNS) that stand before them."""
+        apart: list[ox.Quad] = []
+        if columns is not None and len(columns):
+            self._waiting.append(columns)
+        if lines:
+            few = lines.count(b"\n") < WORTH_SPLITTING
+            plain, others = (NO_COLUMNS, lines) if few else split_lines(lines)
+            held, apart = self._looked_at(ox.parse(others, format=ox.RdfFormat.N_QUADS))
+            self._waiting += [plain, held]
         if sum(map(len, self._waiting)) >= ROWS:
             self._flush()
         return apart
@@ -100,6 +108,8 @@ class SpoolWriter:
     def close(self) -> None:
         """Write what is left, and the vocabularies."""
         self._flush()
+        self._written()
+        self._beside.shutdown()
         self._writer.close()
         offsets = np.array(self._offsets, np.int64).reshape(-1, BUCKETS + 1)
         np.save(self._folder / NAMES[1], offsets)
@@ -117,15 +127,29 @@ class SpoolWriter:
         frame = pl.concat(self._waiting)
         self._waiting.clear()
         self.rows += len(frame)
+        self._written()
+        self._writing = self._beside.submit(self._write, frame)
+
+    def _written(self) -> None:
+        """Wait for the batch that is being written; raises what writing it raised."""
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write(self, frame: pl.DataFrame) -> None:
         subjects = frame["s"].to_arrow().dictionary_encode()
-        first = (hashlib.sha256(iri.encode()).digest()[0] for iri in subjects.dictionary.to_pylist())
-        buckets = np.fromiter(first, np.uint8, len(subjects.dictionary))[subjects.indices.to_numpy()]
+        subject = subjects.indices.to_numpy()
+        buckets = buckets_of_all(subjects.dictionary)[subject]
         order = np.argsort(buckets, kind="stable")
         counts = np.bincount(buckets, minlength=BUCKETS)
         self._offsets.append(np.concatenate([[0], np.cumsum(counts)]))
-        table = frame[order].select(SPOOL.names).to_arrow().cast(SPOOL).combine_chunks()
-        for batch in table.to_batches():
-            self._writer.write_batch(batch)
+        columns = {
+            "s": subjects.dictionary.take(pa.array(subject[order])),
+            "o": frame["o"].to_arrow().take(pa.array(order)),
+            "kind": pa.array(frame["kind"].to_numpy()[order]),
+        } | {name: pa.array(self._codes[name].of(frame[name])[order]) for name in CODED}
+        self._writer.write_batch(
+            pa.RecordBatch.from_arrays([columns[name] for name in SPOOL.names], schema=SPOOL)
+        )
 
     def _blank(self, quad: ox.Quad) -> ox.Quad | None:
         if isinstance(quad.subject, ox.Triple) or isinstance(quad.object, ox.Triple):
@@ -155,13 +179,22 @@ def read_coded(folder: Path, buckets: range) -> tuple[pl.DataFrame, dict[str, pl
         raise BuildError(
             f"{folder} holds no finished discovery ({error}).", "Run the build again."
         ) from error
-    with pa.memory_map(str(folder / NAMES[0])) as mapped:
-        reader = pa.ipc.open_file(mapped)
-        slices = [
-            reader.get_batch(number).slice(start, stop - start)
-            for number, (start, stop) in enumerate(offsets[:, [buckets.start, buckets.stop]].tolist())
-            if stop > start
-        ]
-        # copied out of the mapping first: polars would look at whole buffers, not at slices of them
-        frame = pl.DataFrame(pa.Table.from_batches(slices, schema=SPOOL).combine_chunks())
+    path = folder / NAMES[0]
+    batches = _batches(path, path.stat().st_mtime_ns)
+    slices = [
+        batch.slice(start, stop - start)
+        for batch, (start, stop) in zip(
+            batches, offsets[:, [buckets.start, buckets.stop]].tolist(), strict=True
+        )
+        if stop > start
+    ]
+    # copied out of the mapping first: polars would look at whole buffers, not at slices of them
+    frame = pl.DataFrame(pa.Table.from_batches(slices, schema=SPOOL).combine_chunks())
     return frame, {name: pl.Series(name, vocabulary[name], pl.String) for name in CODED}
+
+
+@lru_cache(maxsize=1)
+def _batches(path: Path, stamp: int) -> list[pa.RecordBatch]:
+    """The batches of a spool, mapped, kept from bucket to bucket; ``stamp``: when the file was written."""
+    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    return [reader.get_batch(number) for number in range(reader.num_record_batches)]

@@ -13,12 +13,12 @@ import pyoxigraph as ox
 
 from crmrag_assets.build.progress import Progress
 from crmrag_assets.harvest.chunks import BUCKETS, chunk_bits
-from crmrag_assets.harvest.columns import canonical_lines
+from crmrag_assets.harvest.columns import NO_COLUMNS, canonical_lines
 from crmrag_assets.harvest.entities import Entities, without_schema
 from crmrag_assets.harvest.report import FileRead, HarvestReport, Tally
 from crmrag_assets.harvest.skolem import Skolemiser
 from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets, read_coded
-from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_assets.harvest.triples import RDF_TYPE, distinct_sorted
 from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_assets.sources.formats import Format, format_of, head_of, sniff
 from crmrag_assets.sources.lines import read_lines
@@ -102,9 +102,9 @@ class RdfFiles:
             kind, faults, triples = format_of(path), tally.broken_count, 0
             blank: list[ox.Quad] = []
             with ByteStream(path) as stream:
-                for lines in _portions(stream, kind, self.base_iri, tally):
-                    triples += lines.count(b"\n")
-                    blank += writer.add_lines(lines)
+                for columns, lines in _portions(stream, kind, self.base_iri, tally):
+                    triples += len(columns) + lines.count(b"\n")
+                    blank += writer.add_lines(lines, columns)
                     progress.advance(done + stream.position, total, f"reading {tally.file}")
             if not triples and tally.broken_count > faults:
                 raise _unreadable(path, kind, tally)
@@ -162,19 +162,23 @@ def _survey(folder: Path, rows: int, method: Method, progress: Progress) -> _Sur
     for first in range(0, BUCKETS, width):
         fetched, words = read_coded(folder, range(first, first + width))
         typing = next(iter((words["p"] == RDF_TYPE).arg_true()), -1)
-        total = total.plus(without_schema(fetched.unique(), method.discovery, typing), words["p"], typing)
+        total = total.plus(
+            without_schema(distinct_sorted(fetched), method.discovery, typing), words["p"], typing
+        )
         progress.advance(first + width, BUCKETS, "counting entities")
     return total
 
 
-def _portions(stream: ByteStream, kind: Format, base: str, tally: Tally) -> Iterator[bytes]:
-    """The file's quads as canonical N-Quads, portion by portion."""
+def _portions(
+    stream: ByteStream, kind: Format, base: str, tally: Tally
+) -> Iterator[tuple[pl.DataFrame, bytes]]:
+    """The file's quads, portion by portion: as columns of schema COLUMNS, and as canonical N-Quads."""
     if kind.lines:
         yield from read_lines(stream, kind.parser, tally)
         return
     quads = read_statements(stream, kind, base, tally)
     while portion := list(islice(quads, PORTION)):
-        yield canonical_lines(portion)
+        yield NO_COLUMNS, canonical_lines(portion)
 
 
 def _unreadable(path: Path, kind: Format, tally: Tally) -> SourceError:

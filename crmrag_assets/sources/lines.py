@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import polars as pl
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.columns import canonical_lines
+from crmrag_assets.harvest.columns import NO_COLUMNS, PLAIN_QUAD, PLAIN_TRIPLE, canonical_lines, split_lines
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.sources.iris import repair
 from crmrag_assets.sources.streams import ByteStream
@@ -16,13 +17,21 @@ BLOCK = 1 << 20  # bytes
 LONGEST_LINE = 1 << 28  # bytes
 
 
-def read_lines(stream: ByteStream, parser: ox.RdfFormat, tally: Tally) -> Iterator[bytes]:
-    """The quads of each block as canonical N-Quads; broken lines are told to ``tally`` and skipped."""
+def read_lines(
+    stream: ByteStream, parser: ox.RdfFormat, tally: Tally
+) -> Iterator[tuple[pl.DataFrame, bytes]]:
+    """The quads of each block: the plain lines as columns of schema COLUMNS, the others as canonical N-Quads.
+
+    Broken lines are told to ``tally`` and skipped.
+    """
+    plain = PLAIN_TRIPLE if parser == ox.RdfFormat.N_TRIPLES else PLAIN_QUAD
     for first, block in blocks(stream):
+        columns, others = split_lines(block, plain)
         try:
-            yield canonical_lines(ox.parse(block, format=parser))
+            rest = canonical_lines(ox.parse(others, format=parser))
         except (SyntaxError, ValueError):
-            yield canonical_lines(_line_by_line(first, block, parser, tally))
+            columns, rest = NO_COLUMNS, canonical_lines(_line_by_line(first, block, parser, tally))
+        yield columns, rest
 
 
 def blocks(stream: ByteStream) -> Iterator[tuple[int, bytes]]:

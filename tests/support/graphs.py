@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pyoxigraph as ox
 
 from crmrag_assets.graph.build import build_graph
+from crmrag_assets.harvest.triples import ORDER
 from crmrag_query.config import Method, load_method
 from crmrag_query.graph.graph import Graph
 from crmrag_query.graph.schema import TRIPLES
@@ -34,6 +35,7 @@ PREFIXES = """
 @prefix : <http://example.org/> .
 """
 Row = tuple[str, str, str, int, str, str, str]
+PLACES = [TRIPLES.names.index(name) for name in ORDER]
 Triples = Iterable[tuple[str, str, str]]
 
 
@@ -92,7 +94,7 @@ def write_prefetch(rows: Sequence[Row], folder: Path, chunks: int = 1) -> list[P
     folder.mkdir(parents=True, exist_ok=True)
     step = 256 // chunks
     parts: list[list[Row]] = [[] for _ in range(chunks)]
-    for row in rows:
+    for row in sorted(set(rows), key=lambda row: [row[place] for place in PLACES]):
         parts[hashlib.sha256(row[0].encode()).digest()[0] // step].append(row)
     files = []
     for number, part in enumerate(parts):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pyoxigraph as ox
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crmrag_assets.harvest.columns import canonical_lines
 from crmrag_assets.harvest.report import Tally
+from crmrag_assets.harvest.triples import IRI, XSD_STRING
 from crmrag_assets.sources import lines
 from crmrag_assets.sources.formats import JSON_LD, N_QUADS, N_TRIPLES, RDF_XML, TRIG, TURTLE, Format
 from crmrag_assets.sources.lines import blocks, read_lines
@@ -29,12 +33,31 @@ BAD = [
 ]
 
 
+def stated(columns: pl.DataFrame) -> bytes:
+    """Columns as N-Quads."""
+    return canonical_lines(quad_of(row) for row in columns.iter_rows(named=True))
+
+
+def quad_of(row: dict[str, Any]) -> ox.Quad:
+    value: ox.NamedNode | ox.Literal = ox.NamedNode(row["o"]) if row["kind"] == IRI else literal_of(row)
+    graph = ox.NamedNode(row["g"]) if row["g"] else ox.DefaultGraph()
+    return ox.Quad(ox.NamedNode(row["s"]), ox.NamedNode(row["p"]), value, graph)
+
+
+def literal_of(row: dict[str, Any]) -> ox.Literal:
+    if row["lang"]:
+        return ox.Literal(row["o"], language=row["lang"])
+    return ox.Literal(row["o"], datatype=ox.NamedNode(row["datatype"] or XSD_STRING))
+
+
 def read(path: Path, kind: Format, text: str | bytes, base: str = "") -> tuple[list[str], Tally]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     tally = Tally(file=path.name)
     with ByteStream(path) as stream:
         if kind.lines:
-            text = b"".join(read_lines(stream, kind.parser, tally))
+            text = b"".join(
+                stated(columns) + rest for columns, rest in read_lines(stream, kind.parser, tally)
+            )
             quads = list(ox.parse(text, format=ox.RdfFormat.N_QUADS))
         else:
             quads = list(read_statements(stream, kind, base, tally))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.graph.arrays import Rows, load_rows, rows_from_triples, save_rows
+from crmrag_query.graph.arrays import Rows, load_rows, rows_from_triples, save_rows, sorted_rows
 
 PROPERTIES, NODES = 4, 7
 TRIPLES = st.sets(
@@ -44,4 +44,18 @@ def test_saved_rows_are_mapped_again(tmp_path: Path) -> None:
     save_rows(tmp_path, "forward", rows)
     loaded = load_rows(tmp_path, "forward")
     assert loaded.neighbours(3, 0).tolist() == [5, 6]
-    assert isinstance(loaded.val, np.memmap)
+    assert isinstance(loaded.val.base, np.memmap)
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 2**31 - 1) | st.integers(0, 3)] * 3), max_size=20),
+    st.sampled_from([0, 12, 30]),
+)
+def test_rows_are_sorted_whether_or_not_they_fit_one_number(
+    rows: list[tuple[int, int, int]], cut: int
+) -> None:
+    small = [tuple(value >> cut for value in row) for row in rows]
+    columns = np.array(small, np.int32).reshape(-1, 3).T
+    assert list(zip(*(column.tolist() for column in sorted_rows(tuple(columns))), strict=True)) == sorted(
+        small
+    )

@@ -1,0 +1,89 @@
+"""What a change of a file does not speak of stays as it is: the same rows, the same bytes of its chunk."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import polars as pl
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crmrag_assets.build.progress import SilentProgress
+from crmrag_assets.harvest.chunks import chunk_keys, chunk_of
+from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
+from crmrag_assets.harvest.skolem import Skolemiser
+from crmrag_assets.sources.files import RdfFiles
+from crmrag_query.config import load_method
+
+BITS = 4
+CRM = "http://www.cidoc-crm.org/cidoc-crm/"
+P = [ox.NamedNode(f"{CRM}P{code}") for code in ("1_is_identified_by", "2_has_type", "3_has_note")]
+NAMED = [ox.NamedNode(f"http://example.org/{number}") for number in range(12)]
+WORDS = [ox.Literal(text) for text in ("a", "b", 'two "words"\nand more')]
+
+
+def stated(label: str, named: list[ox.NamedNode]) -> st.SearchStrategy[list[ox.Quad]]:
+    """Triples about some named nodes, and blank nodes of their own."""
+    blank = [ox.BlankNode(f"{label}{number}") for number in range(5)]
+    return st.lists(
+        st.builds(
+            ox.Quad,
+            st.sampled_from([*named, *blank]),
+            st.sampled_from(P),
+            st.sampled_from([*NAMED, *blank, *blank, *WORDS]),
+        ),
+        min_size=1,
+        max_size=20,
+    )
+
+
+def harvested(
+    folder: Path, quads: list[ox.Quad], seed: int, extension: str
+) -> tuple[dict[str, bytes], pl.DataFrame]:
+    """The bytes of each chunk of a file that states the triples in some order, and all rows."""
+    folder.mkdir()
+    path = folder / f"data.{extension}"
+    mixed = random.Random(seed).sample(quads, len(quads))
+    ox.serialize(mixed, path, format=ox.RdfFormat.from_extension(extension))
+    method = load_method()
+    source = RdfFiles((path,), method)
+    source.discover(folder, SilentProgress())
+    for key in chunk_keys(BITS):
+        (folder / key).mkdir()
+        write_prefetch(*prefetch_chunk(source, folder, key, BITS, method), folder / key)
+    files = {key: folder / key / TRIPLES_FILE for key in chunk_keys(BITS)}
+    rows = pl.concat(pl.read_parquet(file).cast(pl.String) for file in files.values())
+    return {key: file.read_bytes() for key, file in files.items()}, rows
+
+
+def subjects(quads: list[ox.Quad]) -> set[str]:
+    """Named subjects, and the names of blank ones, as these triples alone give them."""
+    blank = [quad for quad in quads if ox.BlankNode in (type(quad.subject), type(quad.object))]
+    plain = [quad for quad in quads if quad not in blank]
+    return {str(quad.subject.value) for quad in [*plain, *Skolemiser().named(blank)]}
+
+
+@pytest.mark.parametrize("extension", ["nt", "ttl"])
+@settings(max_examples=25)
+@given(
+    kept=stated("k", NAMED[:8]),
+    before=stated("b", NAMED[6:]),
+    after=stated("a", NAMED[6:]),
+    seed=st.integers(0, 1000),
+)
+def test_only_chunks_that_a_change_speaks_of_change(
+    tmp_path_factory: pytest.TempPathFactory, extension: str, kept: list[ox.Quad], before: list[ox.Quad],
+    after: list[ox.Quad], seed: int,
+) -> None:  # fmt: skip
+    folder = tmp_path_factory.mktemp("changed")
+    first, old = harvested(folder / "old", kept + before, 0, extension)
+    second, new = harvested(folder / "new", kept + after, seed, extension)
+    spoken_of = subjects(before) | subjects(after)
+    for subject in subjects(kept) - spoken_of:
+        mine = pl.col("s") == subject
+        assert len(old.filter(mine)) and old.filter(mine).equals(new.filter(mine))
+    dirty = {chunk_of(subject, BITS) for subject in spoken_of}
+    assert {key for key in first if first[key] != second[key]} <= dirty
