@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from crmrag_assets.build.harvest import harvest_of
-from crmrag_assets.build.opened import catalogue_of, documents_of, graph_of
+from crmrag_assets.build.opened import catalogue_of, documents_in_chunk, documents_of, graph_of
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.graph.edges import EDGES
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
@@ -196,7 +196,8 @@ def _encoder(context: BuildContext, folder: Path) -> Glance:
 
 
 def _embeddings(context: BuildContext, folder: Path) -> Glance:
-    graph, table = graph_of(context), open_embedded(folder).windows
+    graph, chosen = graph_of(context), documents_in_chunk(context, folder.name)
+    table = open_embedded(folder, documents_of(context).entities[chosen]).windows
     entities, windows = np.unique(np.asarray(table.column("entity")), return_counts=True)
     order = np.argsort(-windows, kind="stable")[:ROWS].tolist()
     rows = [{"document": graph.label(int(entities[i])), "windows": int(windows[i])} for i in order]

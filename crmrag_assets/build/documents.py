@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from crmrag_assets.build.layers import chunks_of
-from crmrag_assets.build.opened import catalogue_of, documents_of, graph_of, in_chunk
+from crmrag_assets.build.opened import catalogue_of, documents_of, graph_of, in_chunk, numbering_of
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
 from crmrag_assets.documents.build import write_documents
 from crmrag_assets.documents.chunk import build_chunk
@@ -33,6 +33,7 @@ def setting_of(context: BuildContext) -> Setting:
             context.vocabulary.ontology,
             context.method,
             context.config.languages,
+            numbering=numbering_of(context),
         )
     return _SETTINGS[key]
 
@@ -60,7 +61,7 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     setting = setting_of(context)
     entities = np.flatnonzero(setting.graph.flags & FLAG_ENTITY).astype(np.int32)
     built = build_chunk(setting, in_chunk(context, entities, chunk or ""))
-    built.save(folder)
+    built.save(folder, setting.numbering)
     lengths = pc.utf8_length(built.documents.column("text"))
     return {
         "documents": built.documents.num_rows,
@@ -102,6 +103,6 @@ def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     return {"documents": write_markdown(documents, folder, context.progress), "samples": {"first": samples}}
 
 
-FR_DOCUMENTS = Step("fr_documents", 1, chunk_inputs, write_chunk, chunked=True, apart=lambda _: True)
+FR_DOCUMENTS = Step("fr_documents", 2, chunk_inputs, write_chunk, chunked=True, apart=lambda _: True)
 DOCUMENTS = Step("documents", 1, documents_inputs, write_all)
 ENTITY_DOCUMENTS = Step("entity_documents", 1, markdown_inputs, write_files)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
+from crmrag_assets.build.ceiling import caches_of, require_within_ceiling
 from crmrag_assets.build.layers import chunks_of
-from crmrag_assets.build.opened import catalogue_of, documents_of, encoder_of, graph_of, in_chunk
+from crmrag_assets.build.opened import (
+    catalogue_of,
+    documents_in_chunk,
+    documents_of,
+    encoder_of,
+    graph_of,
+    numbering_of,
+    text_digests,
+    texts_hash,
+)
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
+from crmrag_assets.build.store import data_version
 from crmrag_assets.build.workers import side_by_side, workers_of
 from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggregation
 from crmrag_assets.indexes.dates import time_relationships, write_dates
@@ -19,15 +26,20 @@ from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, wr
 from crmrag_assets.indexes.export import export_encoder
 from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
-from crmrag_assets.indexes.relationships import MatchArrays, read_matches
-from crmrag_assets.indexes.sparse import Postings, count_terms, joined, write_sparse
+from crmrag_assets.indexes.relationships import MatchFiles
+from crmrag_assets.indexes.sparse import postings_of, write_sparse
+from crmrag_assets.indexes.terms import KnownCounts, count_new_terms
 from crmrag_assets.profile.ties import TieCounts
 from crmrag_assets.release.contents import link_file
+from crmrag_query import __version__
 from crmrag_query.config import config_hash
 from crmrag_query.linking.question import stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.date_index import DateIndex
+
+TERM_COUNTS = "term_counts"  # in the working folder, beside the artifacts; never part of a release
+KEPT_SHARE = 0.02  # of texts that are new: counting fewer once more is cheaper than writing the counts of all
 
 
 def encoder_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -47,20 +59,19 @@ def write_encoder(context: BuildContext, folder: Path, chunk: str | None) -> Sta
 
 def embeddings_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     return {
-        "documents": context.finished("documents").content,
+        "texts": texts_hash(context, chunk or ""),
         "encoder": encoder_of(context).key,
         "window": str(encoder_of(context).window),
-        "chunk": chunk or "",
     }
 
 
 def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    require_within_ceiling(context)
     documents, encoder = documents_of(context), encoder_of(context)
-    chosen = in_chunk(context, documents.entities, chunk or "")
-    row = np.searchsorted(documents.entities, chosen)
-    texts = [(int(entity), documents.text(int(i))) for entity, i in zip(chosen, row, strict=True)]
-    cache = context.data / "cache" / "embeddings" / encoder.key / f"{chunk}.bin"
-    embedded = embed_chunk(texts, encoder, cache, context.progress)
+    chosen = documents_in_chunk(context, chunk or "").tolist()
+    texts = [(documents.entity(number), documents.text(number)) for number in chosen]
+    own, *others = caches_of(context, chunk or "")
+    embedded = embed_chunk(texts, encoder, own, context.progress, others)
     write_embedded(folder, embedded)
     return {"documents": len(texts), "windows": embedded.windows.num_rows, "encoded": embedded.encoded}
 
@@ -73,20 +84,25 @@ def dense_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     own = {
         "documents": context.finished("documents").content,
         "similarity": context.method.retrieval.similarity,
+        "codes_from": str(context.method.dense.codes_from),
         "dimension": str(encoder_of(context).dimension),
     }
     return own | dict(_chunk_contents(context, "embeddings"))
 
 
 def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    chunks: list[Embedded] = [open_embedded(context.folder("embeddings", key)) for key in chunks_of(context)]
     documents = documents_of(context)
+    chunks: list[Embedded] = [
+        open_embedded(context.folder("embeddings", key), documents.entities[documents_in_chunk(context, key)])
+        for key in chunks_of(context)
+    ]
     stats = write_dense(
         chunks,
         documents.entity_document,
         folder,
         encoder_of(context).dimension,
         context.method.retrieval.similarity,
+        context.method.dense.codes_from,
     )
     return {"documents": stats.documents, "rows": stats.rows, "dimension": stats.dimension}
 
@@ -96,15 +112,15 @@ def sparse_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 
 def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    count = workers_of(context, len(chunks_of(context)))
-    bounds = np.linspace(0, documents_of(context).count, count + 1).astype(int).tolist()
-    parts = side_by_side(context, _postings, list(pairwise(bounds)), count)
-    return dict(write_sparse(joined(list(parts)), folder, context.method.sparse))
-
-
-def _postings(context: BuildContext, bounds: tuple[int, int]) -> Postings:
-    documents = documents_of(context)
-    return count_terms(documents.text(number) for number in range(*bounds))
+    texts, digests = documents_of(context).table.column("text"), text_digests(context)
+    version = data_version(TERM_COUNTS, 1, {"crmrag": __version__})
+    there = context.store.is_current(TERM_COUNTS, version)  # every checksum is looked at
+    known = KnownCounts.open(context.folder(TERM_COUNTS)) if there else None
+    counts, new = count_new_terms(texts, digests, known)
+    if new > KEPT_SHARE * len(texts):
+        with context.store.writing(TERM_COUNTS, version, {"new": new}) as kept:
+            KnownCounts(digests, counts).save(kept)
+    return write_sparse(postings_of(counts), folder, context.method.sparse) | {"counted": new}
 
 
 def aggregation_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -200,17 +216,17 @@ def _ties(context: BuildContext, part: Part) -> TieCounts:
     )
 
 
-def _matches(context: BuildContext) -> Iterator[MatchArrays]:
-    return read_matches(
-        [context.folder("fr_documents", chunk) / "matches.arrow" for chunk in chunks_of(context)]
+def _matches(context: BuildContext) -> MatchFiles:
+    return MatchFiles(
+        [context.folder("fr_documents", chunk) for chunk in chunks_of(context)], numbering_of(context)
     )
 
 
 ENCODER = Step("encoder", 1, encoder_inputs, write_encoder)
-EMBEDDINGS = Step("embeddings", 1, embeddings_inputs, write_embeddings, chunked=True)
-FAISS_INDEX = Step("faiss_index", 1, dense_inputs, write_dense_index)
+EMBEDDINGS = Step("embeddings", 2, embeddings_inputs, write_embeddings, chunked=True)
+FAISS_INDEX = Step("faiss_index", 2, dense_inputs, write_dense_index)
 BM25_INDEX = Step("bm25_index", 1, sparse_inputs, write_sparse_index)
 DATE_INDEX = Step("date_index", 1, dates_inputs, write_date_index)
 NAME_INDEX = Step("name_index", 1, names_inputs, write_name_index)
 PROFILE = Step("profile", 1, profile_inputs, write_data_profile)
-AGGREGATION_INDEX = Step("aggregation_index", 1, aggregation_inputs, write_aggregation_index)
+AGGREGATION_INDEX = Step("aggregation_index", 2, aggregation_inputs, write_aggregation_index)

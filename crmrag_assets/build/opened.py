@@ -7,15 +7,18 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from crmrag_assets.build.layers import bits_of
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.harvest.chunks import buckets_of
+from crmrag_assets.documents.portable import Numbering
+from crmrag_assets.harvest.chunks import buckets_of, buckets_of_ids
 from crmrag_assets.indexes.encoder import Encoder, encoder_for
 from crmrag_query.config.build import Windows
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
-from crmrag_query.graph.arrays import Bytes, Ints
+from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Catalogue
 
@@ -26,15 +29,22 @@ def _graph(folder: Path, content: str) -> Graph:
 
 
 @lru_cache(maxsize=2)
-def _buckets(folder: Path, content: str) -> Bytes:
-    iris = _graph(folder, content).iris
-    first = (hashlib.sha256(iri.as_py().encode()).digest()[0] for iri in iris)
-    return np.fromiter(first, np.uint8, len(iris))
+def _numbering(folder: Path, content: str) -> Numbering:
+    return Numbering.of(_graph(folder, content).iris)
 
 
 @lru_cache(maxsize=2)
 def _documents(folder: Path, content: str, graph: Path, graph_content: str) -> Documents:
     return Documents.open(folder, _graph(graph, graph_content))
+
+
+@lru_cache(maxsize=2)
+def _digests(folder: Path, content: str, graph: Path, graph_content: str) -> bytes:
+    """SHA-256 of the final text of each document, one after another."""
+    text = _documents(folder, content, graph, graph_content).table.column("text")
+    sha256 = hashlib.sha256
+    batches = (batch.cast(pa.large_binary()).to_pylist() for batch in text.chunks)
+    return b"".join(sha256(one).digest() for batch in batches for one in batch)
 
 
 @lru_cache(maxsize=2)
@@ -47,19 +57,45 @@ def graph_of(context: BuildContext) -> Graph:
     return _graph(context.folder("graph"), context.finished("graph").content)
 
 
+def numbering_of(context: BuildContext) -> Numbering:
+    """The graph's nodes by their ids."""
+    return _numbering(context.folder("graph"), context.finished("graph").content)
+
+
+def _of_documents(context: BuildContext) -> tuple[Path, str, Path, str]:
+    finished = {name: context.finished(name).content for name in ("documents", "graph")}
+    return context.folder("documents"), finished["documents"], context.folder("graph"), finished["graph"]
+
+
 def documents_of(context: BuildContext) -> Documents:
     """The data set's final documents, mapped."""
-    graph = context.finished("graph").content
-    return _documents(
-        context.folder("documents"), context.finished("documents").content, context.folder("graph"), graph
-    )
+    return _documents(*_of_documents(context))
+
+
+def documents_in_chunk(context: BuildContext, chunk: str) -> Ints:
+    """The documents, int32, whose entities belong to ``chunk``, ascending."""
+    return np.flatnonzero(_are_in_chunk(context, documents_of(context).entities, chunk)).astype(np.int32)
+
+
+def text_digests(context: BuildContext) -> npt.NDArray[np.uint64]:
+    """SHA-256 of the final text of each document, uint64 [documents, 4]."""
+    return np.frombuffer(_digests(*_of_documents(context)), np.uint64).reshape(-1, 4)
+
+
+def texts_hash(context: BuildContext, chunk: str) -> str:
+    """Identity of the final texts of a chunk's documents, in order of their entities' IRIs."""
+    return hashlib.sha256(text_digests(context)[documents_in_chunk(context, chunk)].tobytes()).hexdigest()
 
 
 def in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> Ints:
     """Those of ``nodes`` that belong to ``chunk``, in their order."""
+    return nodes[_are_in_chunk(context, nodes, chunk)]
+
+
+def _are_in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> npt.NDArray[np.bool_]:
     found = buckets_of(chunk, bits_of(context))
-    bucket = _buckets(context.folder("graph"), context.finished("graph").content)[nodes]
-    return nodes[(bucket >= found.start) & (bucket < found.stop)]
+    bucket = buckets_of_ids(numbering_of(context).ids[nodes])
+    return (bucket >= found.start) & (bucket < found.stop)
 
 
 def encoder_of(context: BuildContext) -> Encoder:

@@ -37,7 +37,7 @@ def estimate(
     use_threads(threads)
     from crmrag_assets.build.context import open_context
     from crmrag_assets.build.estimate import estimate as forecast
-    from crmrag_assets.build.estimate import litellm_price
+    from crmrag_assets.build.prices import litellm_price
 
     prices = litellm_price if price is None else lambda model: price / 1e6
     found = forecast(open_context(dataset, data, config, threads), prices)

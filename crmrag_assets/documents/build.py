@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crmrag_assets.build.progress import Progress, SilentProgress
 from crmrag_assets.documents.chain import SEPARATOR, Chained, chain, neighbouring
 from crmrag_assets.documents.parts import Parts
 from crmrag_assets.documents.setting import Setting
 from crmrag_query.documents.schema import ABSORBED, BATCH, CHAINED, SCHEMAS, SELF, write_batches
-from crmrag_query.graph.arrays import FLAG_ENTITY, Bytes, Ints
+from crmrag_query.graph.arrays import FLAG_ENTITY, Bytes, Ints, Longs
 from crmrag_query.ontology.categories import Category
+
+PAGE = 8 * BATCH  # documents gathered from the chunks at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +44,54 @@ def write_documents(
 ) -> DocumentStats:
     """Write the artifact from all chunks' folders, in any order and of any number, and count.
 
-    The same data gives the same bytes however it was cut into chunks. Memory: arrays, and BATCH documents at a time.
+    The same data gives the same bytes however it was cut into chunks. Memory: arrays, and PAGE documents at a time.
     """
     progress = progress or SilentProgress()
-    parts = Parts.open(chunks)
+    parts = Parts.open(chunks, setting.numbering)
     chained = _chain(setting, parts)
     number = np.cumsum(chained.alive) - 1  # of each living document in the artifact
     living = np.flatnonzero(chained.alive).astype(np.int32)
-    pages = [living[at : at + BATCH] for at in range(0, len(living), BATCH)]
-    line_counts: list[int] = []
+    held = chained.rows()
+    pages = [
+        _Page(at, living[at : at + PAGE], *held.gather(living[at : at + PAGE]))
+        for at in range(0, len(living), PAGE)
+    ]
+    line_counts: list[Ints] = []
 
     def lines() -> Iterator[pa.Table]:
-        for done, page in enumerate(pages):
-            table, counts = _lines(parts, chained, page, done * BATCH)
-            line_counts.extend(counts.tolist())
-            progress.advance(min((done + 1) * BATCH, len(living)), len(living), "documents")
+        for page in pages:
+            table, counts = _lines(parts, page)
+            line_counts.append(counts)
+            progress.advance(page.first + len(page.documents), len(living), "documents")
             yield table
 
-    lengths: list[int] = []
+    lengths: list[Longs] = []
     total = write_batches(out, "lines", lines())
-    write_batches(out, "documents", _document_tables(setting, parts, chained, pages, lengths))
-    np.save(
-        out / "line_ptr.npy", np.concatenate([[0], np.cumsum(line_counts, dtype=np.int64)]).astype(np.int64)
-    )
-    _write_members(setting, parts, chained, pages, out)
+    write_batches(out, "documents", _document_tables(setting, parts, pages, lengths))
+    np.save(out / "line_ptr.npy", _ends(line_counts))
+    _write_members(setting, parts, pages, out)
     np.save(
         out / "entity_document.npy", _homes(setting, parts.entities, number[chained.home].astype(np.int32))
     )
-    return _stats(setting, parts, lengths, total)
+    return _stats(setting, parts, np.concatenate([np.empty(0, np.int64), *lengths]), total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Some documents of the artifact from number ``first`` on, and their blocks, in order.
+
+    ``documents`` int32 [p] before chaining; ``index`` int64 [b], ascending: place in ``documents``; ``block`` int32 [b].
+    """
+
+    first: int
+    documents: Ints
+    index: Longs
+    block: Ints
+
+
+def _ends(counts: Sequence[Ints]) -> Longs:
+    """Where the rows of each document begin, and the last ones end; int64 [documents+1]."""
+    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]), dtype=np.int64)
 
 
 def _chain(setting: Setting, parts: Parts) -> Chained:
@@ -87,72 +110,60 @@ def _chain(setting: Setting, parts: Parts) -> Chained:
     )
 
 
-def _blocks(chained: Chained, page: Ints) -> tuple[Ints, Ints]:
-    """(index into ``page``, block) of all blocks of the page's documents, in order."""
-    held = [chained.blocks_of(int(document)) for document in page]
-    index = np.repeat(np.arange(len(page), dtype=np.int32), [len(blocks) for blocks in held])
-    return index, np.fromiter((block for blocks in held for block in blocks), np.int32, len(index))
-
-
-def _lines(parts: Parts, chained: Chained, page: Ints, first: int) -> tuple[pa.Table, Ints]:
-    """Lines of a page of documents that begins with number ``first``, and how many each has."""
-    index, block = _blocks(chained, page)
-    size = parts.lengths[block] + len(SEPARATOR)
+def _lines(parts: Parts, page: _Page) -> tuple[pa.Table, Ints]:
+    """Lines of a page of documents, and how many each has."""
+    size = parts.lengths[page.block] + len(SEPARATOR)
     offset = np.cumsum(size) - size
-    offset -= offset[np.searchsorted(index, np.arange(len(page)))][index]
-    origin, table = parts.lines_of(block)
-    shift = offset[origin]
+    offset -= offset[np.searchsorted(page.index, np.arange(len(page.documents)))][page.index]
+    origin, table = parts.lines_of(page.block)
+    shift, document = offset[origin], page.index[origin]
     moved = {name: (table.column(name).to_numpy() + shift).astype(np.int32) for name in ("start", "end")}
-    document = pa.array((index[origin] + first).astype(np.int32))
     columns = {name: moved.get(name, table.column(name)) for name in table.schema.names}
-    counts = np.bincount(index[origin], minlength=len(page)).astype(np.int32)
-    return pa.table({"document": document, **columns}, schema=SCHEMAS["lines"]), counts
+    counts = np.bincount(document, minlength=len(page.documents)).astype(np.int32)
+    numbered = pa.array((document + page.first).astype(np.int32))
+    return pa.table({"document": numbered, **columns}, schema=SCHEMAS["lines"]), counts
 
 
 def _document_tables(
-    setting: Setting, parts: Parts, chained: Chained, pages: Sequence[Ints], lengths: list[int]
+    setting: Setting, parts: Parts, pages: Sequence[_Page], lengths: list[Longs]
 ) -> Iterator[pa.Table]:
     graph = setting.graph
     for page in pages:
-        index, block = _blocks(chained, page)
-        texts: list[list[str]] = [[] for _ in page]
-        for at, text in zip(index.tolist(), parts.texts_of(block), strict=True):
-            texts[at].append(text)
-        entity = parts.entities[page]
-        whole = [SEPARATOR.join(blocks) for blocks in texts]
-        lengths.extend(map(len, whole))
+        first = np.searchsorted(page.index, np.arange(len(page.documents) + 1))
+        blocks = pa.ListArray.from_arrays(pa.array(first, pa.int32()), parts.texts_of(page.block))
+        lengths.append(
+            np.add.reduceat(parts.lengths[page.block] + len(SEPARATOR), first[:-1]) - len(SEPARATOR)
+        )
+        entity = parts.entities[page.documents]
         columns = [
             pa.array(entity),
             pa.array(graph.category_of_node[entity]),
             pa.array(graph.adjacency.categories[entity]),
             graph.display_labels.take(pa.array(entity)),
-            pa.array(whole, pa.large_utf8()),
+            pc.binary_join(blocks, pa.scalar(SEPARATOR, pa.large_utf8())),
         ]
         yield pa.table(columns, schema=SCHEMAS["documents"])
 
 
-def _write_members(
-    setting: Setting, parts: Parts, chained: Chained, pages: Sequence[Ints], out: Path
-) -> None:
+def _write_members(setting: Setting, parts: Parts, pages: Sequence[_Page], out: Path) -> None:
     counts: list[Ints] = []
 
     def tables() -> Iterator[pa.Table]:
-        for done, page in enumerate(pages):
-            document, entity, role = _members(setting, parts, chained, page)
-            counts.append(np.bincount(document, minlength=len(page)).astype(np.int32))
-            numbered = (document + done * BATCH).astype(np.int32)
+        for page in pages:
+            document, entity, role = _members(setting, parts, page)
+            counts.append(np.bincount(document, minlength=len(page.documents)).astype(np.int32))
+            numbered = (document + page.first).astype(np.int32)
             yield pa.table([pa.array(numbered), pa.array(entity), pa.array(role)], schema=SCHEMAS["members"])
 
     write_batches(out, "members", tables())
-    total = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]), dtype=np.int64)
-    np.save(out / "member_ptr.npy", total)
+    np.save(out / "member_ptr.npy", _ends(counts))
 
 
-def _members(setting: Setting, parts: Parts, chained: Chained, page: Ints) -> tuple[Ints, Ints, Bytes]:
-    """(index into ``page``, entity, role), sorted by index, role and entity; each entity once in a document."""
-    index, block = _blocks(chained, page)
+def _members(setting: Setting, parts: Parts, page: _Page) -> tuple[Longs, Ints, Bytes]:
+    """(index into the page, entity, role), sorted by index, role and entity; each entity once in a document."""
+    index, block = page.index, page.block
     own = parts.entities[block]
-    role = np.where(block == page[index], SELF, CHAINED)
+    role = np.where(block == page.documents[index], SELF, CHAINED)
     origin, satellite = setting.satellites.children.gather(own)
     document = np.concatenate([index, index[origin]])
     entity = np.concatenate([own, satellite])
@@ -174,16 +185,15 @@ def _homes(setting: Setting, entities: Ints, document: Ints) -> Ints:
     return homes
 
 
-def _stats(setting: Setting, parts: Parts, lengths: Sequence[int], lines: int) -> DocumentStats:
+def _stats(setting: Setting, parts: Parts, size: Longs, lines: int) -> DocumentStats:
     satellites = setting.satellites
     kinds = Counter(satellites.kind[satellites.absorbed].tolist())
     names = list(setting.method.satellites.kinds)
-    size = np.asarray(lengths)
     return DocumentStats(
         entities=int(np.count_nonzero(setting.graph.flags & FLAG_ENTITY)),
         absorbed={name: kinds[number] for number, name in enumerate(names, 1)},
         before_chaining=len(parts.entities),
-        documents=len(lengths),
+        documents=len(size),
         lines=lines,
         characters=int(size.sum()),
         still_thin=int(np.count_nonzero(size < setting.method.chaining.thin_characters)),

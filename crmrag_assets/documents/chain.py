@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +17,8 @@ from crmrag_query.graph.arrays import Adjacency, Ints
 
 Bools = npt.NDArray[np.bool_]
 SEPARATOR = "\n\n"  # between the blocks of a document
+NUMBER_BITS = 32  # of a document's number beside its length
+NUMBERS = (1 << NUMBER_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,18 @@ class Chained:
 
     def blocks_of(self, document: int) -> tuple[int, ...]:
         return self.blocks.get(document, (document,))
+
+    def rows(self) -> Csr:
+        """The blocks of every document, in order; of one that is no document any more, itself."""
+        counts = np.ones(len(self.alive), np.int64)
+        joined = np.fromiter(self.blocks, np.int64, len(self.blocks))
+        counts[joined] = [len(blocks) for blocks in self.blocks.values()]
+        ptr = np.concatenate([[0], np.cumsum(counts)])
+        blocks = np.repeat(np.arange(len(self.alive), dtype=np.int32), counts)
+        place = np.repeat(ptr[joined] - np.cumsum(counts[joined]) + counts[joined], counts[joined])
+        held = itertools.chain.from_iterable(self.blocks.values())
+        blocks[place + np.arange(len(place))] = np.fromiter(held, np.int32, len(place))
+        return Csr(ptr, blocks)
 
 
 def neighbouring(adjacency: Adjacency, satellites: Satellites, entities: Ints, wanted: Bools) -> Csr:
@@ -60,40 +76,102 @@ def chain(lengths: npt.NDArray[np.int64], thin: Bools, neighbours: Csr, rules: C
     least those. A document without a neighbour that has room stays. Each triple of a thin document is looked at a bounded
     number of times: what has joined it is at most as long as it may be itself.
     """
-    work = _Work(lengths.copy(), neighbours, rules)
-    heap = [(int(lengths[i]), int(i)) for i in np.flatnonzero(thin & (lengths < rules.thin_characters))]
-    heapq.heapify(heap)
-    while heap:
-        length, document = heapq.heappop(heap)
+    work = (_All if rules.strategy == "all" else _Richest)(lengths, neighbours, rules.limit_characters)
+    open_ = np.flatnonzero(thin & (lengths < rules.thin_characters))
+    turns = _Turns(lengths[open_], open_)
+    may_join = thin.tolist()
+    for length, document in turns:
         if not work.alive[document] or work.lengths[document] != length:
             continue
         for joined in work.join(document):
-            if thin[joined] and work.lengths[joined] < rules.thin_characters:
-                heapq.heappush(heap, (int(work.lengths[joined]), joined))
-    return Chained(work.alive, {d: tuple(b) for d, b in work.blocks.items() if work.alive[d]}, work.homes())
+            if may_join[joined] and work.lengths[joined] < rules.thin_characters:
+                turns.push(work.lengths[joined], joined)
+    alive = np.frombuffer(work.alive, np.bool_)
+    return Chained(alive, {d: tuple(b) for d, b in work.blocks.items() if work.alive[d]}, work.homes())
+
+
+class _Turns:
+    """Documents by length, then number: those known at first, which are sorted once, and those that come on the way."""
+
+    def __init__(self, lengths: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]) -> None:
+        self._first: list[int] = np.sort(lengths << NUMBER_BITS | documents)[::-1].tolist()
+        self._later: list[int] = []
+
+    def push(self, length: int, document: int) -> None:
+        heapq.heappush(self._later, length << NUMBER_BITS | document)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        first, later = self._first, self._later
+        while first or later:
+            turn = first.pop() if first and not (later and later[0] < first[-1]) else heapq.heappop(later)
+            yield turn >> NUMBER_BITS, turn & NUMBERS
 
 
 class _Work:
-    """Documents while they are being joined: lengths, blocks of those that changed, holders of blocks that moved."""
+    """Documents while they are being joined: ``lengths``, ``alive`` and the ``blocks`` of those that others joined.
 
-    def __init__(self, lengths: npt.NDArray[np.int64], neighbours: Csr, rules: Chaining) -> None:
-        self.own = lengths.copy()
-        self.lengths = lengths
-        self.alive = np.ones(len(lengths), bool)
+    Plain lists: what is looked at is one document's at a time.
+    """
+
+    def __init__(self, lengths: npt.NDArray[np.int64], neighbours: Csr, limit: int) -> None:
+        self.lengths: list[int] = lengths.tolist()
+        self.alive = bytearray(b"\1") * len(lengths)
         self.blocks: dict[int, list[int]] = {}
-        self.holders: dict[int, set[int]] = {}
         self.home = np.arange(len(lengths), dtype=np.int32)
-        self.neighbours = neighbours
-        self.rules = rules
+        self.limit = limit
+        self._starts: list[int] = neighbours.ptr.tolist()
+        self._near = neighbours.val
+
+    def near(self, blocks: Sequence[int]) -> Ints:
+        """Neighbours of the blocks, block by block."""
+        starts = self._starts
+        found = [self._near[starts[block] : starts[block + 1]] for block in blocks]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def homes(self) -> Ints:
+        return self.home
+
+
+class _Richest(_Work):
+    """Each document joins the longest neighbour: every block is in one document only, its home."""
 
     def join(self, document: int) -> list[int]:
-        """Append a document to its neighbours with room, by the strategy; returns those, ascending."""
+        """Append a document to the longest neighbour with room, the first of equals; returns that one, or none."""
+        blocks = self.blocks.get(document) or [document]
+        lengths, growth = self.lengths, self.lengths[document] + len(SEPARATOR)
+        room = self.limit - growth
+        best, longest = -1, -1
+        for other in self.home[self.near(blocks)].tolist():
+            length = lengths[other]
+            if longest <= length <= room and other != document and (length > longest or other < best):
+                best, longest = other, length
+        if best < 0:
+            return []
+        self.blocks.setdefault(best, [best]).extend(blocks)
+        self.blocks.pop(document, None)
+        lengths[best] += growth
+        self.alive[document] = False
+        for block in blocks:
+            self.home[block] = best
+        return [best]
+
+
+class _All(_Work):
+    """Each document joins all neighbours with room: a block may be in several documents, its holders."""
+
+    def __init__(self, lengths: npt.NDArray[np.int64], neighbours: Csr, limit: int) -> None:
+        super().__init__(lengths, neighbours, limit)
+        self.own: list[int] = lengths.tolist()
+        self.holders: dict[int, set[int]] = {}
+
+    def join(self, document: int) -> list[int]:
+        """Append a document to its neighbours with room; returns those, ascending."""
         blocks = self.blocks.get(document, [document])
-        others = self._others(document, blocks)
-        roomy = [(int(self.lengths[other]) + self._growth(other, blocks), other) for other in others]
-        roomy = [(size, other) for size, other in roomy if size <= self.rules.limit_characters]
-        if self.rules.strategy == "richest" and roomy:
-            roomy = [min(roomy, key=lambda pair: (-int(self.lengths[pair[1]]), pair[1]))]
+        sized = [
+            (self.lengths[other] + self._growth(other, blocks), other)
+            for other in self._others(document, blocks)
+        ]
+        roomy = [(size, other) for size, other in sized if size <= self.limit]
         if not roomy:
             return []
         for size, other in roomy:
@@ -105,15 +183,15 @@ class _Work:
 
     def _others(self, document: int, blocks: list[int]) -> list[int]:
         """Living documents that hold a neighbour of one of the blocks."""
-        near = np.unique(np.concatenate([self.neighbours.of(block) for block in blocks]))
+        near = np.unique(self.near(blocks))
         found = set(self.home[near].tolist())
-        for block in near.tolist() if self.rules.strategy == "all" else ():
+        for block in near.tolist():
             found.update(self.holders.get(block, ()))
         return sorted(other for other in found - {document} if self.alive[other])
 
     def _growth(self, other: int, blocks: list[int]) -> int:
         held = self.blocks.get(other, ())
-        return sum(int(self.own[block]) + len(SEPARATOR) for block in blocks if block not in held)
+        return sum(self.own[block] + len(SEPARATOR) for block in blocks if block not in held)
 
     def _moved(self, document: int, blocks: list[int], others: list[int]) -> None:
         self.alive[document] = False
@@ -125,7 +203,7 @@ class _Work:
             self.home[block] = self._richest(holders)
 
     def _richest(self, documents: set[int]) -> int:
-        return min(documents, key=lambda document: (-int(self.lengths[document]), document))
+        return min(documents, key=lambda document: (-self.lengths[document], document))
 
     def homes(self) -> Ints:
         for block, holders in self.holders.items():

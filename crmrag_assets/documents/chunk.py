@@ -20,6 +20,7 @@ from crmrag_assets.documents.identity import (
     type_drafts,
 )
 from crmrag_assets.documents.literals import literal_drafts
+from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.documents.reified import reified_drafts
 from crmrag_assets.documents.relations import Related, cut_drafts, direct_drafts
 from crmrag_assets.documents.setting import Setting
@@ -31,19 +32,24 @@ from crmrag_query.relationships.engine import Matches, walk
 
 @dataclass(frozen=True, slots=True)
 class ChunkDocuments:
-    """Tables of schemas fr_documents, fr_lines and matches, sorted by entity (lines: by entity and start)."""
+    """Tables of schemas fr_documents, fr_lines and matches, sorted by entity (lines: by entity and start), with the graph's
+    numbers of nodes."""
 
     documents: pa.Table
     lines: pa.Table
     matches: pa.Table
 
-    def save(self, folder: Path) -> None:
-        for name, table in (
-            ("fr_documents", self.documents),
-            ("fr_lines", self.lines),
-            ("matches", self.matches),
-        ):
-            write_whole(folder, name, table)
+    def save(self, folder: Path, numbering: Numbering) -> None:
+        """Write the tables with numbers of their own, and what these stand for (see `portable`)."""
+        targets = self.lines.column("targets").combine_chunks().flatten()
+        spoken = (self.documents.column("entity"), self.matches.column("target"), targets)
+        listed = numbering.listed(
+            np.asarray(nodes) for nodes in spoken
+        )  # only what has a document has lines and matches
+        listed.save(folder)
+        write_whole(folder, "fr_documents", listed.local(self.documents, "entity"))
+        write_whole(folder, "fr_lines", listed.local(self.lines, "entity", "targets"))
+        write_whole(folder, "matches", listed.local(self.matches, "entity", "target"))
 
 
 def build_chunk(setting: Setting, entities: Ints) -> ChunkDocuments:

@@ -13,6 +13,7 @@ import polars as pl
 from crmrag_assets.documents.drafts import coded
 from crmrag_assets.documents.facts import Keys
 from crmrag_assets.documents.nodenames import NameRules, NodeNames
+from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.documents.satellites import Satellites, find_satellites
 from crmrag_assets.documents.stated import Rules
 from crmrag_assets.documents.ways import Ways, split_ways
@@ -57,6 +58,7 @@ class Setting:
     values: tuple[int, ...]
     single: tuple[Keys, ...]
     above: tuple[tuple[int, ...], ...]
+    numbering: Numbering
 
     @property
     def catalogue(self) -> Catalogue:
@@ -124,8 +126,9 @@ def make_setting(
     method: Method,
     languages: Sequence[str] = ("en",),
     satellites: Satellites | None = None,
+    numbering: Numbering | None = None,
 ) -> Setting:
-    """A setting for a data set; satellites are found where they are not given."""
+    """A setting for a data set; satellites and numbering are made where they are not given."""
     names = method.names
     return Setting(
         graph,
@@ -141,6 +144,7 @@ def make_setting(
         values=tuple(n for word in names.value_properties for n in numbers_of(graph, (word,))),
         single=tuple(_single(graph, ontology, relationship.paths) for relationship in catalogue),
         above=tuple(_above(catalogue, number) for number in range(len(catalogue))),
+        numbering=numbering or Numbering.of(graph.iris),
     )
 
 

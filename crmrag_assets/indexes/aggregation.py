@@ -59,13 +59,8 @@ def write_aggregation(
 
 def rank_nodes(graph: Graph, found: RelationshipGraph, settings: PageRank) -> npt.NDArray[np.float64]:
     """PageRank over entities and FR targets, float64 [n]; 0 for any other node."""
-    member = (graph.flags & FLAG_ENTITY) != 0
-    member[found.edges.indices] = True
-    member[np.flatnonzero(np.diff(found.edges.indptr))] = True
-    nodes = np.flatnonzero(member)
-    rank = np.zeros(graph.nodes)
-    rank[nodes] = pagerank(found.edges[nodes][:, nodes], settings)
-    return rank
+    member = ((graph.flags & FLAG_ENTITY) != 0) | found.nodes
+    return pagerank(found.receive, found.out, member, settings)
 
 
 def rank_categories(
@@ -123,6 +118,10 @@ def ranked(
     graph: Graph, nodes: npt.NDArray[np.int64], scores: npt.NDArray[np.number], top: int
 ) -> list[list[str | float]]:
     """[IRI, label, score] of the ``top`` of ``nodes`` by score [all nodes], ties by IRI."""
-    rounded = np.array([float(f"{score:.{DIGITS}g}") for score in scores[nodes].tolist()])
+    values = scores[nodes]
+    if 0 < top < len(values):  # rounding is slow: only of those that it may leave among the best
+        enough = np.partition(values, len(values) - top)[len(values) - top] * (1 - 100 * 0.1**DIGITS)
+        nodes, values = nodes[values >= enough], values[values >= enough]
+    rounded = np.array([float(f"{value:.{DIGITS}g}") for value in values.tolist()])
     found = best(nodes, rounded, top)
     return [[graph.iri(node), graph.label(node), int(s) if s == int(s) else s] for node, s in found]

@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +24,13 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.graph.schema import open_table
 from crmrag_query.linking.index import KINDS, META, SCHEMA_VERSION, TEXTS, UNIT
 from crmrag_query.linking.near import mixed, near_array
-from crmrag_query.linking.spelling import latin_stop, sound, words_of
+from crmrag_query.linking.spelling import latin_stop, sound, words_at
 from crmrag_query.ontology.tables import Ontology
+from crmrag_query.retrieval.tokenizer import tokens_of, words
 
 Longs = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+Arrays = dict[str, npt.NDArray[np.generic]]
 
 # How a stated label names its entity; labels made from a role or an IRI are no names.
 HOW = {"label": 0, "preferred": 0, "appellation": 1, "title": 1, "alternative": 1, "identifier": 2}
@@ -89,16 +93,25 @@ def variants(text: str) -> list[str]:
     return list(dict.fromkeys([*parts, *(_QUALIFIER.sub("", part) for part in parts if part.endswith(")"))]))
 
 
+class _Spelt(dict[str, tuple[str, ...]]):
+    """Folded word -> its words as they are compared: in the few words of many names each is looked at once."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        found = self[word] = tuple(compared for _, _, compared in words_at(tokens_of(word)))
+        return found
+
+
 def gather_bags(texts: Iterable[str], most_words: int) -> Bags:
     """The bags of all texts; one without a word has none."""
     numbers: dict[str, int] = {}
     known: dict[bytes, int] = {}
+    spelt = _Spelt()
     text_ptr, text_bag = array("q", [0]), array("i")
     for text in texts:
         found: dict[int, None] = {}
         for variant in variants(text):
-            words = words_of(variant)[:most_words]
-            if bag := sorted({numbers.setdefault(word, len(numbers)) for word in words}):
+            words_of = list(chain.from_iterable(map(spelt.__getitem__, words(variant))))[:most_words]
+            if bag := sorted({numbers.setdefault(word, len(numbers)) for word in words_of}):
                 found[known.setdefault(array("i", bag).tobytes(), len(known))] = None
         text_bag.extend(found)
         text_ptr.append(len(text_bag))
@@ -113,8 +126,10 @@ def gather_bags(texts: Iterable[str], most_words: int) -> Bags:
 def write_names(names: Names, stop: frozenset[str], config: NamesConfig, out: Path) -> dict[str, int]:
     """Write the files that ``crmrag_query.linking.index`` opens into ``out``; gives counts for people."""
     stop = latin_stop(stop)
-    bags = gather_bags((text.as_py() for text in names.texts), config.words)
-    arrays = _word_arrays(bags, config) | _bag_arrays(bags, stop, config) | _entry_arrays(names, bags)
+    bags = gather_bags(names.texts.to_pylist(), config.words)
+    sounds = _sounds(bags.words, config)
+    arrays = _word_arrays(bags, sounds, config)
+    arrays |= _bag_arrays(bags, sounds, stop, config) | _entry_arrays(names, bags)
     for name, values in arrays.items():
         np.save(out / f"{name}.npy", values)
     batch = pa.RecordBatch.from_arrays([names.texts.cast(pa.large_utf8())], schema=TEXTS)
@@ -134,9 +149,8 @@ def write_names(names: Names, stop: frozenset[str], config: NamesConfig, out: Pa
     return counts
 
 
-def _word_arrays(bags: Bags, config: NamesConfig) -> dict[str, npt.NDArray[np.generic]]:
+def _word_arrays(bags: Bags, sounds: Hashes, config: NamesConfig) -> Arrays:
     encoded = [word.encode("utf-8", "replace") for word in bags.words]
-    sounds = _sounds(bags.words, config)
     order = np.argsort(sounds, kind="stable").astype(np.int32)
     return {
         "word_text": np.frombuffer(b"".join(encoded), np.uint8),
@@ -147,12 +161,12 @@ def _word_arrays(bags: Bags, config: NamesConfig) -> dict[str, npt.NDArray[np.ge
     }
 
 
-def _sounds(words: Sequence[str], config: NamesConfig) -> npt.NDArray[np.uint64]:
+def _sounds(words: Sequence[str], config: NamesConfig) -> Hashes:
     found = (sound(word, config.spelling.shortest) for word in words)
     return np.fromiter(found, np.uint64, len(words))
 
 
-def _bag_arrays(bags: Bags, stop: frozenset[str], config: NamesConfig) -> dict[str, npt.NDArray[np.generic]]:
+def _bag_arrays(bags: Bags, sounds: Hashes, stop: frozenset[str], config: NamesConfig) -> Arrays:
     count = len(bags.ptr) - 1
     bag = np.repeat(np.arange(count, dtype=np.int32), np.diff(bags.ptr))
     order = np.argsort(bags.word, kind="stable")
@@ -163,7 +177,7 @@ def _bag_arrays(bags: Bags, stop: frozenset[str], config: NamesConfig) -> dict[s
     content = ~is_stop[bags.word]
     size = np.bincount(bag[content], minlength=count)
     content |= (size == 0)[bag]
-    hashes = _content_hashes(_sounds(bags.words, config), bags.word[content], bag[content], count)
+    hashes = _content_hashes(sounds, bags.word[content], bag[content], count)
     by_hash = np.argsort(hashes, kind="stable").astype(np.int32)
     return {
         "word_weight": np.maximum(weight, 1),
@@ -176,9 +190,7 @@ def _bag_arrays(bags: Bags, stop: frozenset[str], config: NamesConfig) -> dict[s
     }
 
 
-def _content_hashes(
-    sounds: npt.NDArray[np.uint64], word: Ints, bag: Ints, count: int
-) -> npt.NDArray[np.uint64]:
+def _content_hashes(sounds: Hashes, word: Ints, bag: Ints, count: int) -> Hashes:
     """``index.bag_hash`` of the words of each bag, uint64 [count]; each sound of a bag counts once."""
     order = np.lexsort((sounds[word], bag))
     sound_of, of = sounds[word][order], bag[order]
@@ -189,7 +201,7 @@ def _content_hashes(
     return found
 
 
-def _entry_arrays(names: Names, bags: Bags) -> dict[str, npt.NDArray[np.generic]]:
+def _entry_arrays(names: Names, bags: Bags) -> Arrays:
     """A row for each name of each bag; of several equal names of an entity the one of the first kind."""
     low, high = bags.text_ptr[names.text], bags.text_ptr[names.text + 1]
     row = np.repeat(np.arange(len(names.text)), high - low)

@@ -1,10 +1,11 @@
-"""PageRank by power iteration over a sparse matrix, as networkx defines it."""
+"""PageRank by power iteration, as networkx defines it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from crmrag_query.config.build import PageRank
 from crmrag_query.errors import BuildError
@@ -12,23 +13,30 @@ from crmrag_query.errors import BuildError
 Doubles = npt.NDArray[np.float64]
 
 
-def pagerank(edges: sparse.csr_array, settings: PageRank) -> Doubles:
-    """PageRank float64 [n] of a weighted graph's nodes, sum 1; a node without edges out gives to all alike.
+def pagerank(
+    receive: Callable[[Doubles], Doubles],
+    out: npt.NDArray[np.integer | np.floating],
+    member: npt.NDArray[np.bool_],
+    settings: PageRank,
+) -> Doubles:
+    """PageRank float64 [n] of the members of a weighted graph's nodes, sum 1, 0 for others; one without edges out gives to
+    all members alike.
 
-    ``edges`` [n, n]: weight from row to column. Brin & Page 1998. Raises BuildError when it does not
-    converge.
+    ``out`` [n]: weight of the edges out of each node. ``receive`` gives what every node receives when each node sends what it
+    is given, times the edge's weight, along its edges; these are between members. Brin & Page 1998. Raises BuildError when it
+    does not converge.
     """
-    count = edges.shape[0]
+    count = int(np.count_nonzero(member))
     if count == 0:
-        return np.zeros(0)
-    out = np.asarray(edges.sum(axis=1), np.float64).ravel()
-    dangling = out == 0
-    share = np.divide(1.0, out, where=~dangling, out=np.zeros(count))
-    transition = edges.T.tocsr().astype(np.float64)
-    rank: Doubles = np.full(count, 1 / count)
+        return np.zeros(len(out))
+    share = np.divide(1.0, out, where=out != 0, out=np.zeros(len(out)))
+    dangling = np.flatnonzero(member & (out == 0))
+    base = member / count
+    rank: Doubles = base
     for _ in range(settings.iterations):
-        received = transition @ (rank * share) + rank[dangling].sum() / count
-        new: Doubles = settings.damping * received + (1 - settings.damping) / count
+        new = receive(rank * share)
+        new *= settings.damping
+        new += (settings.damping * rank[dangling].sum() + 1 - settings.damping) * base
         if np.abs(new - rank).sum() < settings.tolerance:
             return new
         rank = new

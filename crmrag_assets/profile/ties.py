@@ -14,9 +14,11 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import ExamplePair, PathProfile, RelationshipProfile
 from crmrag_query.relationships.catalogue import Catalogue, Relationship
 from crmrag_query.relationships.engine import Matches, walk_blocks
+from crmrag_query.relationships.plan import make_plan
 
 PENDING = 1 << 22  # distinct keys that a tally holds before it adds them up
-PAIRS = 1 << 20  # that are walked at once: counting them takes ten times their memory
+SOURCES = 1 << 14  # entities that are walked in a turn
+PAIRS = 1 << 20  # that are walked, and counted, at once
 
 NUMBERS = ("pairs", "sources", "by_path", "alone", "categories")
 
@@ -39,8 +41,14 @@ class Tally:
     keys: list[Longs] = field(default_factory=lambda: [np.empty(0, np.int64)])
     counts: list[Longs] = field(default_factory=lambda: [np.empty(0, np.int64)])
 
-    def add(self, keys: Longs) -> None:
-        self.take(*distinct(keys))
+    def add(self, keys: Longs, bound: int) -> None:
+        """Add keys below ``bound``."""
+        if bound <= len(keys):  # else an array of all possible keys is larger than that of these
+            counts = np.bincount(keys, minlength=bound)
+            found = np.flatnonzero(counts)
+            self.take(found, counts[found])
+        else:
+            self.take(*distinct(keys))
 
     def take(self, found: Longs, counts: Longs) -> None:
         """Add distinct keys that were counted before."""
@@ -56,6 +64,19 @@ class Tally:
         np.add.at(counts, row, np.concatenate(self.counts))
         self.keys, self.counts = [keys], [counts]
         return keys, counts
+
+
+def distinct_pairs(group: Longs, target: Ints, path: npt.NDArray[np.int16]) -> tuple[Longs, Ints, Longs]:
+    """(group, target) of the pairs that these matches have, each once, by both; the path of those that one alone leads to."""
+    low, high = int(path.max()).bit_length(), int(target.max()).bit_length()
+    keys = ((group << high | target) << low) | path
+    keys.sort()
+    pairs = keys >> low
+    first = np.ones(len(keys) + 1, bool)
+    np.not_equal(pairs[1:], pairs[:-1], out=first[1:-1])
+    alone = keys[first[:-1] & first[1:]] & ((1 << low) - 1)
+    pairs = pairs[first[:-1]]
+    return pairs >> high, (pairs & ((1 << high) - 1)).astype(np.int32), alone
 
 
 @dataclass(frozen=True)
@@ -90,10 +111,17 @@ class Ties:
         self.marked: dict[str, Bools] = {name: np.zeros(nodes, bool) for name in marks}
 
     def walk(self, entities: Ints) -> Ties:
-        """With the matches of these entities, none of which was walked before."""
-        ground = self.ground
-        for block in walk_blocks(ground.graph.adjacency, ground.ontology, self.walked, entities, PAIRS):
-            self._add(block)
+        """With the matches of these entities, none of which was walked before.
+
+        In turns of entities from all over: neighbours in the order of IRIs are alike, and the members of one hub, thousands
+        of which reach each other, would make blocks of any size.
+        """
+        adjacency, ontology = self.ground.graph.adjacency, self.ground.ontology
+        plan = make_plan(adjacency, ontology, self.walked)
+        turns = 1 + len(entities) // SOURCES
+        for turn in range(turns):
+            for block in walk_blocks(adjacency, ontology, self.walked, entities[turn::turns], PAIRS, plan):
+                self._add(block)
         return self
 
     def counted(self) -> TieCounts:
@@ -112,39 +140,58 @@ class Ties:
             total: Longs = getattr(self, name)
             total += other.numbers[name]
         nodes, most_shown = self.ground.graph.nodes, self.ground.limits.examples
-        self.reached |= np.unpackbits(other.reached, axis=1, count=nodes).astype(bool)
+        self.reached |= np.unpackbits(other.reached, axis=1, count=nodes).view(bool)
         for name, marked in other.marked.items():
-            self.marked[name] |= np.unpackbits(marked, count=nodes).astype(bool)
+            self.marked[name] |= np.unpackbits(marked, count=nodes).view(bool)
         self.sets.take(*other.sets)
         self.best = [sorted(own + more)[:most_shown] for own, more in zip(self.best, other.best, strict=True)]
 
     def _add(self, found: Matches) -> None:
-        """Count the matches of a block, in which all matches of a source are."""
-        if not len(found):
-            return
-        self.by_path += np.bincount(found.relationship, minlength=len(self.walked))
-        nodes, count = self.ground.graph.nodes, len(self.catalogue)
-        sources, place = np.unique(found.source, return_inverse=True)
-        number = self.relationship[found.relationship]
-        key = (place.astype(np.int64) * count + number) * nodes + found.target
-        pairs, first, ways = np.unique(key, return_index=True, return_counts=True)
-        self.alone += np.bincount(found.relationship[first[ways == 1]], minlength=len(self.walked))
-        group, target = np.divmod(pairs, nodes)
-        source, number = sources[group // count], group % count
-        self.pairs += np.bincount(number, minlength=count)
-        self.reached[number, target] = True
-        categories = self.ground.graph.category_of_node[target]
-        self.categories += np.bincount(
-            number * 2 * max(Category) + categories, minlength=len(self.categories)
-        )
-        self.sets.add(number * len(self.ground.sets) + self.ground.sets.of[target])
-        self._add_groups(group, number, source, self.ground.rank[target])
+        """Count the matches of a block, in which all matches of a source are; some at a time, sources whole."""
+        starts = np.flatnonzero(np.diff(found.source, prepend=-1))
+        low = 0
+        while low < len(found):
+            at = int(np.searchsorted(starts, low + PAIRS))
+            high = int(starts[at]) if at < len(starts) else len(found)
+            self._count(found.part(slice(low, high)))
+            low = high
 
-    def _add_groups(self, group: Longs, number: Longs, source: Ints, rank: Ints) -> None:
-        """Count the sources of each relationship, and keep the pairs to show: of different sources."""
-        start = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
-        target = np.minimum.reduceat(rank, start)
-        number, source = number[start], source[start]
+    def _count(self, found: Matches) -> None:
+        """Count these matches: by source, then relationship, then path, then target."""
+        self.by_path += np.bincount(found.relationship, minlength=len(self.walked))
+        number = self.relationship[found.relationship]
+        new = np.ones(len(found), bool)
+        new[1:] = (found.source[1:] != found.source[:-1]) | (number[1:] != number[:-1])
+        group = np.cumsum(new) - 1
+        start = np.flatnonzero(new)
+        self.reached[number, found.target] = True
+        nearest = np.minimum.reduceat(self.ground.rank[found.target], start)
+        self._add_groups(number[start], found.source[start], nearest)
+        several = np.zeros(len(start), bool)
+        several[group[1:][~new[1:] & (found.relationship[1:] != found.relationship[:-1])]] = True
+        plain, tangled = np.flatnonzero(~several[group]), np.flatnonzero(several[group])
+        self._add_pairs(number[plain], found.target[plain])
+        self.alone += np.bincount(found.relationship[plain], minlength=len(self.walked))
+        if len(tangled):
+            of, target, alone = distinct_pairs(
+                group[tangled], found.target[tangled], found.relationship[tangled]
+            )
+            self._add_pairs(number[start[of]], target)
+            self.alone += np.bincount(alone, minlength=len(self.walked))
+
+    def _add_pairs(self, number: Ints, target: Ints) -> None:
+        """Count what each relationship leads to; every pair is here once."""
+        count, width, sets = len(self.catalogue), 2 * max(Category), len(self.ground.sets)
+        self.pairs += np.bincount(number, minlength=count)
+        categories = number * width + self.ground.graph.category_of_node[target]
+        self.categories += np.bincount(categories, minlength=len(self.categories))
+        self.sets.add(number.astype(np.int64) * sets + self.ground.sets.of[target], count * sets)
+
+    def _add_groups(self, number: Ints, source: Ints, target: Ints) -> None:
+        """Count the sources of each relationship, and keep the pairs to show: of different sources.
+
+        ``target``: rank of the first to show of what each source has.
+        """
         self.sources += np.bincount(number, minlength=len(self.catalogue))
         for name, chosen in self.marks.items():
             self.marked[name][source[np.isin(number, chosen)]] = True

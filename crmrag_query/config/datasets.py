@@ -13,7 +13,7 @@ from crmrag_query.config.build import Suspects
 from crmrag_query.config.endpoint import EndpointConfig
 from crmrag_query.config.folders import datasets_file
 from crmrag_query.config.reading import Record, parse_part, read_yaml
-from crmrag_query.config.types import Count, Pattern
+from crmrag_query.config.types import Count, NotNegative, Pattern, Positive
 from crmrag_query.errors import ConfigError, Mistake
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -43,6 +43,19 @@ class EmbeddingConfig(Record):
     document_prefix: str = ""
 
 
+class Ceiling(Record):
+    """The most that one build may encode anew: documents, tokens, US dollars. A build that would need more stops before it
+    encodes anything.
+
+    `usd_per_million_tokens` is the price where the model's is not known.
+    """
+
+    documents: Count | None = None
+    tokens: Count | None = None
+    usd: Positive | None = None
+    usd_per_million_tokens: NotNegative | None = None
+
+
 class DatasetConfig(Record):
     """One data set, from files or from an endpoint: either `rdf` or `endpoint` is given.
 
@@ -57,6 +70,7 @@ class DatasetConfig(Record):
     base_iri: str = ""
     languages: tuple[str, ...] = ("en",)
     embedding: EmbeddingConfig = EmbeddingConfig()
+    ceiling: Ceiling = Ceiling()
     image_pattern: Pattern = ""
     licence: str = ""
     attribution: str = ""

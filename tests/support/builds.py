@@ -84,7 +84,11 @@ def build_all(context: BuildContext) -> list[Outcome]:
     for layer in LAYERS:
         for artifact in layer.assets:
             step = STEPS[artifact]
-            for chunk in chunks_of(context) if step.chunked else [None]:
+            chunks: list[str | None] = [None]
+            if step.chunked:
+                context.store.keep_only(artifact, chunks_of(context))
+                chunks = [*chunks_of(context)]
+            for chunk in chunks:
                 outcomes.append(run_step(step, context, chunk))
     return outcomes
 

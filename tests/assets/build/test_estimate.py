@@ -7,8 +7,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.build.estimate import estimate, litellm_price
+from crmrag_assets.build.estimate import estimate
 from crmrag_assets.build.opened import documents_of, encoder_of
+from crmrag_assets.build.prices import litellm_price
 from crmrag_assets.cli.estimate import estimate_text
 from crmrag_assets.sources.base import Discovery
 from crmrag_query.artifacts.places import datasets_with_releases

@@ -72,7 +72,7 @@ def artifact(setting: Setting, folder: Path, chunks: int = 1) -> tuple[Documents
     for number in range(chunks):
         part = folder / f"chunk-{number}"
         part.mkdir(parents=True)
-        build_chunk(setting, nodes[nodes * 7919 % chunks == number]).save(part)
+        build_chunk(setting, nodes[nodes * 7919 % chunks == number]).save(part, setting.numbering)
         parts.append(part)
     out = folder / "documents"
     out.mkdir()

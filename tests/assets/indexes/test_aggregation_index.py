@@ -6,13 +6,16 @@ import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import ipc
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggregation
-from crmrag_assets.indexes.relationships import MatchArrays, read_matches
+from crmrag_assets.indexes.relationships import MatchArrays, MatchFiles, gather
 from crmrag_query.artifacts.files import entries
 from crmrag_query.config.build import Aggregation as Works
 from crmrag_query.config.build import PageRank
+from crmrag_query.documents.schema import SCHEMAS, write_whole
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.graph.graph import Graph
@@ -55,12 +58,12 @@ def matches_of(graph: Graph) -> list[MatchArrays]:
         [("icon", 0, "theodore"), ("icon", 1, "painting"), ("icon", 0, "helper"), ("icon", 1, "theodore")],
         [("mural", 0, "theodore")],
     ]
-    numbers = [[(node(graph, s), r, node(graph, t)) for s, r, t in chunk] for chunk in found]
-    kinds = (np.int32, np.int16, np.int32)
-    return [
-        MatchArrays(*(np.array(c, k) for c, k in zip(zip(*n, strict=True), kinds, strict=True)))
-        for n in numbers
-    ]
+    return [chunk_of({(node(graph, s), r, node(graph, t)) for s, r, t in chunk}) for chunk in found]
+
+
+def chunk_of(matches: set[tuple[int, int, int]]) -> MatchArrays:
+    columns = np.array(sorted(matches), np.int64).reshape(-1, 3).T
+    return MatchArrays(*(c.astype(k) for c, k in zip(columns, (np.int32, np.int16, np.int32), strict=True)))
 
 
 def settings_for(graph: Graph) -> AggregationSettings:
@@ -124,7 +127,7 @@ def test_works_are_counted_once_an_actor_through_events_both_ways(folder: Path) 
 
 
 def test_the_same_input_gives_the_same_bytes(graph: Graph, folder: Path, tmp_path: Path) -> None:
-    write_aggregation(graph, reversed(matches_of(graph)), settings_for(graph), tmp_path)
+    write_aggregation(graph, matches_of(graph)[::-1], settings_for(graph), tmp_path)
     assert entries(tmp_path) == entries(folder)
 
 
@@ -134,14 +137,50 @@ def test_a_graph_without_matches_is_counted_all_the_same(graph: Graph, tmp_path:
 
 
 def test_matches_are_read_from_their_files(tmp_path: Path) -> None:
-    schema = pa.schema(
-        [("entity", pa.int32()), ("relationship", pa.int16()), ("target", pa.int32()), ("path", pa.int16())]
+    """Files number nodes by themselves, and list what the numbers stand for."""
+    numbering = Numbering.of(pa.array([f"http://example.org/{n}" for n in range(7)]))
+    listed = numbering.listed([np.array([1, 5, 6], np.int32)])
+    table = pa.table([[1, 1], [0, 2], [5, 6], [0, 1]], schema=SCHEMAS["matches"])
+    listed.save(tmp_path)
+    write_whole(tmp_path, "matches", listed.local(table, "entity", "target"))
+    files = MatchFiles([tmp_path], numbering)
+    for _ in range(2):
+        (chunk,) = files
+        assert [column.tolist() for column in chunk] == [[1, 1], [0, 2], [5, 6]]
+
+
+NODES, KINDS = 9, 3
+MATCH = st.tuples(st.integers(0, NODES - 1), st.integers(0, KINDS - 1), st.integers(0, NODES - 1))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sets(MATCH, max_size=40), st.sets(st.integers(0, NODES - 1)), st.integers(1, 4))
+def test_lists_of_targets_are_the_edges_whatever_the_chunks(
+    some: set[tuple[int, int, int]], hub: set[int], chunks: int
+) -> None:
+    """Members of a hub reach each other; a node may also reach itself, as no walk gives."""
+    matches = some | {(one, 0, other) for one in hub for other in hub if one != other}
+    found, whole = (
+        gather([chunk_of({m for m in matches if m[0] % n == c}) for c in range(n)], NODES, KINDS)
+        for n in (chunks, 1)
     )
-    table = pa.table([[1, 1], [0, 2], [5, 6], [0, 1]], schema=schema)
-    with pa.OSFile(str(tmp_path / "matches.arrow"), "wb") as sink, ipc.new_file(sink, schema) as writer:
-        writer.write_table(table)
-    (chunk,) = read_matches([tmp_path / "matches.arrow"])
-    assert [column.tolist() for column in chunk] == [[1, 1], [0, 2], [5, 6]]
+    sent = np.random.default_rng(len(matches)).random(NODES)
+    received = np.bincount([t for _, _, t in matches], [sent[s] for s, _, _ in matches], NODES)
+    np.testing.assert_allclose(found.receive(sent), received, rtol=1e-12, atol=1e-12)
+    assert found.receive(sent).tolist() == whole.receive(sent).tolist()
+    assert found.out.tolist() == [sum(s == n for s, _, _ in matches) for n in range(NODES)]
+    assert found.nodes.tolist() == [any(n in (s, t) for s, _, t in matches) for n in range(NODES)]
+    for kind in range(KINDS):
+        own = [(s, t) for s, k, t in matches if k == kind]
+        counted = (found.pairs[kind], found.sources[kind], found.targets[kind])
+        assert counted == (len(own), len({s for s, _ in own}), len({t for _, t in own}))
+
+
+def test_a_hub_costs_its_members_not_their_pairs() -> None:
+    members = range(40)
+    found = gather([chunk_of({(a, 0, b) for a in members for b in members if a != b})], 40, 1)
+    assert found.pairs.tolist() == [40 * 39]
+    assert found.lists.nnz == found.senders.nnz == 40
 
 
 def test_a_missing_or_older_index_is_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.indexes.cache import VectorCache, record_type
@@ -26,13 +26,21 @@ class Counting(HashEncoder):
     """The stand-in encoder that notes what it encodes and stops after some texts."""
 
     seen: list[str] = field(default_factory=list)
+    counted: list[str] = field(default_factory=list)
     last: int = 1_000_000
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        self.counted.extend(texts)
+        return super().count(texts)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         if len(self.seen) >= self.last:
             raise KeyboardInterrupt
         self.seen.extend(texts)
         return super().encode(texts)
+
+
+LONG = "\n".join(["[Thing] Long", *(f"line {n} of many words" for n in range(30))])
 
 
 def documents(count: int) -> list[tuple[int, str]]:
@@ -97,13 +105,66 @@ def test_a_record_with_a_flipped_bit_is_passed_over(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.vectors, HashEncoder().encode([text for _, text in documents(3)]))
 
 
+def test_known_texts_are_not_cut_again(tmp_path: Path) -> None:
+    texts = [*documents(4), (99, LONG)]
+    first = embed_chunk(texts, HashEncoder(window=64), tmp_path / "00.bin")
+    again = Counting(window=64)
+    found = embed_chunk([*texts[1:], (100, "[Thing] New")], again, tmp_path / "00.bin")
+    assert again.counted == again.seen == ["[Thing] New"]
+    assert found.windows.slice(0, first.windows.num_rows - 1) == first.windows.slice(1)
+    wider = embed_chunk(texts, HashEncoder(window=640), tmp_path / "00.bin")
+    assert wider.windows.num_rows == 5
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from([*"abcdef"]), max_size=4, unique=True), min_size=1, max_size=4),
+    st.sampled_from(["whole", "torn", "flipped", "gone"]),
+    st.integers(0, 10_000),
+)
+def test_changing_texts_end_as_the_last_ones_from_nothing_whatever_befalls_the_caches(
+    tmp_path_factory: pytest.TempPathFactory, states: list[list[str]], harm: str, place: int
+) -> None:
+    root = tmp_path_factory.mktemp("changing")
+    encoder = HashEncoder(dimension=4, window=12)
+    for number, letters in enumerate(states):
+        texts = [
+            (n, "\n".join(f"{c} line {i} of it" for i in range(ord(c) - 95))) for n, c in enumerate(letters)
+        ]
+        found = embed_chunk(texts, encoder, root / "00.bin")
+        fresh = embed_chunk(texts, encoder, root / f"fresh{number}.bin")
+        np.testing.assert_array_equal(found.vectors, fresh.vectors)
+        assert found.windows == fresh.windows
+        (cuts,) = root.glob("00-*.cuts")
+        injure(cuts, harm, place)
+
+
+def injure(path: Path, harm: str, place: int) -> None:
+    raw = bytearray(path.read_bytes())
+    if harm == "gone" or not raw:
+        path.unlink()
+    elif harm == "torn":
+        path.write_bytes(raw[: place % len(raw)])
+    elif harm == "flipped":
+        raw[place % len(raw)] ^= 1
+        path.write_bytes(raw)
+
+
 def test_long_documents_have_several_rows_and_rows_say_whose_they_are(tmp_path: Path) -> None:
-    long = "\n".join(["[Thing] Long", *(f"line {n} of many words" for n in range(30))])
-    found = embed_chunk([(8, long), (9, "[Thing] Short")], HashEncoder(window=64), tmp_path / "00.bin")
+    found = embed_chunk([(8, LONG), (9, "[Thing] Short")], HashEncoder(window=64), tmp_path / "00.bin")
     assert found.windows.column("entity").to_pylist() == [8] * (found.windows.num_rows - 1) + [9]
     assert found.windows.column("window").to_pylist() == [*range(found.windows.num_rows - 1), 0]
     assert found.windows.num_rows > 2
     np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, atol=1e-6)
+
+
+def test_files_do_not_hold_the_numbers_of_entities(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for shift, folder in enumerate(folders):
+        folder.mkdir()
+        moved = [(entity + 100 * shift, text) for entity, text in [*documents(3), (99, LONG)]]
+        write_embedded(folder, embed_chunk(moved, HashEncoder(window=64), tmp_path / f"{folder.name}.bin"))
+    assert entries(folders[0]) == entries(folders[1])
 
 
 def test_files_are_equal_and_read_back(tmp_path: Path) -> None:
@@ -112,14 +173,15 @@ def test_files_are_equal_and_read_back(tmp_path: Path) -> None:
         folder.mkdir()
         write_embedded(folder, embed_chunk(documents(5), HashEncoder(), tmp_path / f"{folder.name}.bin"))
     assert entries(folders[0]) == entries(folders[1])
-    read = open_embedded(folders[0])
-    assert read.windows.num_rows == len(read.vectors) == 5
+    read = open_embedded(folders[0], np.arange(50, 55, dtype=np.int32))
+    assert read.windows.column("entity").to_pylist() == [50, 51, 52, 53, 54]
+    assert len(read.vectors) == 5
 
 
 def test_a_chunk_without_documents_has_no_rows(tmp_path: Path) -> None:
     found = embed_chunk([], HashEncoder(), tmp_path / "00.bin")
     write_embedded(tmp_path, found)
-    assert open_embedded(tmp_path).vectors.shape == (0, HashEncoder().dimension)
+    assert open_embedded(tmp_path, np.empty(0, np.int32)).vectors.shape == (0, HashEncoder().dimension)
 
 
 def test_keys_tell_models_and_settings_apart() -> None:

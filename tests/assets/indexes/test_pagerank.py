@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,13 @@ def matrix(edges: dict[tuple[int, int], int], nodes: int = NODES) -> sparse.csr_
     return sparse.csr_array(sparse.coo_array((list(edges.values()), (rows, columns)), shape=(nodes, nodes)))
 
 
+def ranks(
+    edges: dict[tuple[int, int], int], constants: PageRank, nodes: int = NODES
+) -> npt.NDArray[np.float64]:
+    found = matrix(edges, nodes)
+    return pagerank(lambda sent: found.T @ sent, found.sum(axis=1), np.ones(nodes, bool), constants)
+
+
 @settings(max_examples=80, deadline=None)
 @given(EDGES, st.floats(0.1, 0.95))
 def test_pagerank_equals_networkx_with_dangling_nodes(
@@ -34,15 +42,23 @@ def test_pagerank_equals_networkx_with_dangling_nodes(
     graph.add_nodes_from(range(NODES))
     graph.add_weighted_edges_from((a, b, weight) for (a, b), weight in edges.items())
     expected = nx.pagerank(graph, alpha=damping, tol=1e-12, max_iter=1000)
-    found = pagerank(matrix(edges), CONSTANTS.model_copy(update={"damping": damping, "iterations": 1000}))
+    found = ranks(edges, CONSTANTS.model_copy(update={"damping": damping, "iterations": 1000}))
     assert np.abs(found - [expected[n] for n in range(NODES)]).max() < 1e-6
     assert found.sum() == pytest.approx(1)
 
 
 def test_a_graph_without_nodes_has_no_ranks() -> None:
-    assert len(pagerank(matrix({}, 0), CONSTANTS)) == 0
+    assert len(ranks({}, CONSTANTS, 0)) == 0
+
+
+def test_what_is_no_member_has_no_rank_and_changes_none() -> None:
+    found = matrix({(0, 1): 1, (1, 2): 3}, 6)
+    member = np.arange(6) < 3
+    ranked = pagerank(lambda sent: found.T @ sent, found.sum(axis=1), member, CONSTANTS)
+    assert ranked[3:].tolist() == [0, 0, 0]
+    assert ranked[:3] == pytest.approx(ranks({(0, 1): 1, (1, 2): 3}, CONSTANTS, 3), abs=1e-12)
 
 
 def test_too_few_iterations_are_an_error() -> None:
     with pytest.raises(BuildError, match="did not converge in 2"):
-        pagerank(matrix({(0, 1): 1, (1, 2): 1}), CONSTANTS.model_copy(update={"iterations": 2}))
+        ranks({(0, 1): 1, (1, 2): 1}, CONSTANTS.model_copy(update={"iterations": 2}))

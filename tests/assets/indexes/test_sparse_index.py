@@ -6,12 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from crmrag_assets.indexes.sparse import count_terms, joined, write_sparse
+from crmrag_assets.indexes.sparse import Postings, postings_of, write_sparse
+from crmrag_assets.indexes.terms import count_terms
 from crmrag_query.artifacts.files import entries
 from crmrag_query.config.build import Sparse
 from crmrag_query.errors import ReleaseError
@@ -23,8 +25,12 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 CONSTANTS = Sparse(k1=1.5, b=0.75, epsilon=0.25)
 
 
+def counted(texts: list[str]) -> Postings:
+    return postings_of(count_terms(pa.chunked_array([pa.array(texts, pa.large_utf8())])))
+
+
 def index_of(texts: list[str], folder: Path, constants: Sparse = CONSTANTS) -> SparseIndex:
-    write_sparse(count_terms(texts), folder, constants)
+    write_sparse(counted(texts), folder, constants)
     return SparseIndex.open(folder)
 
 
@@ -91,7 +97,7 @@ def test_the_same_texts_give_the_same_files(tmp_path: Path) -> None:
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         folder.mkdir()
-        write_sparse(count_terms(iter(["the icon", "ναός 1105/6"])), folder, CONSTANTS)
+        write_sparse(counted(["the icon", "ναός 1105/6"]), folder, CONSTANTS)
     assert entries(folders[0]) == entries(folders[1])
 
 
@@ -102,22 +108,7 @@ def test_scores_are_mapped_not_read(tmp_path: Path) -> None:
 def test_a_missing_or_damaged_index_is_named(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="No sparse index"):
         SparseIndex.open(tmp_path)
-    write_sparse(count_terms(["icon"]), tmp_path, CONSTANTS)
+    write_sparse(counted(["icon"]), tmp_path, CONSTANTS)
     (tmp_path / "sparse.json").write_text('{"schema": 99}')
     with pytest.raises(ReleaseError, match="version 99"):
         SparseIndex.open(tmp_path)
-
-
-WORDS = st.lists(st.sampled_from(["icon", "Ναός", "1105/6", "the", "church-yard", ""]), max_size=6).map(
-    " ".join
-)
-
-
-@given(st.lists(WORDS, max_size=8), st.integers(0, 8), st.integers(0, 8))
-def test_texts_counted_in_parts_are_the_same_index(texts: list[str], one: int, two: int) -> None:
-    low, high = sorted((min(one, len(texts)), min(two, len(texts))))
-    parts = [count_terms(texts[:low]), count_terms(texts[low:high]), count_terms(texts[high:])]
-    whole, found = count_terms(texts), joined(parts)
-    assert found.terms == whole.terms
-    for name in ("term", "document", "count", "lengths"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))

@@ -1,0 +1,82 @@
+"""A ceiling stops a build before it encodes more than is allowed, and counts only what has no vector yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crmrag_assets.build.ceiling import require_within_ceiling, workload
+from crmrag_query.errors import BuildError
+from tests.support.builds import Project, build_all, make_project, turtle
+
+
+def with_ceiling(project: Project, ceiling: str) -> Project:
+    """The project with this ceiling in its datasets.yaml."""
+    file = project.config / "datasets.yaml"
+    kept = [line for line in file.read_text(encoding="utf-8").splitlines() if "ceiling" not in line]
+    kept.insert(kept.index("  churches:") + 1, f"    ceiling: {ceiling}")
+    file.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    return project
+
+
+def encoded_files(project: Project) -> list[Path]:
+    return [path for path in (project.data / "cache").rglob("*.bin") if path.stat().st_size]
+
+
+@pytest.mark.parametrize(
+    "ceiling", ["{documents: 5}", "{tokens: 50}", "{usd: 0.001, usd_per_million_tokens: 900}"]
+)
+def test_a_build_stops_before_it_encodes_too_much_and_goes_on_with_a_higher_ceiling(
+    tmp_path: Path, ceiling: str
+) -> None:
+    project = with_ceiling(make_project(tmp_path), ceiling)
+    with pytest.raises(
+        BuildError, match=r"Encoding 'churches' anew would take .* .at most .*Nothing was encoded"
+    ):
+        build_all(project.context())
+    assert not encoded_files(project)
+    build_all(with_ceiling(project, "{documents: 1000, tokens: 1000000}").context())
+    assert encoded_files(project)
+
+
+def test_what_has_a_vector_does_not_count(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    build_all(project.context())
+    assert workload(project.context()).documents == 0
+    source = turtle().replace('"Painter 3"', '"Theophanes"')
+    (project.root / "churches.ttl").write_text(source, encoding="utf-8")
+    outcomes = build_all(with_ceiling(project, "{documents: 20}").context())
+    encoded = sum(
+        o.record.stats["encoded"] for o in outcomes if o.record.artifact == "embeddings" and not o.reused
+    )
+    assert 0 < encoded <= 20
+
+
+def test_the_workload_is_what_is_then_encoded(tmp_path: Path) -> None:
+    project = make_project(tmp_path, turtle(30))
+    with pytest.raises(BuildError):
+        build_all(with_ceiling(project, "{documents: 1}").context(20))
+    context = with_ceiling(project, "{}").context(20)
+    expected = workload(context)
+    outcomes = build_all(context)
+    windows = sum(o.record.stats["encoded"] for o in outcomes if o.record.artifact == "embeddings")
+    assert (expected.windows, expected.documents) == (
+        windows,
+        context.finished("documents").stats["documents"],
+    )
+
+
+def test_a_paid_model_of_unknown_price_needs_one_to_be_kept_below_a_sum(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    build_all(project.context())
+    model = "{model: openai/of-nobody, provider: litellm, dimension: 8}"
+    file = project.config / "datasets.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(
+        text.replace("    embedding:\n      model: hash", f"    embedding: {model}"), encoding="utf-8"
+    )
+    context = with_ceiling(project, "{usd: 1}").context()
+    with pytest.raises(BuildError, match="price of 'openai/of-nobody' is not known"):
+        require_within_ceiling(context, lambda name: None)
+    require_within_ceiling(context, lambda name: 1e-9)
