@@ -54,7 +54,10 @@ def harvest_is_whole(context: BuildContext) -> Finding:
 
 
 def dense_covers_documents(context: BuildContext) -> Finding:
-    index, documents = DenseIndex.open(context.folder("faiss_index")), documents_of(context).count
+    index, documents = (
+        DenseIndex.open(context.folder("faiss_index"), context.method.dense),
+        documents_of(context).count,
+    )
     return Finding(
         index.documents == documents,
         "Every document has a row in the dense index.",

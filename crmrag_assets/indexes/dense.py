@@ -1,10 +1,11 @@
-"""Building the dense index: the windows of all documents as rows of an exact FAISS index."""
+"""Building the dense index: the windows of all documents as rows of a flat FAISS index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,15 @@ import numpy.typing as npt
 from crmrag_assets.indexes.embed import Embedded
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.errors import BuildError
-from crmrag_query.retrieval.dense import INDEX, META, SCHEMA_VERSION, Similarity
+from crmrag_query.retrieval.codes import SCALE, code, scale_of
+from crmrag_query.retrieval.dense import CODED, FLAT, INDEX, META, VECTORS, WINDOWS, Similarity
 
 BLOCK = 65_536  # rows gathered at a time
+ROWS_AT = 8  # where in its file FAISS tells the rows of an index
+SIGN = 128  # that FAISS adds to a signed code
 
 Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -32,25 +37,89 @@ def write_dense(
     out: Path,
     dimension: int,
     similarity: Similarity,
+    codes_from: int,
 ) -> DenseStats:
     """Write ``index.faiss``, ``window_document.npy`` and ``dense.json`` into ``out``.
 
-    ``document_of`` int32 [nodes]: document of each entity, -1 for none. Rows are ordered by document and
-    window, so the number of chunks does not show. Raises BuildError when an embedded entity has no document
-    or a document no vector.
+    From ``codes_from`` rows on the index holds 8-bit codes (``crmrag_query.retrieval.codes``), with ``scale.npy``, and
+    ``vectors.npy`` the vectors. ``document_of`` int32 [nodes]: document of each entity, -1 for none. Rows are ordered by
+    document and window, so the number of chunks does not show. Raises BuildError when an embedded entity has no document or a
+    document no vector.
     """
     import faiss
 
+    library: Any = faiss
     documents, chunk, row = order_rows(chunks, document_of)
-    index = faiss.IndexFlatIP(dimension)
-    for block in gather(chunks, chunk, row, dimension):
-        index.add(block)
-    faiss.write_index(index, str(out / INDEX))
-    np.save(out / "window_document.npy", documents)
+    blocks = gather(chunks, chunk, row, dimension)
+    meta: dict[str, Any] = {"schema": FLAT}
+    if len(row) < codes_from:
+        write_rows(out / INDEX, library.IndexFlatIP(dimension), blocks, len(row))
+    else:
+        coded = Coded(scale_of(largest(chunks, dimension)))
+        empty = library.IndexScalarQuantizer(
+            dimension, library.ScalarQuantizer.QT_8bit_direct_signed, library.METRIC_INNER_PRODUCT
+        )
+        kept = np.lib.format.open_memmap(out / VECTORS, "w+", np.float32, (len(row), dimension))
+        write_rows(out / INDEX, empty, coded.blocks(blocks, kept), len(row))
+        np.save(out / f"{SCALE}.npy", coded.scale)
+        meta = {"schema": CODED, "codes": {"error": coded.error, "length": coded.length}}
+    np.save(out / WINDOWS, documents)
     count = int(documents[-1]) + 1 if len(documents) else 0
-    meta = {"schema": SCHEMA_VERSION, "documents": count, "similarity": similarity}
+    meta |= {"documents": count, "similarity": similarity}
     (out / META).write_text(canonical_json(meta), encoding="utf-8")
     return DenseStats(count, len(documents), dimension)
+
+
+@dataclass
+class Coded:
+    """Vectors on their way into codes, and the bounds of what these lose, to the next millionth above."""
+
+    scale: Floats
+    error: float = 0.0
+    length: float = 0.0
+
+    def blocks(self, blocks: Iterable[Floats], kept: Floats) -> Iterator[npt.NDArray[np.uint8]]:
+        """The codes as FAISS holds them, uint8 [up to BLOCK, dimension]; the vectors are put into ``kept``."""
+        at = 0
+        for block in blocks:
+            kept[at : at + len(block)] = block
+            at += len(block)
+            signed = code(block, self.scale)
+            self.error = max(self.error, _longest(signed / self.scale - block))
+            self.length = max(self.length, _longest(signed.astype(np.float32)))
+            yield (signed.astype(np.int16) + SIGN).astype(np.uint8)
+
+
+def _longest(vectors: npt.NDArray[np.floating]) -> float:
+    return float(np.ceil(1e6 * np.linalg.norm(vectors.astype(np.float64), axis=1).max(initial=0)) / 1e6)
+
+
+def largest(chunks: Sequence[Embedded], dimension: int) -> Floats:
+    """The largest absolute value of each dimension, float32 [dimension]."""
+    found = np.zeros(dimension, np.float32)
+    for chunk in chunks:
+        for start in range(0, len(chunk.vectors), BLOCK):
+            np.maximum(found, np.abs(chunk.vectors[start : start + BLOCK]).max(axis=0, initial=0), out=found)
+    return found
+
+
+def write_rows(path: Path, empty: Any, blocks: Iterable[npt.NDArray[Any]], rows: int) -> None:
+    """Write the file of a flat index like ``empty`` with these rows, not holding them; BuildError if FAISS does not read it.
+
+    It is that of the empty index, in which two numbers tell the rows and the values that follow.
+    """
+    import faiss
+
+    head = bytearray(faiss.serialize_index(empty).tobytes())
+    head[ROWS_AT : ROWS_AT + 8] = rows.to_bytes(8, "little")
+    head[-8:] = (rows * empty.d).to_bytes(8, "little")
+    with path.open("wb") as stream:
+        stream.write(head)
+        for block in blocks:
+            block.tofile(stream)
+    written = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+    if (written.ntotal, written.d) != (rows, empty.d):
+        raise BuildError("FAISS writes its indexes otherwise than known.", "Install faiss-cpu 1.15.")
 
 
 def order_rows(chunks: Sequence[Embedded], document_of: npt.NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:

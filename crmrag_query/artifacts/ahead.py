@@ -7,6 +7,8 @@ from pathlib import Path
 
 SEARCHED = ("dense", "sparse", "names", "graph", "triples_index")
 """Folders of a release whose files are memory-mapped and looked at all over."""
+LAST = "vectors.npy"
+"""Of which a question looks at a few hundred rows: read when all else is."""
 SHARE = 0.5  # of the machine's memory that such files may take
 BLOCK = 1 << 22  # bytes at a time
 
@@ -23,7 +25,8 @@ def read_ahead(release: Path, left: int) -> int:
     no more of a file than its usual read-ahead.)
     """
     held = bytearray(BLOCK)
-    for file in (file for name in SEARCHED for file in sorted((release / name).glob("*")) if file.is_file()):
+    files = [file for name in SEARCHED for file in sorted((release / name).glob("*")) if file.is_file()]
+    for file in sorted(files, key=lambda file: file.name == LAST):
         if file.stat().st_size > left:
             break
         with file.open("rb", buffering=0) as opened:

@@ -53,7 +53,7 @@ def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
     """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
     path = folder / f"{name}.npy"
     try:
-        array: npt.NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
+        # Mapped still, as a plain array: NumPy's own class for mapped ones makes every slice of it slow.
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:
         raise ReleaseError(f"{path} cannot be read: {error}.", _REMEDY) from error
-    return array

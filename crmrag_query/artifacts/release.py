@@ -125,7 +125,7 @@ class Release:
     def dense(self) -> DenseIndex:
         from crmrag_query.retrieval.dense import DenseIndex
 
-        return DenseIndex.open(self.folder / "dense")
+        return DenseIndex.open(self.folder / "dense", self.method.dense)
 
     @cached_property
     def sparse(self) -> SparseIndex:

@@ -178,6 +178,18 @@ class Windows(Record):
     batch: Count
 
 
+class Dense(Record):
+    """From how many windows on the dense index is scanned in 8-bit codes; how it is searched.
+
+    `scanned`: nearest windows that are kept of a question's scan; `compared`: as many windows of a restricted search are
+    compared one by one where those do not settle it.
+    """
+
+    codes_from: Count
+    scanned: Count
+    compared: Count
+
+
 class Sparse(Record):
     """Okapi BM25 with a floor of `epsilon` times the mean idf (Robertson & Zaragoza 2009; rank-bm25)."""
 

@@ -12,6 +12,7 @@ from crmrag_query.config.build import (
     Chunks,
     DateIndex,
     Dates,
+    Dense,
     Discovery,
     DocumentText,
     Harvest,
@@ -82,9 +83,9 @@ __all__ = [
 ]
 
 
-UNRELEASED = frozenset({"requests", "workers", "evaluation"})
-"""Sections that a release does not hold: how its source was asked, by how many processes it was built and how it is measured
-are no part of the method."""
+UNRELEASED = frozenset({"requests", "workers", "dense", "evaluation"})
+"""Sections that a release does not hold: how its source was asked, by how many processes it was built, by what sizes its
+vectors are searched and how it is measured are no part of the method."""
 
 
 def _shipped(section: str) -> Any:
@@ -98,6 +99,10 @@ def _shipped_requests() -> Requests:
 
 def _shipped_workers() -> Workers:
     return Workers.model_validate(_shipped("workers"))
+
+
+def _shipped_dense() -> Dense:
+    return Dense.model_validate(_shipped("dense"))
 
 
 def _shipped_evaluation() -> EvaluationConfig:
@@ -121,6 +126,7 @@ class Constants(Record):
     documents: DocumentText
     chaining: Chaining
     windows: Windows
+    dense: Dense = Field(default_factory=_shipped_dense)
     sparse: Sparse
     pagerank: PageRank
     aggregation: Aggregation

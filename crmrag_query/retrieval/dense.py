@@ -1,72 +1,104 @@
-"""Dense retrieval: exact search over the windows of all documents with FAISS, memory-mapped."""
+"""Dense retrieval: exact search over the windows of all documents with FAISS, memory-mapped.
+
+A question's windows are scanned once, for all that is asked of it (all documents, those of a category, those of a tie): the
+nearest by the index's own products are kept, and settle most of it. Large data is scanned in 8-bit codes. What the codes may
+be wrong by is known, so every window that could be among the nearest is compared again in float32: the ranking is that of a
+flat search.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.config.build import Dense
 from crmrag_query.errors import ReleaseError
+from crmrag_query.retrieval.codes import Codes
 from crmrag_query.retrieval.fusion import best
 
-SCHEMA_VERSION = 1
+FLAT, CODED = (
+    1,
+    2,
+)  # schema versions: float32 vectors in the index; 8-bit codes in it and the vectors beside it
 META = "dense.json"
 INDEX = "index.faiss"
+VECTORS = "vectors.npy"
+WINDOWS = "window_document.npy"
+KEPT = 8  # questions whose scans are kept
+ROUNDING = 2e-6  # by which products of unit vectors in float32 may differ
 
 Similarity = Literal["squared", "plain"]
 Floats = npt.NDArray[np.float32]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The rows nearest to a question by the index's products, best first; ``whole`` where no row is left out."""
+
+    rows: Longs
+    products: Floats
+    whole: bool
+
+    def of(self, chosen: Mask) -> Scan:
+        return Scan(self.rows[chosen], self.products[chosen], self.whole)
 
 
 @dataclass(frozen=True)
 class DenseIndex:
     """Rows of unit vectors, one a window, ordered by document.
 
-    ``window_document`` int32 [rows], ascending; ``similarity`` says which formula turns the Euclidean
-    distance L2 into a score: ``squared`` 1/(1 + L2²), ``plain`` 1/(1 + L2) (facts: method, Query). Both
-    rank as the cosine does.
+    ``window_document`` int32 [rows], ascending; ``rows`` float32 [rows, dimension]; ``codes`` where the index holds such;
+    ``similarity`` says which formula turns the Euclidean distance L2 into a score: ``squared`` 1/(1 + L2²), ``plain``
+    1/(1 + L2) (facts: method, Query). Both rank as the cosine does.
     """
 
     index: Any
     window_document: npt.NDArray[np.int32]
     documents: int
     similarity: Similarity
+    rows: Floats
+    sizes: Dense
+    codes: Codes | None = field(default=None)
 
     @classmethod
-    def open(cls, folder: Path) -> DenseIndex:
-        """Memory-map the index in ``folder``; raises ReleaseError when missing or of another version."""
+    def open(cls, folder: Path, sizes: Dense) -> DenseIndex:
+        """Memory-map the index in ``folder``; raises ReleaseError when missing, damaged or of another version."""
         import faiss
 
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
-            if meta["schema"] != SCHEMA_VERSION:
+            if meta["schema"] not in (FLAT, CODED):
                 raise ReleaseError(
                     f"The dense index in {folder} has version {meta['schema']}.", "Build it again."
                 )
-            rows = np.load(folder / "window_document.npy", mmap_mode="r")
-            index = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP_IFC)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            windows = np.load(folder / WINDOWS, mmap_mode="r")
+            index: Any = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP_IFC)
+            codes = Codes.open(folder, meta["codes"]) if meta["schema"] == CODED else None
+            rows = _flat_rows(index) if codes is None else np.load(folder / VECTORS, mmap_mode="r")
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise ReleaseError(
                 f"No dense index in {folder}: {error}.", "Build the data set again."
             ) from error
-        if index.ntotal != len(rows):
+        if index.ntotal != len(windows) or rows.shape != (index.ntotal, index.d):
             raise ReleaseError(
-                f"The dense index in {folder} has {index.ntotal} rows, not {len(rows)}.", "Build it again."
+                f"The dense index in {folder} has {index.ntotal} rows, not {len(windows)}.", "Build it again."
             )
-        return cls(index, rows, meta["documents"], meta["similarity"])
+        return cls(index, windows, meta["documents"], meta["similarity"], np.asarray(rows), sizes, codes)
 
     @property
     def dimension(self) -> int:
         return int(self.index.d)
 
-    def search(
-        self, vector: Floats, k: int, mask: npt.NDArray[np.bool_] | None = None
-    ) -> list[tuple[int, float]]:
-        """The ``k`` documents (of ``mask``, bool [documents], if given) with the window nearest to
-        ``vector``.
+    def search(self, vector: Floats, k: int, mask: Mask | None = None) -> list[tuple[int, float]]:
+        """The ``k`` documents (of ``mask``, bool [documents], if given) with the window nearest to ``vector``.
 
         Exact; (document, similarity) best first, ties by document number. ``vector`` float32 [dimension] of
         length 1.
@@ -76,18 +108,11 @@ class DenseIndex:
                 f"The question's vector has {vector.shape} numbers, the index {self.dimension}.",
                 "Encode it with the encoder of this release.",
             )
-        bits = None if mask is None else np.packbits(mask[self.window_document], bitorder="little")
-        rows = len(self.window_document) if bits is None else int(np.bitwise_count(bits).sum())
-        asked = min(rows, 2 * k + 16)
-        while asked and k > 0:
-            documents, products, last = self._nearest(vector, asked, bits)
-            # Complete when k documents are ahead of every row not asked for, equal ones included.
-            if asked == rows or (len(documents) >= k and np.sort(products)[-k] > last):
-                return [
-                    (document, self._score(product)) for document, product in best(documents, products, k)
-                ]
-            asked = min(rows, asked * 4)
-        return []
+        if k <= 0 or not len(self.window_document):
+            return []
+        vector = np.ascontiguousarray(vector, np.float32)
+        rows = self._all(vector, k) if mask is None else self._among(vector, k, mask)
+        return [(document, self._score(product)) for document, product in self._ranked(rows, vector, k)]
 
     def vectors(self, documents: npt.NDArray[np.integer]) -> Floats:
         """The mean of each document's windows, scaled to length 1, float32 [n, dimension]; 0 for one without windows."""
@@ -96,25 +121,94 @@ class DenseIndex:
         stops = np.searchsorted(self.window_document, documents, "right")
         for row, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
             if stop > start:
-                means[row] = self.index.reconstruct_n(start, stop - start).mean(axis=0)
+                means[row] = self.rows[start:stop].mean(axis=0)
         length = np.linalg.norm(means, axis=1, keepdims=True)
         np.divide(means, length, out=means, where=length > 0)
         return means
 
-    def _nearest(
-        self, vector: Floats, rows: int, bits: npt.NDArray[np.uint8] | None
-    ) -> tuple[npt.NDArray[np.int32], Floats, float]:
-        """Documents of the nearest ``rows`` windows, product of each one's best, the last row's product."""
+    def _all(self, vector: Floats, k: int) -> Longs:
+        """Rows among which are the nearest windows of the ``k`` nearest documents."""
+        scan = self._scanned(vector.tobytes())
+        while (near := self._settled(scan, vector, k)) is None:
+            scan = self._scan(vector, 4 * len(scan.rows))
+        return near
+
+    def _among(self, vector: Floats, k: int, mask: Mask) -> Longs:
+        """The same among the documents of ``mask``: what was scanned before may do, few are compared one by one."""
+        documents = int(np.count_nonzero(mask))
+        if k < documents:
+            scan = self._scanned(vector.tobytes())
+            near = self._settled(scan.of(mask[self.window_document[scan.rows]]), vector, k)
+            if near is not None:
+                return near
+        chosen = mask[self.window_document]
+        rows = np.flatnonzero(chosen)
+        count = self.sizes.scanned
+        while len(rows) > self.sizes.compared and k < documents:
+            near = self._settled(self._scan(vector, count, chosen), vector, k)
+            if near is not None:
+                return near
+            count *= 4
+        return rows
+
+    def _settled(self, scan: Scan, vector: Floats, k: int) -> Longs | None:
+        """The rows that may be nearest for ``k`` documents; None where rows that were not scanned may be among them."""
+        _, first = np.unique(self.window_document[scan.rows], return_index=True)
+        if scan.whole and len(first) <= k:
+            return scan.rows
+        if len(first) < k:
+            return None
+        last = np.partition(first, k - 1)[
+            k - 1
+        ]  # rows come best first: the k-th document's nearest by the scan
+        least = scan.products[last] - 2 * self._error(vector)
+        if not scan.whole and scan.products[-1] >= least:
+            return None
+        near: Longs = scan.rows[scan.products >= least]
+        return near
+
+    def _ranked(self, rows: Longs, vector: Floats, k: int) -> list[tuple[int, float]]:
+        """The ``k`` documents of these rows by their nearest one; equal vectors have equal products, wherever they stand."""
+        rows = np.sort(rows)
+        products = np.vecdot(self.rows[rows], vector)
+        documents = self.window_document[rows]
+        starts = np.flatnonzero(np.diff(documents, prepend=-1))
+        return best(documents[starts], np.maximum.reduceat(products, starts), k) if len(rows) else []
+
+    @cached_property
+    def _scanned(self) -> Any:
+        """Scans of all rows by the bytes of the question's vector; those of the latest questions are kept."""
+        return lru_cache(KEPT)(lambda asked: self._scan(np.frombuffer(asked, np.float32), self.sizes.scanned))
+
+    def _scan(self, vector: Floats, count: int, chosen: Mask | None = None) -> Scan:
+        """The ``count`` nearest rows (of ``chosen``, bool [rows]) by the index's products."""
         import faiss
 
         library: Any = faiss  # its constructors take keywords and arrays that its stubs do not know
-        chosen = None if bits is None else library.SearchParameters(sel=library.IDSelectorBitmap(bits))
-        products, found = self.index.search(
-            np.ascontiguousarray(vector[None], np.float32), rows, params=chosen
-        )
-        documents, first = np.unique(self.window_document[found[0]], return_index=True)
-        return documents, products[0][first], float(products[0][-1])
+        there = len(self.window_document) if chosen is None else int(np.count_nonzero(chosen))
+        given = None
+        if chosen is not None:
+            bits = np.packbits(chosen, bitorder="little")
+            given = library.SearchParameters(sel=library.IDSelectorBitmap(bits))
+        asked, step = (vector, 1.0) if self.codes is None else self.codes.of(vector)
+        products, rows = self.index.search(asked[None], min(count, there), params=given)
+        return Scan(rows[0], products[0] * np.float32(step), count >= there)
+
+    def _error(self, vector: Floats) -> float:
+        """The most by which a product of a scan differs from the true one."""
+        return ROUNDING + (0.0 if self.codes is None else self.codes.error_of(vector))
 
     def _score(self, product: float) -> float:
         squared = max(0.0, 2 - 2 * product)
         return 1 / (1 + (squared if self.similarity == "squared" else squared**0.5))
+
+
+def _flat_rows(index: Any) -> Floats:
+    """The vectors of a flat index, where they are mapped."""
+    import faiss
+
+    library: Any = faiss
+    if not index.ntotal:
+        return np.zeros((0, index.d), np.float32)
+    rows: Floats = library.rev_swig_ptr(index.get_xb(), index.ntotal * index.d).reshape(-1, index.d)
+    return rows

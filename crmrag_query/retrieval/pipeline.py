@@ -157,7 +157,7 @@ def _share(channels: Channels, query: Query, on: Stages) -> Shares:
 
 def _tied(channels: Channels, query: Query, config: RetrievalConfig, share: Shares, size: int) -> list[int]:
     """Documents with a share near the highest, by it; equal ones by dense and sparse rank."""
-    mask = _best_tiers(np.where(share >= config.reach.keep * share.max(initial=0), share, 0), size)
+    mask = _best_tiers(share, config.reach.keep * share.max(initial=0), size)
     reached = int(mask.sum())
     if reached == 0:
         return []
@@ -167,12 +167,13 @@ def _tied(channels: Channels, query: Query, config: RetrievalConfig, share: Shar
     return sorted(near, key=lambda document: -share[document])[:size]
 
 
-def _best_tiers(share: Shares, size: int) -> Mask:
-    """Documents with a share, from the highest down, until there are ``size``; equal shares stay together."""
-    least = np.float32(0)
-    if np.count_nonzero(share) > size:
-        least = np.partition(share, len(share) - size)[len(share) - size]
+def _best_tiers(share: Shares, least: float, size: int) -> Mask:
+    """Documents with a share of ``least`` or more, from the highest down, until there are ``size``; equal shares stay
+    together."""
     kept: Mask = (share > 0) & (share >= least)
+    shares = share[kept]
+    if len(shares) > size:
+        kept = share >= np.partition(shares, len(shares) - size)[len(shares) - size]
     return kept
 
 

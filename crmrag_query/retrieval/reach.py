@@ -102,7 +102,7 @@ class Reach:
 def by_document(shares: Shares, entity_document: Ints, documents: int) -> Shares:
     """Shares of entities, float32 [n], as those of the documents that hold them, float32 [documents]: the largest."""
     found = np.zeros(documents, np.float32)
-    tied = np.flatnonzero(shares)
+    tied = np.flatnonzero(shares != 0)  # of truth values: six times as fast
     document = entity_document[tied]
     held = document >= 0
     np.maximum.at(found, document[held], shares[tied[held]])

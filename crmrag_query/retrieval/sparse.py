@@ -1,9 +1,11 @@
-"""Sparse retrieval: Okapi BM25 over memory-mapped postings, scored by bm25s."""
+"""Sparse retrieval: Okapi BM25 over the memory-mapped postings of bm25s."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ from crmrag_query.retrieval.tokenizer import tokenize
 
 SCHEMA_VERSION = 1
 META = "sparse.json"
+KEPT = 4  # questions whose scores are kept: up to 12 bytes a document each
+
+Scored = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class SparseIndex:
 
     def scores(self, question: str) -> npt.NDArray[np.float64]:
         """Score of every document, float64 [documents]; equal to rank-bm25's BM25Okapi."""
-        return self._scores(self.terms(question))
+        return self._added(self.terms(question))[0]
 
     def search(
         self, question: str, k: int, mask: npt.NDArray[np.bool_] | None = None
@@ -86,20 +91,34 @@ class SparseIndex:
 
         ``mask``: bool [documents]. Best first, ties by document number.
         """
-        terms = self.terms(question)
-        if not terms:
-            return []
-        indices, indptr = (self.retriever.scores[part] for part in ("indices", "indptr"))
-        holding = np.zeros(self.documents, bool)
-        for term in terms:
-            holding[indices[indptr[term] : indptr[term + 1]]] = True
+        documents, scores = self._holding(question)
         if mask is not None:
-            holding &= mask
-        documents = np.flatnonzero(holding)
-        return best(documents, self._scores(terms)[documents], k)
+            chosen = mask[documents]
+            documents, scores = documents[chosen], scores[chosen]
+        return best(documents, scores, k)
 
-    def _scores(self, terms: list[int]) -> npt.NDArray[np.float64]:
-        if not terms:
-            return np.zeros(self.documents)
-        scores: npt.NDArray[np.float64] = self.retriever.get_scores_from_ids(terms)
-        return scores
+    @cached_property
+    def _holding(self) -> Callable[[str], Scored]:
+        """The documents that hold a term of a question, ascending, and their scores; those of the latest questions are kept,
+        for all that is asked of one."""
+
+        def found(question: str) -> Scored:
+            scores, holding = self._added(self.terms(question))
+            documents = np.flatnonzero(holding)
+            return documents, scores[documents]
+
+        return lru_cache(KEPT)(found)
+
+    def _added(self, terms: Sequence[int]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Score of every document, and whether it holds a term."""
+        scores, holding = np.zeros(self.documents), np.zeros(self.documents, bool)
+        if terms:
+            # As plain arrays: NumPy's own class for mapped ones makes work on them slow.
+            data, indices, indptr = (
+                np.asarray(self.retriever.scores[part]) for part in ("data", "indices", "indptr")
+            )
+            for term in terms:
+                here = slice(int(indptr[term]), int(indptr[term + 1]))
+                np.add.at(scores, indices[here], data[here])
+                holding[indices[here]] = True
+        return scores, holding

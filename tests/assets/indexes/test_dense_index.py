@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import WINDOW_SCHEMA, Embedded
 from crmrag_query.artifacts.files import entries
+from crmrag_query.config.build import Dense
 from crmrag_query.errors import BuildError, ReleaseError
 from crmrag_query.retrieval.dense import DenseIndex, Similarity
 from crmrag_query.retrieval.hashing import unit
 
 Floats = npt.NDArray[np.float32]
 DIMENSION = 8
+FLAT = Dense(codes_from=10**9, scanned=4, compared=3)  # sizes at which tests meet every way of searching
+CODED = FLAT.model_copy(update={"codes_from": 0})
 
 
 def embedded(rows: list[tuple[int, int]], vectors: Floats) -> Embedded:
@@ -37,13 +40,28 @@ def corpus(windows: list[int], seed: int) -> tuple[list[tuple[int, int]], Floats
 
 
 def index_of(
-    windows: list[int], seed: int, folder: Path, chunks: int = 1, similarity: Similarity = "squared"
+    windows: list[int],
+    seed: int,
+    folder: Path,
+    chunks: int = 1,
+    similarity: Similarity = "squared",
+    sizes: Dense = FLAT,
 ) -> DenseIndex:
     rows, vectors = corpus(windows, seed)
     parts = [[n for n, (document, _) in enumerate(rows) if document % chunks == c] for c in range(chunks)]
     chunked = [embedded([rows[n] for n in part], vectors[part]) for part in parts]
-    write_dense(chunked, np.arange(len(windows), dtype=np.int32), folder, DIMENSION, similarity)
-    return DenseIndex.open(folder)
+    return written(chunked, np.arange(len(windows), dtype=np.int32), folder, similarity, sizes)
+
+
+def written(
+    chunks: list[Embedded],
+    document_of: npt.NDArray[np.int32],
+    folder: Path,
+    similarity: Similarity = "squared",
+    sizes: Dense = FLAT,
+) -> DenseIndex:
+    write_dense(chunks, document_of, folder, DIMENSION, similarity, sizes.codes_from)
+    return DenseIndex.open(folder, sizes)
 
 
 def brute_force(
@@ -62,16 +80,23 @@ WINDOWS = st.lists(st.integers(1, 6), min_size=1, max_size=40)
 
 
 @settings(max_examples=80, deadline=None)
-@given(WINDOWS, st.integers(0, 99), st.integers(1, 50), st.sampled_from([1.0, 0.5, 0.1, 0.0]), st.booleans())
-def test_search_equals_brute_force_with_and_without_a_mask(
-    windows: list[int], seed: int, k: int, share: float, masked: bool
+@given(
+    WINDOWS,
+    st.integers(0, 99),
+    st.integers(1, 50),
+    st.sampled_from([1.0, 0.5, 0.1, 0.0]),
+    st.booleans(),
+    st.sampled_from([FLAT, CODED]),
+)
+def test_search_equals_brute_force_with_and_without_a_mask_and_codes(
+    windows: list[int], seed: int, k: int, share: float, masked: bool, sizes: Dense
 ) -> None:
     random = np.random.default_rng(seed + 1000)
     vector = unit(random.normal(size=(1, DIMENSION)))[0]
     mask = random.random(len(windows)) < share if masked else np.ones(len(windows), bool)
     expected = brute_force(windows, seed, vector, mask)
     with TemporaryDirectory() as folder:
-        found = index_of(windows, seed, Path(folder)).search(vector, k, mask if masked else None)
+        found = index_of(windows, seed, Path(folder), sizes=sizes).search(vector, k, mask if masked else None)
     assert len(found) == min(k, len(expected))
     scores = [score for _, score in found]
     assert scores == sorted(scores, reverse=True)
@@ -79,20 +104,21 @@ def test_search_equals_brute_force_with_and_without_a_mask(
     assert all(score == pytest.approx(expected[document], abs=1e-5) for document, score in found)
 
 
-def test_equal_documents_come_in_order_of_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sizes", [FLAT, CODED])
+def test_equal_documents_come_in_order_of_number(sizes: Dense, tmp_path: Path) -> None:
     vectors = np.tile(unit(np.ones((1, DIMENSION))), (100, 1))
     chunk = embedded([(n, 0) for n in range(100)], vectors)
-    write_dense([chunk], np.arange(100, dtype=np.int32), tmp_path, DIMENSION, "squared")
-    found = DenseIndex.open(tmp_path).search(vectors[0], 10)
+    found = written([chunk], np.arange(100, dtype=np.int32), tmp_path, sizes=sizes).search(vectors[0], 10)
     assert [document for document, _ in found] == list(range(10))
 
 
-def test_a_document_of_many_windows_does_not_push_others_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sizes", [FLAT, CODED])
+def test_a_document_of_many_windows_does_not_push_others_out(sizes: Dense, tmp_path: Path) -> None:
     near, far = unit(np.eye(2, DIMENSION) + np.array([[0.0], [0.1]]))
     rows = [(0, w) for w in range(500)] + [(1, 0), (2, 0)]
     chunk = embedded(rows, np.vstack([np.tile(near, (500, 1)), [far, far]]))
-    write_dense([chunk], np.arange(3, dtype=np.int32), tmp_path, DIMENSION, "squared")
-    assert [document for document, _ in DenseIndex.open(tmp_path).search(near, 3)] == [0, 1, 2]
+    index = written([chunk], np.arange(3, dtype=np.int32), tmp_path, sizes=sizes)
+    assert [document for document, _ in index.search(near, 3)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("similarity", "expected"), [("squared", 1 / 3), ("plain", 1 / (1 + 2**0.5))])
@@ -100,30 +126,33 @@ def test_similarity_is_the_configured_formula(
     similarity: Similarity, expected: float, tmp_path: Path
 ) -> None:
     chunk = embedded([(0, 0)], np.eye(1, DIMENSION, dtype=np.float32))
-    write_dense([chunk], np.zeros(1, np.int32), tmp_path, DIMENSION, similarity)
+    index = written([chunk], np.zeros(1, np.int32), tmp_path, similarity)
     orthogonal = np.eye(2, DIMENSION, dtype=np.float32)[1]
-    ((document, score),) = DenseIndex.open(tmp_path).search(orthogonal, 1)
+    ((document, score),) = index.search(orthogonal, 1)
     assert document == 0
     assert score == pytest.approx(expected)
 
 
-def test_the_number_of_chunks_does_not_show(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sizes", [FLAT, CODED])
+def test_the_number_of_chunks_does_not_show(sizes: Dense, tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "four"]
     for folder, chunks in zip(folders, (1, 4), strict=True):
         folder.mkdir()
-        index_of([1, 3, 2, 5, 1, 1, 4], 7, folder, chunks)
+        index_of([1, 3, 2, 5, 1, 1, 4], 7, folder, chunks, sizes=sizes)
     assert entries(folders[0]) == entries(folders[1])
 
 
-def test_an_empty_index_answers_nothing(tmp_path: Path) -> None:
-    write_dense([], np.empty(0, np.int32), tmp_path, DIMENSION, "squared")
-    assert DenseIndex.open(tmp_path).search(np.ones(DIMENSION, np.float32), 5) == []
+@pytest.mark.parametrize("sizes", [FLAT, CODED])
+def test_an_empty_index_answers_nothing(sizes: Dense, tmp_path: Path) -> None:
+    index = written([], np.empty(0, np.int32), tmp_path, sizes=sizes)
+    assert index.search(np.ones(DIMENSION, np.float32), 5) == []
+    assert index.vectors(np.array([0], np.int32)).tolist() == [[0.0] * DIMENSION]
 
 
 def test_embeddings_of_other_documents_are_refused(tmp_path: Path) -> None:
     chunk = embedded([(0, 0), (1, 0)], np.eye(2, DIMENSION, dtype=np.float32))
     with pytest.raises(BuildError, match="do not belong together"):
-        write_dense([chunk], np.array([0, -1], np.int32), tmp_path, DIMENSION, "squared")
+        written([chunk], np.array([0, -1], np.int32), tmp_path)
 
 
 def test_a_vector_of_another_encoder_is_refused(tmp_path: Path) -> None:
@@ -134,8 +163,43 @@ def test_a_vector_of_another_encoder_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_or_cut_index_is_named(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="No dense index"):
-        DenseIndex.open(tmp_path)
+        DenseIndex.open(tmp_path, FLAT)
     index_of([1, 1], 0, tmp_path)
     np.save(tmp_path / "window_document.npy", np.zeros(1, np.int32))
     with pytest.raises(ReleaseError, match="2 rows, not 1"):
-        DenseIndex.open(tmp_path)
+        DenseIndex.open(tmp_path, FLAT)
+
+
+def test_products_of_codes_differ_by_no_more_than_is_told(tmp_path: Path) -> None:
+    index, random = index_of([3] * 60, 5, tmp_path, sizes=CODED), np.random.default_rng(8)
+    assert index.codes is not None
+    coded = index.index.reconstruct_n(0, index.index.ntotal)
+    for vector in unit(random.normal(size=(50, DIMENSION))):
+        asked, step = index.codes.of(vector)
+        assert np.abs(coded @ asked * step - index.rows @ vector).max() <= index.codes.error_of(vector)
+
+
+def test_a_large_index_keeps_its_vectors_as_they_were(tmp_path: Path) -> None:
+    index = index_of([2, 1, 3], 4, tmp_path, sizes=CODED)
+    assert index.rows.tolist() == corpus([2, 1, 3], 4)[1].tolist()
+    assert isinstance(index.rows.base, np.memmap)
+
+
+def test_a_large_index_without_its_vectors_is_named(tmp_path: Path) -> None:
+    index_of([1, 1], 0, tmp_path, sizes=CODED)
+    (tmp_path / "vectors.npy").unlink()
+    with pytest.raises(ReleaseError, match="No dense index"):
+        DenseIndex.open(tmp_path, CODED)
+
+
+def test_what_was_scanned_for_a_question_serves_its_categories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = CODED.model_copy(update={"scanned": 200})
+    index, scans = index_of([1] * 300, 3, tmp_path, sizes=sizes), []
+    scan = DenseIndex._scan
+    monkeypatch.setattr(DenseIndex, "_scan", lambda self, *given: scans.append(given) or scan(self, *given))
+    vector = unit(np.random.default_rng(1).normal(size=(1, DIMENSION)))[0]
+    every = index.search(vector, 5)
+    assert index.search(vector, 5, np.ones(300, bool)) == every
+    assert len(scans) == 1

@@ -32,3 +32,8 @@ def test_no_more_than_there_is_room_for(release: Path) -> None:
 def test_all_releases_share_the_room(release: Path) -> None:
     assert read_ahead(release, read_ahead(release, 8000)) == 0
     assert 0 < room() < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def test_vectors_that_are_seldom_looked_at_come_last(release: Path) -> None:
+    (release / "dense" / "vectors.npy").write_bytes(bytes(50_000))
+    assert read_ahead(release, 6000) == 1000  # all the others are read where the vectors have no room

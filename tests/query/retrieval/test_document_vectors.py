@@ -10,6 +10,7 @@ import pytest
 
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import WINDOW_SCHEMA, Embedded
+from crmrag_query.config.build import Dense
 from crmrag_query.retrieval.dense import DenseIndex
 
 VECTORS = np.array([[1, 0, 0], [0, 1, 0], [0.6, 0.8, 0], [0, 0, 1], [0, 0, -1]], np.float32)
@@ -21,8 +22,8 @@ def index(tmp_path: Path) -> DenseIndex:
     columns = [DOCUMENT, [0, 1, 0, 0, 1], [b"\0" * 32] * 5]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, WINDOW_SCHEMA, strict=True)]
     windows = pa.table(arrays, WINDOW_SCHEMA)
-    write_dense([Embedded(VECTORS, windows, 0)], np.arange(3, dtype=np.int32), tmp_path, 3, "squared")
-    return DenseIndex.open(tmp_path)
+    write_dense([Embedded(VECTORS, windows, 0)], np.arange(3, dtype=np.int32), tmp_path, 3, "squared", 6)
+    return DenseIndex.open(tmp_path, Dense(codes_from=6, scanned=8, compared=8))
 
 
 def test_the_mean_of_the_windows_is_scaled_to_length_one(index: DenseIndex) -> None:
