@@ -138,8 +138,11 @@ class Museum:
         for link in LINKS:
             yield from self._linked(link)
         for kind_name, code, width in TREES:
-            below = np.arange(1, self.counts[kind_name])
-            yield self._triples(kind_name, below, code, self._iris(kind_name, (below - 1) // width))
+            last = self.counts[kind_name] - 1
+            below = np.arange(last)  # the last one is the root: what is linked most is a leaf, as towns and portraits are
+            yield self._triples(
+                kind_name, below, code, self._iris(kind_name, last - (last - below - 1) // width)
+            )
 
     def _described(self, kind: Kind) -> Iterator[pl.Series]:
         for some in _portions(self.counts[kind.name]):

@@ -62,12 +62,12 @@ def build(file: Path, folder: Path, model: str) -> dict[str, Any]:
         encoding="utf-8",
     )
     command = [sys.executable, "-c", LAUNCH, "build", "measured", "--quiet", "--data", str(folder / "data")]
-    start = time.perf_counter()
+    start, since = time.perf_counter(), time.time()
     done = subprocess.run([*command, "--config", str(config)], capture_output=True, text=True, check=False)
     wall = time.perf_counter() - start
     if done.returncode != 0:
         raise SystemExit(done.stdout + done.stderr)
-    artifacts = costs(folder / "data" / "work" / "measured")
+    artifacts = costs(folder / "data" / "work" / "measured", since)
     encoding = sum(artifacts[name]["seconds"] for name in ENCODING if name in artifacts)
     release = folder / "data" / "releases" / "measured"
     manifest = json.loads((release / (release / "current").read_text().strip() / "manifest.json").read_text())
@@ -90,8 +90,9 @@ def _distinct(folder: Path) -> list[Path]:
     return list({(path.stat().st_ino): path for path in folder.rglob("*") if path.is_file()}.values())
 
 
-def costs(work: Path) -> dict[str, dict[str, float]]:
-    """Seconds and MiB of each artifact; of a chunked one over all its chunks, in whichever process each was made."""
+def costs(work: Path, since: float) -> dict[str, dict[str, float]]:
+    """Seconds and MiB of each artifact; of a chunked one over all its chunks, in whichever process each was made. What was
+    made before the time ``since`` took no seconds."""
     found: dict[str, dict[str, float]] = {}
     for artifact in sorted(path for path in work.iterdir() if path.is_dir()):
         own, chunks = {"seconds": 0.0, "mib": 0.0}, sorted(artifact.glob("*/record.json"))
@@ -99,12 +100,14 @@ def costs(work: Path) -> dict[str, dict[str, float]]:
         for path in [*artifact.glob("record.json"), *chunks]:
             stats = json.loads(path.read_text())["stats"]
             own["mib"] += stats.get("bytes", 0) / (1 << 20)
+            if path.stat().st_mtime < since:
+                continue
             own["seconds"] += stats.get("seconds", 0.0)
             ended.append(path.stat().st_mtime)
             begun.append(ended[-1] - stats.get("seconds", 0.0))
-        if chunks:  # side by side: from the first one's begin to the last one's end
+        if chunks and ended:  # side by side: from the first one's begin to the last one's end
             own["seconds"] = max(ended) - min(begun)
-        if ended:
+        if own["mib"]:
             found[artifact.name] = {name: round(value, 2) for name, value in own.items()}
     return dict(sorted(found.items(), key=lambda one: -one[1]["seconds"]))
 
