@@ -139,7 +139,9 @@ class Museum:
             yield from self._linked(link)
         for kind_name, code, width in TREES:
             last = self.counts[kind_name] - 1
-            below = np.arange(last)  # the last one is the root: what is linked most is a leaf, as towns and portraits are
+            below = np.arange(
+                last
+            )  # the last one is the root: what is linked most is a leaf, as towns and portraits are
             yield self._triples(
                 kind_name, below, code, self._iris(kind_name, last - (last - below - 1) // width)
             )

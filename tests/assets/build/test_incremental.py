@@ -87,8 +87,8 @@ def release_of(project: Project) -> str:
     return open_release("churches", project.data).id
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 999)), min_size=2, max_size=4))
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 999)), min_size=2, max_size=3))
 def test_builds_after_each_change_end_as_one_from_nothing(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int]]
 ) -> None:
