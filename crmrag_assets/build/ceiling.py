@@ -50,12 +50,13 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     """The chunk's cache of vectors, and those of the chunks that held its documents when there were more of them, or fewer.
 
     Chunks that lie within it have a cache only where there were more. Those that it lies within may also be of other
-    documents now; they count while it has no cache of its own.
+    documents now; they count while it has nothing in a cache of its own.
     """
     own = context.data / "cache" / "embeddings" / encoder_of(context).key / f"{chunk}.bin"
     first = int(chunk, 16)
     within = [number for number in buckets_of(chunk, bits_of(context)) if number != first]
-    around = [] if own.exists() else sorted({first & (0xFF << bits) for bits in range(9)} - {first})
+    begun = own.exists() and own.stat().st_size > 0
+    around = [] if begun else sorted({first & (0xFF << bits) for bits in range(9)} - {first})
     paths = (own.with_stem(f"{number:02x}") for number in (*within, *reversed(around)))
     return [own, *(path for path in paths if path.exists())]
 
@@ -94,7 +95,7 @@ def _require(
     if ceiling.usd is not None and found.tokens:
         price = _price(context, ceiling, prices)
         if (cost := price * found.tokens) > ceiling.usd:
-            told.append(f"${cost:,.2f} (at most ${ceiling.usd:,.2f})")
+            told.append(f"${cost:,.2f} (at most ${ceiling.usd:,g})")
     if told:
         raise BuildError(
             f"Encoding '{context.name}' anew would take {' and '.join(told)}, more than its `ceiling` allows. "
@@ -112,7 +113,7 @@ def _price(context: BuildContext, ceiling: Ceiling, prices: Callable[[str], floa
         return 0.0
     if (known := prices(embedding.model)) is None:
         raise BuildError(
-            f"The price of '{embedding.model}' is not known, so '{context.name}' cannot be kept below ${ceiling.usd:,.2f}.",
+            f"The price of '{embedding.model}' is not known, so '{context.name}' cannot be kept below ${ceiling.usd:,g}.",
             "Say it: `ceiling: {usd_per_million_tokens: …}` in datasets.yaml.",
         )
     return known

@@ -15,7 +15,7 @@ from crmrag_assets.build.graph import GRAPH
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.opened import encoder_of
-from crmrag_assets.build.reach import Reach, reach
+from crmrag_assets.build.rebuild import Rebuild, rebuild_of
 from crmrag_assets.build.sample import SampleSource, by_hash
 from crmrag_assets.build.source import ENTITIES, source_of
 from crmrag_assets.build.step import BuildContext, run_step
@@ -112,7 +112,7 @@ def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estim
     found = Discovery.load(context.folder("entities"))
     with tempfile.TemporaryDirectory(prefix="crmrag-estimate-") as folder:
         measured = _measure(replace(context, data=Path(folder)), context, min(size, found.entities))
-    reached = reach(context) if context.sample is None else None
+    anew = rebuild_of(context) if context.sample is None else None
     each, wide = found.entities / max(measured.entities, 1), found.triples / max(measured.triples, 1)
     embedding = context.config.embedding
     paid = embedding.provider == "litellm"
@@ -136,23 +136,23 @@ def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estim
         price=None if price is None else price * tokens,
         requests=requests,
         harvest_seconds=harvest,
-        again=None if reached is None else _again(context, reached, measured.window_seconds, price),
+        again=None if anew is None else _again(context, anew, measured.window_seconds, price),
     )
 
 
-def _again(context: BuildContext, reached: Reach, window_seconds: float, price: float | None) -> Again:
+def _again(context: BuildContext, anew: Rebuild, window_seconds: float, price: float | None) -> Again:
     encoder = encoder_of(context)
-    shown = [window for text in reached.texts for window in windows(text, encoder.count, encoder.window)]
-    each = reached.documents / max(len(reached.texts), 1)
+    shown = [window for text in anew.texts for window in windows(text, encoder.count, encoder.window)]
+    each = anew.documents / max(len(anew.texts), 1)
     count, tokens = round(len(shown) * each), round(sum(encoder.count(shown)) * each)
     return Again(
-        reached.changed,
-        reached.added,
-        reached.removed,
-        reached.documents,
+        anew.changed,
+        anew.added,
+        anew.removed,
+        anew.documents,
         count,
         tokens,
-        reached.seconds + window_seconds * count,
+        anew.seconds + window_seconds * count,
         None if price is None else price * tokens,
     )
 

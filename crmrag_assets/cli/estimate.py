@@ -30,7 +30,8 @@ def estimate(
     """Say beforehand what building DATASET will cost.
 
     Discovers the source and builds a small sample of it; nothing is sent to a paid encoder. An endpoint is counted and
-    its subjects are listed, which a build then does not repeat; only the sample's triples are fetched.
+    its subjects are listed, which a build then does not repeat; only the sample's triples are fetched. Of files that were
+    built before it also tells which entities changed since, and about how many documents will be encoded again.
     """
     import json
 

@@ -11,15 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
 from crmrag_assets.harvest.chunks import Hashes, ids_of
+from crmrag_query.artifacts.mapped import open_array
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints, Longs
 
-NODES = "nodes.npy"
+NODES = "nodes"
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,11 @@ class Numbering:
     def _ascending(self) -> Hashes:
         return self.ids[self._order]
 
-    def nodes(self, ids: Hashes) -> Ints:
-        """int32: the node of each id; BuildError for one that the graph does not have."""
+    def nodes(self, ids: Hashes) -> Ints | None:
+        """int32: the node of each id; None where the graph does not have them all."""
         at = np.minimum(np.searchsorted(self._ascending, ids), max(len(self.ids) - 1, 0))
         if len(ids) and not (len(self.ids) and (self._ascending[at] == ids).all()):
-            raise BuildError(
-                "A chunk speaks of nodes that the graph does not have.", "Build the data set again."
-            )
+            return None
         return self._order[at].astype(np.int32)
 
     def listed(self, nodes: Iterable[Ints]) -> Listed:
@@ -81,7 +81,7 @@ class Listed:
 
     def save(self, folder: Path) -> None:
         """Write what the numbers stand for."""
-        np.save(folder / NODES, self.numbering.ids[self.nodes])
+        np.save(folder / f"{NODES}.npy", self.numbering.ids[self.nodes])
 
     def local(self, table: pa.Table, *columns: str) -> pa.Table:
         """The table with the nodes in these columns (int32, or lists of it) by their own numbers."""
@@ -94,8 +94,17 @@ class Listed:
 
 
 def open_nodes(folder: Path, numbering: Numbering) -> Ints:
-    """int32 [k]: the node in the graph of each number that the tables in the folder use, ascending."""
-    return numbering.nodes(np.load(folder / NODES))
+    """int32 [k]: the node in the graph of each number that the tables in the folder use, ascending.
+
+    ReleaseError where the list is missing or broken, BuildError where it is not of this graph.
+    """
+    nodes = numbering.nodes(cast(Hashes, open_array(folder, NODES)))
+    if nodes is None:
+        raise BuildError(
+            f"The chunk in {folder} speaks of nodes that the graph does not have.",
+            "Remove that folder and build the data set again.",
+        )
+    return nodes
 
 
 def remapped(array: pa.Array, to: Ints) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from pydantic import Field
 
@@ -83,30 +83,21 @@ __all__ = [
 ]
 
 
+Section = TypeVar("Section", bound=Record)
+
 UNRELEASED = frozenset({"requests", "workers", "dense", "evaluation"})
 """Sections that a release does not hold: how its source was asked, by how many processes it was built, by what sizes its
 vectors are searched and how it is measured are no part of the method."""
 
 
-def _shipped(section: str) -> Any:
-    """A section of the configuration that ships."""
-    return read_yaml(default_folder() / "method.yaml")[section]
+def _shipped(section: str, kind: type[Section]) -> Section:
+    """A section as the configuration that ships has it, where there is none."""
 
+    def read() -> Section:
+        return kind.model_validate(read_yaml(default_folder() / "method.yaml")[section])
 
-def _shipped_requests() -> Requests:
-    return Requests.model_validate(_shipped("requests"))
-
-
-def _shipped_workers() -> Workers:
-    return Workers.model_validate(_shipped("workers"))
-
-
-def _shipped_dense() -> Dense:
-    return Dense.model_validate(_shipped("dense"))
-
-
-def _shipped_evaluation() -> EvaluationConfig:
-    return EvaluationConfig.model_validate(_shipped("evaluation"))
+    made: Section = Field(default_factory=read)
+    return made
 
 
 class Constants(Record):
@@ -116,8 +107,8 @@ class Constants(Record):
     discovery: Discovery
     chunks: Chunks
     harvest: Harvest
-    requests: Requests = Field(default_factory=_shipped_requests)
-    workers: Workers = Field(default_factory=_shipped_workers)
+    requests: Requests = _shipped("requests", Requests)
+    workers: Workers = _shipped("workers", Workers)
     names: Names
     dates: Dates
     links: Links
@@ -126,7 +117,7 @@ class Constants(Record):
     documents: DocumentText
     chaining: Chaining
     windows: Windows
-    dense: Dense = Field(default_factory=_shipped_dense)
+    dense: Dense = _shipped("dense", Dense)
     sparse: Sparse
     pagerank: PageRank
     aggregation: Aggregation
@@ -140,7 +131,7 @@ class Constants(Record):
     wikidata: Wikidata
     answers: AnswersConfig
     plans: PlansConfig
-    evaluation: EvaluationConfig = Field(default_factory=_shipped_evaluation)
+    evaluation: EvaluationConfig = _shipped("evaluation", EvaluationConfig)
 
 
 class Method(Constants):

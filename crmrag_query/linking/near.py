@@ -66,9 +66,7 @@ def _hash(letters: npt.NDArray[np.uint64]) -> Hashes:
 def near_array(words: Sequence[str], spelling: NameSpelling) -> Hashes:
     """uint64, ascending: a remainder's hash in the upper 32 bits, the number of a word that has it in the lower."""
     hashes, owners = deletions(words, spelling)
-    found = np.sort(
-        (hashes << _HALF) | owners.astype(np.uint64)
-    )  # `numpy.unique` hashes millions, which is slower
+    found = np.sort((hashes << _HALF) | owners.astype(np.uint64))  # `numpy.unique` hashes, which is slower
     first = np.ones(len(found), bool)
     first[1:] = found[1:] != found[:-1]
     distinct: Hashes = found[first]

@@ -22,10 +22,8 @@ from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.codes import Codes
 from crmrag_query.retrieval.fusion import best
 
-FLAT, CODED = (
-    1,
-    2,
-)  # schema versions: float32 vectors in the index; 8-bit codes in it and the vectors beside it
+# Schema versions: float32 vectors in the index; 8-bit codes in it and the vectors beside it.
+FLAT, CODED = 1, 2
 META = "dense.json"
 INDEX = "index.faiss"
 VECTORS = "vectors.npy"
@@ -79,7 +77,7 @@ class DenseIndex:
                 raise ReleaseError(
                     f"The dense index in {folder} has version {meta['schema']}.", "Build it again."
                 )
-            windows = np.load(folder / WINDOWS, mmap_mode="r")
+            windows = np.asarray(np.load(folder / WINDOWS, mmap_mode="r"))
             index: Any = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP_IFC)
             codes = Codes.open(folder, meta["codes"]) if meta["schema"] == CODED else None
             rows = _flat_rows(index) if codes is None else np.load(folder / VECTORS, mmap_mode="r")
@@ -158,9 +156,7 @@ class DenseIndex:
             return scan.rows
         if len(first) < k:
             return None
-        last = np.partition(first, k - 1)[
-            k - 1
-        ]  # rows come best first: the k-th document's nearest by the scan
+        last = np.partition(first, k - 1)[k - 1]  # rows come best first: the k-th document's nearest
         least = scan.products[last] - 2 * self._error(vector)
         if not scan.whole and scan.products[-1] >= least:
             return None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_assets.build.ceiling import require_within_ceiling, workload
+from crmrag_assets.build.layers import chunks_of
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, build_all, make_project, turtle
 
@@ -80,3 +81,22 @@ def test_a_paid_model_of_unknown_price_needs_one_to_be_kept_below_a_sum(tmp_path
     with pytest.raises(BuildError, match="price of 'openai/of-nobody' is not known"):
         require_within_ceiling(context, lambda name: None)
     require_within_ceiling(context, lambda name: 1e-9)
+
+
+def test_a_chunk_that_was_begun_and_killed_still_borrows_what_is_known(tmp_path: Path) -> None:
+    """Its cache is there, and empty: what was encoded when the data set was one chunk counts."""
+    project = make_project(tmp_path, turtle(30))
+    build_all(project.context())
+    (cache,) = encoded_files(project)
+    context = project.context(20)
+    for number in range(256):
+        cache.with_stem(f"{number:02x}").touch()
+    outcomes = build_all(context)
+    assert len(chunks_of(context)) > 1
+    assert sum(o.record.stats["encoded"] for o in outcomes if o.record.artifact == "embeddings") == 0
+
+
+def test_small_sums_are_told_as_they_are_set(tmp_path: Path) -> None:
+    project = with_ceiling(make_project(tmp_path), "{usd: 0.001, usd_per_million_tokens: 900}")
+    with pytest.raises(BuildError, match=r"at most \$0\.001"):
+        build_all(project.context())

@@ -27,8 +27,8 @@ SAMPLE = 100  # changed documents looked at to tell how long they are
 
 
 @dataclass(frozen=True)
-class Reach:
-    """What a change of the source reaches: ``changed``, ``added`` and ``removed`` entities, exact; about how many
+class Rebuild:
+    """What the next build does anew: ``changed``, ``added`` and ``removed`` entities, exact; about how many
     ``documents`` will read otherwise, and the texts of some of these; ``seconds`` that the artifacts which are made
     again in any case took the last time, on this machine."""
 
@@ -40,7 +40,7 @@ class Reach:
     seconds: float
 
 
-def reach(context: BuildContext) -> Reach | None:
+def rebuild_of(context: BuildContext) -> Rebuild | None:
     """Compare what discovery has found now with what the last build harvested; None where no build was finished, or from an
     endpoint, which has to be asked for that. BuildError before discovery."""
     wanted = ("graph", "documents", "release")
@@ -48,12 +48,12 @@ def reach(context: BuildContext) -> Reach | None:
         return None
     changes = _changes(context)
     if not len(changes):
-        return Reach(0, 0, 0, 0, (), 0.0)
+        return Rebuild(0, 0, 0, 0, (), 0.0)
     documents = documents_of(context)
     reached = _reached(documents, context.method.documents.targets, changes)
     whole = documents.count / max(len(documents.entity_document), 1)
     texts = tuple(documents.text(int(n)) for n in reached[:: max(1, len(reached) // SAMPLE)][:SAMPLE])
-    return Reach(
+    return Rebuild(
         len(changes.changed),
         len(changes.added),
         len(changes.removed),
