@@ -12,6 +12,7 @@ from uuid import uuid4
 import dagster as dg
 from dagster import DagsterInstance
 
+from crmrag_assets.build.ahead import made_ahead
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, harvested_at
 from crmrag_assets.build.layers import LAYERS, Layer, chunks_of
 from crmrag_assets.build.locks import dataset_lock
@@ -95,7 +96,8 @@ def run_build(
             if _report_finished(layer, opened, instance):
                 continue
             chunks = chunks_of(opened) if layer.chunked else []
-            result.runs.append(_run_layer(layer, name, chunks, request.build, instance, tags))
+            with made_ahead(layer, opened):
+                result.runs.append(_run_layer(layer, name, chunks, request.build, instance, tags))
     result.remarks.extend(_remarks(opened, request.refresh, started))
     return result
 

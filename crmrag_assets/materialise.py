@@ -7,9 +7,10 @@ from typing import Any
 
 import dagster as dg
 
+from crmrag_assets.build.ahead import run_or_await
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.step import BuildContext, Outcome, Step, run_step
+from crmrag_assets.build.step import BuildContext, Outcome, Step
 from crmrag_assets.build.workers import run_chunks
 from crmrag_assets.glances import glance
 from crmrag_assets.metadata import chunk_materialized, materialized
@@ -25,7 +26,7 @@ def build_artifact(
     opened = build.context(context.partition_key, step.artifact, reporter)
     with dataset_lock(opened.store.root, opened.name):
         reporter.started(step.artifact, 1)
-        outcome = run_step(step, opened)
+        outcome = run_or_await(step, opened)
         reporter.finished(outcome)
     return materialized(outcome, glance(step.artifact, opened))
 

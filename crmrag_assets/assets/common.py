@@ -8,6 +8,8 @@ from typing import Any
 
 import dagster as dg
 
+from crmrag_assets.build.step import Step
+from crmrag_assets.build.steps import STEPS
 from crmrag_assets.partitions import by_dataset, dataset_chunk_partitions, dataset_partitions
 from crmrag_assets.quiet import known_betas
 
@@ -45,6 +47,9 @@ def chunk_asset(**spec: Any) -> Callable[[Body], dg.AssetsDefinition]:
     return declare
 
 
-def across(*assets: str) -> list[dg.AssetDep]:
-    """Dependence between chunks and data set: on all chunks of the data set, or on the data set of the chunk."""
-    return [dg.AssetDep(asset, partition_mapping=by_dataset) for asset in assets]
+def made_from(step: Step) -> list[dg.AssetDep]:
+    """What an asset depends on: between chunks and data set on all chunks of it, or on the data set of the chunk."""
+    across = {need: STEPS[need].chunked != step.chunked for need in step.needs}
+    return [
+        dg.AssetDep(need, partition_mapping=by_dataset if other else None) for need, other in across.items()
+    ]

@@ -5,13 +5,13 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.assets.common import across, chunk_asset, dataset_asset
+from crmrag_assets.assets.common import chunk_asset, dataset_asset, made_from
 from crmrag_assets.build.documents import DOCUMENTS, ENTITY_DOCUMENTS, FR_DOCUMENTS
 from crmrag_assets.materialise import build_artifact, build_chunks
 from crmrag_assets.resources import BuildResource
 
 
-@chunk_asset(group_name="documents", kinds={"arrow"}, deps=across("graph"))
+@chunk_asset(group_name="documents", kinds={"arrow"}, deps=made_from(FR_DOCUMENTS))
 def fr_documents(
     context: dg.AssetExecutionContext, build: BuildResource
 ) -> Iterator[dg.MaterializeResult[Any]]:
@@ -22,13 +22,13 @@ def fr_documents(
     yield from build_chunks(context, build, FR_DOCUMENTS)
 
 
-@dataset_asset(group_name="documents", kinds={"arrow"}, deps=["graph", *across("fr_documents")])
+@dataset_asset(group_name="documents", kinds={"arrow"}, deps=made_from(DOCUMENTS))
 def documents(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """The documents after satellites are folded in and thin documents are chained: what is embedded and shown."""
     return build_artifact(context, build, DOCUMENTS)
 
 
-@dataset_asset(group_name="documents", kinds={"markdown"}, deps=["documents"])
+@dataset_asset(group_name="documents", kinds={"markdown"}, deps=made_from(ENTITY_DOCUMENTS))
 def entity_documents(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """The documents as Markdown files to read; `write_markdown: false` leaves them out."""
     return build_artifact(context, build, ENTITY_DOCUMENTS)

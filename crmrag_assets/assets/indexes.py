@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.assets.common import across, chunk_asset, dataset_asset
+from crmrag_assets.assets.common import chunk_asset, dataset_asset, made_from
 from crmrag_assets.build.indexes import (
     AGGREGATION_INDEX,
     BM25_INDEX,
@@ -26,7 +26,7 @@ def encoder(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Mater
     return build_artifact(context, build, ENCODER)
 
 
-@chunk_asset(group_name="indexes", kinds={"numpy"}, deps=across("documents", "encoder"))
+@chunk_asset(group_name="indexes", kinds={"numpy"}, deps=made_from(EMBEDDINGS))
 def embeddings(
     context: dg.AssetExecutionContext, build: BuildResource
 ) -> Iterator[dg.MaterializeResult[Any]]:
@@ -34,37 +34,37 @@ def embeddings(
     yield from build_chunks(context, build, EMBEDDINGS)
 
 
-@dataset_asset(group_name="indexes", kinds={"faiss"}, deps=["documents", *across("embeddings")])
+@dataset_asset(group_name="indexes", kinds={"faiss"}, deps=made_from(FAISS_INDEX))
 def faiss_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Dense retrieval: an exact FAISS index over all windows, memory-mapped."""
     return build_artifact(context, build, FAISS_INDEX)
 
 
-@dataset_asset(group_name="indexes", kinds={"bm25s"}, deps=["documents"])
+@dataset_asset(group_name="indexes", kinds={"bm25s"}, deps=made_from(BM25_INDEX))
 def bm25_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Sparse retrieval: BM25 with the scores of rank-bm25's Okapi, memory-mapped."""
     return build_artifact(context, build, BM25_INDEX)
 
 
-@dataset_asset(group_name="indexes", kinds={"json"}, deps=["graph", "documents", *across("fr_documents")])
+@dataset_asset(group_name="indexes", kinds={"json"}, deps=made_from(AGGREGATION_INDEX))
 def aggregation_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Counts by class and category, statistics of the relationships, works by actor, PageRank."""
     return build_artifact(context, build, AGGREGATION_INDEX)
 
 
-@dataset_asset(group_name="indexes", kinds={"numpy"}, deps=["graph"])
+@dataset_asset(group_name="indexes", kinds={"numpy"}, deps=made_from(DATE_INDEX))
 def date_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """When entities were made, happened or lived, by the relationships that lead to Time, sorted by begin."""
     return build_artifact(context, build, DATE_INDEX)
 
 
-@dataset_asset(group_name="indexes", kinds={"numpy", "arrow"}, deps=["graph"])
+@dataset_asset(group_name="indexes", kinds={"numpy", "arrow"}, deps=made_from(NAME_INDEX))
 def name_index(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Labels, alternative names and identifiers of entities by their words, for finding those that a question names."""
     return build_artifact(context, build, NAME_INDEX)
 
 
-@dataset_asset(group_name="indexes", kinds={"json", "markdown"}, deps=["graph", "date_index"])
+@dataset_asset(group_name="indexes", kinds={"json", "markdown"}, deps=made_from(PROFILE))
 def profile(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """What occurs in the data and how it is modelled: classes, types, relationships, properties, literals, with examples.
 

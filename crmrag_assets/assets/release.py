@@ -4,28 +4,23 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.assets.common import across, dataset_asset
+from crmrag_assets.assets.common import dataset_asset, made_from
 from crmrag_assets.build.release import RELEASE, VALIDATION_REPORT
 from crmrag_assets.materialise import build_artifact
 from crmrag_assets.resources import BuildResource
-
-PINNED = (
-    "graph", "edges", "triples_index", "documents", "entity_documents", "encoder", "faiss_index", "bm25_index",
-    "aggregation_index", "date_index", "name_index", "profile", "validation_report",
-)  # fmt: skip
 
 
 @dataset_asset(
     group_name="release",
     kinds={"markdown"},
-    deps=["harvest_report", "graph", "documents"],
+    deps=made_from(VALIDATION_REPORT),
 )
 def validation_report(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """What is unlabelled, unmapped, dangling, undated or suspect, and, to read beside it, how it was harvested."""
     return build_artifact(context, build, VALIDATION_REPORT)
 
 
-@dataset_asset(group_name="release", kinds={"json"}, deps=[*PINNED, "harvest_report", *across("embeddings")])
+@dataset_asset(group_name="release", kinds={"json"}, deps=made_from(RELEASE))
 def release(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """The manifest pins every file by its checksum; its hash is the release's id. Then `current` is switched."""
     return build_artifact(context, build, RELEASE)

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.assets.common import across, chunk_asset, dataset_asset
+from crmrag_assets.assets.common import chunk_asset, dataset_asset, made_from
 from crmrag_assets.build.harvest import HARVEST_REPORT
 from crmrag_assets.build.source import ENTITIES, PREFETCH
 from crmrag_assets.materialise import build_artifact, build_chunks
@@ -21,7 +21,7 @@ def entities(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Mate
     return build_artifact(context, build, ENTITIES)
 
 
-@chunk_asset(group_name="source", kinds={"parquet"}, deps=across("entities"))
+@chunk_asset(group_name="source", kinds={"parquet"}, deps=made_from(PREFETCH))
 def prefetch(context: dg.AssetExecutionContext, build: BuildResource) -> Iterator[dg.MaterializeResult[Any]]:
     """Outgoing triples, literals and types of a chunk's entities: `triples.parquet`.
 
@@ -30,7 +30,7 @@ def prefetch(context: dg.AssetExecutionContext, build: BuildResource) -> Iterato
     yield from build_chunks(context, build, PREFETCH)
 
 
-@dataset_asset(group_name="source", kinds={"json", "markdown"}, deps=["entities", *across("prefetch")])
+@dataset_asset(group_name="source", kinds={"json", "markdown"}, deps=made_from(HARVEST_REPORT))
 def harvest_report(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Whether all of the source was harvested: what is missing, whether it changed meanwhile, what reading it cost.
 

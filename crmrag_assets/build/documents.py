@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import catalogue_of, documents_of, graph_of, in_chunk, numbering_of
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always
 from crmrag_assets.documents.build import write_documents
 from crmrag_assets.documents.chunk import build_chunk
 from crmrag_assets.documents.markdown import write_markdown
@@ -103,6 +103,8 @@ def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     return {"documents": write_markdown(documents, folder, context.progress), "samples": {"first": samples}}
 
 
-FR_DOCUMENTS = Step("fr_documents", 2, chunk_inputs, write_chunk, chunked=True, apart=lambda _: True)
-DOCUMENTS = Step("documents", 1, documents_inputs, write_all)
-ENTITY_DOCUMENTS = Step("entity_documents", 1, markdown_inputs, write_files)
+FR_DOCUMENTS = Step(
+    "fr_documents", 2, chunk_inputs, write_chunk, needs=("graph",), chunked=True, apart=always
+)
+DOCUMENTS = Step("documents", 1, documents_inputs, write_all, needs=("graph", "fr_documents"), apart=always)
+ENTITY_DOCUMENTS = Step("entity_documents", 1, markdown_inputs, write_files, needs=("documents",))

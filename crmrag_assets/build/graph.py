@@ -77,6 +77,6 @@ def write_triples(context: BuildContext, folder: Path, chunk: str | None) -> Sta
     return {"triples": rows, "nodes": graph_of(context).nodes}
 
 
-GRAPH = Step("graph", 1, graph_inputs, write_graph)
-EDGES = Step("edges", 1, edges_inputs, write_archive)
-TRIPLES_INDEX = Step("triples_index", 1, triples_inputs, write_triples)
+GRAPH = Step("graph", 1, graph_inputs, write_graph, needs=("prefetch",))
+EDGES = Step("edges", 1, edges_inputs, write_archive, needs=("graph",))
+TRIPLES_INDEX = Step("triples_index", 1, triples_inputs, write_triples, needs=("graph",))

@@ -84,4 +84,6 @@ def harvest_of(context: BuildContext) -> dict[str, Any]:
     return found
 
 
-HARVEST_REPORT = Step("harvest_report", 1, harvest_inputs, write_harvest_report)
+HARVEST_REPORT = Step(
+    "harvest_report", 1, harvest_inputs, write_harvest_report, needs=("entities", "prefetch")
+)

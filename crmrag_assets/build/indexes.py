@@ -16,7 +16,7 @@ from crmrag_assets.build.opened import (
     text_digests,
     texts_hash,
 )
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always
 from crmrag_assets.build.store import data_version
 from crmrag_assets.build.workers import side_by_side, workers_of
 from crmrag_assets.indexes.aggregation import AggregationSettings, write_aggregation
@@ -223,10 +223,14 @@ def _matches(context: BuildContext) -> MatchFiles:
 
 
 ENCODER = Step("encoder", 1, encoder_inputs, write_encoder)
-EMBEDDINGS = Step("embeddings", 2, embeddings_inputs, write_embeddings, chunked=True)
-FAISS_INDEX = Step("faiss_index", 2, dense_inputs, write_dense_index)
-BM25_INDEX = Step("bm25_index", 1, sparse_inputs, write_sparse_index)
-DATE_INDEX = Step("date_index", 1, dates_inputs, write_date_index)
-NAME_INDEX = Step("name_index", 1, names_inputs, write_name_index)
-PROFILE = Step("profile", 1, profile_inputs, write_data_profile)
-AGGREGATION_INDEX = Step("aggregation_index", 2, aggregation_inputs, write_aggregation_index)
+EMBEDDINGS = Step(
+    "embeddings", 2, embeddings_inputs, write_embeddings, needs=("documents", "encoder"), chunked=True
+)
+FAISS_INDEX = Step("faiss_index", 2, dense_inputs, write_dense_index, needs=("documents", "embeddings"))
+BM25_INDEX = Step("bm25_index", 1, sparse_inputs, write_sparse_index, needs=("documents",), apart=always)
+DATE_INDEX = Step("date_index", 1, dates_inputs, write_date_index, needs=("graph",), apart=always)
+NAME_INDEX = Step("name_index", 1, names_inputs, write_name_index, needs=("graph",), apart=always)
+PROFILE = Step("profile", 1, profile_inputs, write_data_profile, needs=("graph", "date_index"), apart=always)
+AGGREGATION_INDEX = Step(
+    "aggregation_index", 2, aggregation_inputs, write_aggregation_index, needs=("graph", "fr_documents"), apart=always
+)  # fmt: skip

@@ -25,21 +25,21 @@ LAYERS = (
     Layer("harvest", ("prefetch",), chunked=True),
     Layer("graph", ("harvest_report", "graph", "edges", "triples_index")),
     Layer("relationships", ("fr_documents",), chunked=True),
-    Layer("documents", ("documents", "entity_documents", "encoder")),
-    Layer("embeddings", ("embeddings",), chunked=True),
     Layer(
-        "release",
+        "documents",
         (
-            "faiss_index",
-            "bm25_index",
-            "aggregation_index",
+            "documents",
             "date_index",
-            "name_index",
             "profile",
-            "validation_report",
-            "release",
+            "aggregation_index",
+            "name_index",
+            "bm25_index",
+            "entity_documents",
+            "encoder",
         ),
     ),
+    Layer("embeddings", ("embeddings",), chunked=True),
+    Layer("release", ("faiss_index", "validation_report", "release")),
 )
 ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)
 

@@ -27,7 +27,7 @@ from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import documents_of, graph_of
 from crmrag_assets.build.source import ENTITIES, PREFETCH, source_of
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
-from crmrag_assets.release.contents import Pinned, companion_files, make_manifest, pinned_files
+from crmrag_assets.release.contents import PLACES, Pinned, companion_files, make_manifest, pinned_files
 from crmrag_assets.release.publish import publish
 from crmrag_assets.release.report import make_report
 from crmrag_assets.release.report_text import report_markdown
@@ -173,8 +173,14 @@ def _version(package: str) -> str:
 
 
 METHOD = Step("method", 1, method_inputs, write_method)
-VALIDATION_REPORT = Step("validation_report", 2, report_inputs, write_report)
-RELEASE = Step("release", 2, release_inputs, write_manifest, after=publish_release)
+VALIDATION_REPORT = Step(
+    "validation_report", 2, report_inputs, write_report, needs=("harvest_report", "graph", "documents")
+)
+RELEASE = Step(
+    "release", 2, release_inputs, write_manifest,
+    needs=(*(artifact for artifact in PLACES if artifact != METHOD.artifact), "harvest_report"),
+    after=publish_release,
+)  # fmt: skip
 PINNED_STEPS = (
     ENTITIES, PREFETCH, GRAPH, EDGES, TRIPLES_INDEX, FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS, ENCODER, EMBEDDINGS,
     FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, PROFILE, VALIDATION_REPORT, METHOD,

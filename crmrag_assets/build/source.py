@@ -81,6 +81,6 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
 
 ENTITIES = Step("entities", 3, entities_inputs, write_entities, lasting=True)
 PREFETCH = Step(
-    "prefetch", 2, prefetch_inputs, write_chunk, chunked=True, lasting=True,
+    "prefetch", 2, prefetch_inputs, write_chunk, needs=("entities",), chunked=True, lasting=True,
     apart=lambda context: context.config.endpoint is None,  # an endpoint is asked at the pace that is configured
 )  # fmt: skip

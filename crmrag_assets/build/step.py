@@ -62,6 +62,16 @@ class BuildContext:
         return self.store.folder(artifact, chunk)
 
 
+def never(context: BuildContext) -> bool:
+    """Of a step that is made in the build's own process only."""
+    return False
+
+
+def always(context: BuildContext) -> bool:
+    """Of a step that may be made in any process."""
+    return True
+
+
 Inputs = Mapping[str, str]
 Stats = dict[str, Any]
 
@@ -70,20 +80,21 @@ Stats = dict[str, Any]
 class Step:
     """How an artifact is made.
 
-    ``writer``: raised when the code would write other bytes from the same inputs. ``inputs``: the identity of everything
-    read, by name. ``write``: fills an empty folder and returns counts for people. ``after``: done when the artifact is
-    finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program alone does not
-    make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether its chunks
-    may be made in several processes at once.
+    ``writer``: raised when the code would write other bytes from the same inputs. ``needs``: the artifacts that it is made
+    from. ``inputs``: the identity of everything read, by name. ``write``: fills an empty folder and returns counts for
+    people. ``after``: done when the artifact is finished, also when it was there already; must be safe to repeat.
+    ``lasting``: an upgrade of the program alone does not make it anew, as a source would be asked for everything again;
+    only ``writer`` does. ``apart``: whether it, or its chunks, may be made in processes beside others.
     """
 
     artifact: str
     writer: int
     inputs: Callable[[BuildContext, str | None], Inputs]
     write: Callable[[BuildContext, Path, str | None], Stats]
+    needs: tuple[str, ...] = ()
     chunked: bool = False
     lasting: bool = False
-    apart: Callable[[BuildContext], bool] = lambda _: False
+    apart: Callable[[BuildContext], bool] = never
     after: Callable[[BuildContext], None] | None = None
 
 

@@ -11,8 +11,9 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
@@ -67,27 +68,44 @@ def side_by_side(
     if count == 1:
         yield from (work(context, item) for item in items)
         return
-    given = replace(context, progress=SilentProgress(), threads=1)
-    environment = {"POLARS_MAX_THREADS": str(max(1, context.threads // count))}
-    pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(given, os.getpid()), env=environment)
-    with _ended(pool):
+    with processes(context, count) as pool:
+        for future in [pool.submit(work, item) for item in items]:
+            yield pool.result(future)
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes that work on a data set, each with a context of its own."""
+
+    pool: ProcessPoolExecutor
+    name: str
+
+    def submit(self, work: Callable[[BuildContext, Item], Result], item: Item) -> Future[Result]:
+        """Have ``work``, a function of a module, done for an item by the next free process."""
+        given: Future[Result] = self.pool.submit(_do, work, item)
+        return given
+
+    def result(self, future: Future[Result]) -> Result:
+        """What came of it, waited for. Raises what the work raises, and BuildError where a process was killed."""
         try:
-            for future in [pool.submit(_do, work, item) for item in items]:
-                yield future.result()
+            return future.result()
         except BrokenProcessPool as error:
             signals = re.search(r"\{(.*?)\}", str(error))  # loky's message has them among much else
             how = f" ({signals[1]})" if signals else ""
             raise BuildError(
-                f"A process that built a part of '{context.name}' was ended from outside{how}.",
+                f"A process that built a part of '{self.name}' was ended from outside{how}.",
                 "If memory ran out, build with fewer processes: --threads 1. What is finished is kept.",
             ) from error
 
 
 @contextmanager
-def _ended(pool: ProcessPoolExecutor) -> Iterator[None]:
-    """End the processes at once where the work stops before its end."""
+def processes(context: BuildContext, count: int) -> Iterator[Processes]:
+    """So many processes within the block; they are ended at once where it stops before its end."""
+    given = replace(context, progress=SilentProgress(), threads=1)
+    environment = {"POLARS_MAX_THREADS": str(max(1, context.threads // count))}
+    pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(given, os.getpid()), env=environment)
     try:
-        yield
+        yield Processes(pool, context.name)
     except BaseException:
         pool.shutdown(wait=True, kill_workers=True)
         raise

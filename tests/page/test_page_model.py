@@ -73,15 +73,9 @@ def test_a_model_that_fails_leaves_an_answer_of_the_data_and_says_so(page: Page,
 
 
 def test_text_shows_while_it_is_written(page: Page, data: Path) -> None:
-    with written(data, "Painted in many layers.", fault="cut") as (address, _):
-        seen: list[str] = []
-        page.expose_function("tell", lambda text: seen.append(text))
-        page.add_init_script(
-            """new MutationObserver(() => {
-              const text = document.querySelector(".writing")?.innerText;
-              if (text) window.tell(text);
-            }).observe(document, {subtree: true, childList: true, characterData: true});"""
-        )
+    with written(data, "Painted in many layers.", fault="held") as (address, script):
         page.goto(address + QUESTION)
+        expect(page.locator(".writing")).to_contain_text("Painted in many layers.")
+        script.released.set()
         answered(page)
-    assert seen
+    expect(page.locator(".writing")).to_have_count(0)

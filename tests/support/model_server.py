@@ -12,9 +12,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 Fault = Literal[
-    "", "silent", "drip", "cut", "cut chunk", "not json", "bad event", "refusal", "filter", "length", "empty"
+    "",
+    "silent",
+    "drip",
+    "held",
+    "cut",
+    "cut chunk",
+    "not json",
+    "bad event",
+    "refusal",
+    "filter",
+    "length",
+    "empty",
 ]
-"""How a reply goes wrong: ``silent`` says nothing, ``drip`` sends comments for ever, ``cut`` closes after a few words,
+"""How a reply goes wrong: ``silent`` says nothing, ``drip`` sends comments for ever, ``held`` is an answer that ends
+not before ``script.released`` is set, ``cut`` closes after a few words,
 ``cut chunk`` within HTTP's chunked encoding, ``not json`` is a page of HTML, ``bad event`` an event that is no JSON,
 ``refusal`` and ``filter`` as OpenAI tells them, ``length`` ends at the limit of tokens, ``empty`` ends at once."""
 
@@ -29,6 +41,7 @@ class Script:
     headers: dict[str, str] = field(default_factory=dict)
     requests: list[dict[str, Any]] = field(default_factory=list)
     address: str = ""
+    released: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -64,7 +77,7 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
                 body = json.dumps({"error": {"message": "scripted failure"}})
                 self._send("application/json", body, script.status)
                 return
-            if script.fault:
+            if script.fault and (script.fault != "held" or _answers(request)):
                 self._fail(script.fault)
                 return
             reply = script.replies.pop(0) if len(script.replies) > 1 else script.replies[0]
@@ -102,6 +115,12 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
                     except OSError:
                         return
                     time.sleep(0.05)
+            elif fault == "held":
+                self._begin("text/event-stream")
+                self.wfile.write(_faulty("cut", said).encode())
+                self.wfile.flush()
+                script.released.wait(30)
+                self.wfile.write(_faulty("length", "").encode())
             elif fault == "cut chunk":
                 self._begin("text/event-stream", headers={"Transfer-Encoding": "chunked"})
                 event = _event({"delta": {"role": "assistant", "content": said}}).encode()
@@ -117,6 +136,11 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Handler
+
+
+def _answers(request: dict[str, Any]) -> bool:
+    """Whether the answer is asked for, and not what kind of question it is."""
+    return "numbered sources" in request["messages"][0]["content"]
 
 
 def _completion(choice: dict[str, Any], kind: str = "chat.completion") -> dict[str, Any]:

@@ -12,13 +12,13 @@ import dagster as dg
 import pytest
 import yaml
 
-from crmrag_assets.assets.release import PINNED
 from crmrag_assets.build.layers import ARTIFACTS, LAYERS
 from crmrag_assets.build.steps import STEPS
 from crmrag_assets.definitions import defs
 from crmrag_assets.jobs import layer_job_name
 from crmrag_assets.partitions import chunk_order, datasets_of, range_tags
 from crmrag_assets.quiet import known_betas
+from crmrag_assets.release.contents import PLACES
 from tests.conftest import ROOT
 
 BESIDE = {"evaluation"}  # assets that no build makes
@@ -82,7 +82,9 @@ def test_layers_respect_dependencies_and_share_partitions() -> None:
 
 def test_the_release_depends_on_everything_it_pins() -> None:
     deps = specs()["release"]["deps"]
-    assert deps == sorted([*PINNED, "embeddings", "harvest_report"]), "and on what its provenance tells"
+    assert deps == sorted([*(PLACES.keys() - {"method"}), "harvest_report"]), (
+        "and on what its provenance tells"
+    )
 
 
 def test_jobs_are_build_evaluate_and_one_for_each_layer() -> None:

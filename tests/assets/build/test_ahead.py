@@ -1,0 +1,133 @@
+"""Artifacts made ahead of their turn: the same bytes as one after another, whatever waits for what; no error is lost."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from crmrag_assets.build import ahead
+from crmrag_assets.build.ahead import made_ahead, run_or_await
+from crmrag_assets.build.layers import LAYERS, Layer
+from crmrag_assets.build.step import BuildContext, Outcome
+from crmrag_assets.build.steps import STEPS
+from crmrag_query.errors import BuildError
+from tests.assets.build.test_workers import parallel, written
+from tests.support.builds import Project, build_all, failing_at, make_project, turtle
+
+DOCUMENTS = next(layer for layer in LAYERS if layer.name == "documents")
+APART = [artifact for artifact in DOCUMENTS.assets if STEPS[artifact].apart is not STEPS["encoder"].apart]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A data set of several chunks, made one artifact after the other in this process."""
+    project = make_project(tmp_path_factory.mktemp("ahead") / "project", turtle(20), write_markdown=False)
+    build_all(project.context(8))
+    return project
+
+
+@pytest.fixture
+def project(built: Project, tmp_path: Path) -> Project:
+    shutil.copytree(built.root, tmp_path / "project")
+    return Project(tmp_path / "project")
+
+
+def taken(layer: Layer, context: BuildContext) -> dict[str, Outcome]:
+    """The layer's artifacts, each waited for in its turn."""
+    with made_ahead(layer, context):
+        return {artifact: run_or_await(STEPS[artifact], context) for artifact in layer.assets}
+
+
+def begun() -> list[str]:
+    """What processes make at present."""
+    current = ahead._CURRENT.get()
+    return [] if current is None else [step.artifact for step in current.steps]
+
+
+def test_artifacts_made_beside_each_other_are_the_same_bytes(project: Project) -> None:
+    context = parallel(project.context(8))
+    alone = {artifact: written(context, artifact) for artifact in APART}
+    for artifact in APART:
+        shutil.rmtree(context.folder(artifact))
+    outcomes = taken(DOCUMENTS, context)
+    assert [artifact for artifact, outcome in outcomes.items() if not outcome.reused] == APART
+    assert {artifact: written(context, artifact) for artifact in APART} == alone
+    assert all(outcome.reused for outcome in taken(DOCUMENTS, context).values())
+
+
+def test_what_is_begun_is_what_has_to_be_made_and_what_waits_for_it(project: Project) -> None:
+    context = parallel(project.context(8))
+    with made_ahead(DOCUMENTS, context):
+        assert begun() == []
+    shutil.rmtree(context.folder("documents"))
+    with made_ahead(DOCUMENTS, context):
+        assert begun() == ["documents", "bm25_index"]
+    shutil.rmtree(context.folder("date_index"))
+    with made_ahead(DOCUMENTS, context):
+        assert begun() == ["documents", "date_index", "profile", "bm25_index"]
+    shutil.rmtree(context.folder("graph"))
+    with pytest.raises(BuildError, match="'graph' of data set 'churches' is not built yet"):
+        taken(DOCUMENTS, context)
+
+
+def test_one_artifact_or_a_small_data_set_or_chunks_need_no_processes(project: Project) -> None:
+    context = project.context(8)
+    shutil.rmtree(context.folder("name_index"))
+    with made_ahead(DOCUMENTS, parallel(context)):
+        assert begun() == []
+    shutil.rmtree(context.folder("profile"))
+    with made_ahead(DOCUMENTS, context):
+        assert begun() == []
+    for layer in LAYERS:
+        if layer.chunked:
+            with made_ahead(layer, parallel(context)):
+                assert begun() == []
+
+
+def test_an_error_is_told_at_each_artifact_that_it_concerns_and_the_others_are_made(project: Project) -> None:
+    context = parallel(project.context(8))
+    for artifact in APART:
+        shutil.rmtree(context.folder(artifact))
+    with failing_at("documents:during"), made_ahead(DOCUMENTS, context):
+        for artifact in ("documents", "bm25_index"):
+            with pytest.raises(BuildError, match="documents"):
+                run_or_await(STEPS[artifact], context)
+        assert not run_or_await(STEPS["profile"], context).reused
+    assert [one for one in APART if not context.folder(one).exists()] == ["documents", "bm25_index"]
+    assert not taken(DOCUMENTS, context)["documents"].reused
+
+
+def test_a_killed_process_is_told_with_a_remedy(project: Project) -> None:
+    context = parallel(project.context(8))
+    shutil.rmtree(context.folder("documents"))
+    with (
+        failing_at("documents:during=kill"),
+        made_ahead(DOCUMENTS, context),
+        pytest.raises(BuildError, match="--threads 1"),
+    ):
+        run_or_await(STEPS["documents"], context)
+
+
+@pytest.mark.parametrize("artifact", STEPS)
+def test_a_step_names_every_artifact_that_it_reads(
+    artifact: str, built: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its inputs; what these were made from may be read besides, as the chunks of the data set are."""
+    read: set[str] = set()
+    finished = BuildContext.finished
+
+    def listen(self: BuildContext, name: str, chunk: str | None = None) -> object:
+        read.add(name)
+        return finished(self, name, chunk)
+
+    monkeypatch.setattr(BuildContext, "finished", listen)
+    step, context = STEPS[artifact], built.context(8)
+    step.inputs(context, "00" if step.chunked else None)
+    assert read <= _behind(artifact)
+
+
+def _behind(artifact: str) -> set[str]:
+    needs = set(STEPS[artifact].needs)
+    return needs.union(*map(_behind, needs)) | ({"method"} if artifact == "release" else set())
