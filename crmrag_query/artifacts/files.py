@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,13 +35,22 @@ def sha256_file(path: Path) -> str:
     return digest.hexdigest()
 
 
+def sha256_files(paths: Sequence[Path]) -> Iterator[str]:
+    """SHA-256 of each file, in order; several at once, as hashing a block leaves the interpreter to other threads."""
+    if len(paths) < 2:
+        yield from map(sha256_file, paths)
+        return
+    with ThreadPoolExecutor(min(len(paths), os.cpu_count() or 1)) as threads:
+        yield from threads.map(sha256_file, paths)
+
+
 def entries(folder: Path) -> tuple[FileEntry, ...]:
     """Every file below ``folder`` with its checksum, sorted by path."""
-    found = (path for path in folder.rglob("*") if path.is_file())
+    found = [path for path in folder.rglob("*") if path.is_file()]
     return tuple(
         sorted(
-            FileEntry(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_file(path))
-            for path in found
+            FileEntry(path.relative_to(folder).as_posix(), path.stat().st_size, checksum)
+            for path, checksum in zip(found, sha256_files(found), strict=True)
         )
     )
 

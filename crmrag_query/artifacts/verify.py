@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from crmrag_query.artifacts.files import FileEntry, canonical_json, sha256_file
+from crmrag_query.artifacts.files import FileEntry, canonical_json, sha256_file, sha256_files
 from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, Manifest, release_id
 from crmrag_query.errors import ReleaseError
 
@@ -34,14 +34,12 @@ def check_files(
 
     ``advance`` is told (bytes done, bytes in all). The folder's name is checked where it is a release id.
     """
-    total, done, faults = (
-        sum(entry.bytes for entry in manifest.files),
-        0,
-        list(_outside(folder, manifest.files)),
-    )
-    for entry in manifest.files:
-        fault = _size_fault(folder, entry)
-        if not fault and sha256_file(folder / entry.path) != entry.sha256:
+    total, done = sum(entry.bytes for entry in manifest.files), 0
+    faults = list(_outside(folder, manifest.files))
+    wrong = {entry: _size_fault(folder, entry) for entry in manifest.files}
+    checksums = sha256_files([folder / entry.path for entry, fault in wrong.items() if not fault])
+    for entry, fault in wrong.items():
+        if not fault and next(checksums) != entry.sha256:
             fault = f"{entry.path}: its content was altered (checksum differs)"
         if fault:
             faults.append(fault)
