@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
 
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.arrays import Bytes, Ints, Longs
 from crmrag_query.plans.records import Texted
-from crmrag_query.plans.ways import way_literals
+from crmrag_query.plans.ways import leading_to_literals, way_literals
 from crmrag_query.plans.world import Mask, World, ranges
 from crmrag_query.retrieval.tokenizer import fold
 
-_SHARE = 4  # all names are looked through where more than one in so many is asked for
+_SHARE = 100  # all texts are looked through where those of more than one node in so many are asked for
 _HITS = 200_000  # found one by one; what is more frequent is left to Arrow
+_KEPT = 64  # needles of which is kept which texts hold them: a question asks for the same again and again
 
 
 def holding(world: World, constraint: Texted, among: Mask) -> Mask:
@@ -24,19 +27,28 @@ def holding(world: World, constraint: Texted, among: Mask) -> Mask:
     needles = tuple(dict.fromkeys(fold(text) for text in constraint.texts))
     if not all(any(map(str.isalnum, needle)) for needle in needles):
         raise QuestionError("The text to look for holds no letter or digit.", "Give a word.")
+    if np.count_nonzero(among) * _SHARE > world.size:
+        return among & _of_all(world, constraint, needles)
     nodes = np.flatnonzero(among).astype(np.int32)
     by = _by_names if constraint.way is None else _by_way
     return world.mask(by(world, constraint, nodes, needles))
+
+
+def _of_all(world: World, constraint: Texted, needles: tuple[str, ...]) -> Mask:
+    """All nodes for which a text is held: from the texts that hold it back to who has them, or leads to them."""
+    if constraint.way is None:
+        rows = np.flatnonzero(world.searched_names.holding(needles, constraint.whole))
+        return world.mask(np.searchsorted(world.names[0], rows, side="right") - 1)
+    rows = np.flatnonzero(world.searched_literals.holding(needles, constraint.whole))
+    return leading_to_literals(world, constraint.way, rows)
 
 
 def _by_names(world: World, constraint: Texted, nodes: Ints, needles: tuple[str, ...]) -> Ints:
     ptr, _ = world.names
     count = ptr[nodes.astype(np.int64) + 1] - ptr[nodes]
     owner, rows = np.repeat(nodes, count), ranges(ptr[nodes], count)
-    texts = world.folded_names
-    if len(rows) * _SHARE > len(texts):
-        return owner[matches(texts, needles, constraint.whole)[rows]]
-    return owner[matches(Folded.of(texts.column.take(pa.array(rows))), needles, constraint.whole)]
+    texts = Folded.of(world.searched_names.texts.column.take(pa.array(rows)))
+    return owner[matches(texts, needles, constraint.whole)]
 
 
 def _by_way(world: World, constraint: Texted, nodes: Ints, needles: tuple[str, ...]) -> Ints:
@@ -45,6 +57,28 @@ def _by_way(world: World, constraint: Texted, nodes: Ints, needles: tuple[str, .
     distinct, back = np.unique(row, return_inverse=True)
     texts = folded(world.graph.literal_table.column("value").take(pa.array(distinct)))
     return nodes[index[matches(Folded.of(texts), needles, constraint.whole)[back]]]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Folded texts, and which of them hold what was looked for last."""
+
+    texts: Folded
+
+    @classmethod
+    def of(cls, texts: pa.LargeStringArray) -> Searched:
+        return cls(Folded.of(folded(texts)))
+
+    def holding(self, needles: tuple[str, ...], whole: bool) -> Mask:
+        """As `matches`."""
+        return np.unpackbits(self._found(needles, whole), count=len(self.texts)).view(bool)
+
+    @cached_property
+    def _found(self) -> Callable[[tuple[str, ...], bool], Bytes]:
+        def found(needles: tuple[str, ...], whole: bool) -> Bytes:
+            return np.packbits(matches(self.texts, needles, whole))
+
+        return lru_cache(_KEPT)(found)
 
 
 def folded(texts: pa.LargeStringArray) -> pa.LargeStringArray:

@@ -135,7 +135,7 @@ def leading_by(
             sure[found[~itself]] = True
             doubtful[found[itself]] = True
         if ends is None and literals and route.literals:
-            sure[_leading_to_literals(world, route)] = True
+            sure[_before_literals(world, route)] = True
     doubtful &= ~sure
     if among is not None:
         sure &= among
@@ -178,11 +178,25 @@ def _leading_elsewhere(world: World, routes: Sequence[Route], ends: Ints, doubtf
     return sure
 
 
-def _leading_to_literals(world: World, route: Route) -> Ints:
+def leading_to_literals(world: World, way: Way, rows: Longs) -> Mask:
+    """Nodes that lead by the way to one of these rows of the literals, as a mask over all nodes."""
+    *before, last = links_of(world, way)
+    found = world.mask(
+        np.concatenate([np.empty(0, np.int32), *(_before_literals(world, one, rows) for one in last)])
+    )
+    for routes in reversed(before):
+        found = leading_by(world, routes, np.flatnonzero(found).astype(np.int32), literals=False)
+    return found
+
+
+def _before_literals(world: World, route: Route, rows: Longs | None = None) -> Ints:
+    """The nodes at which the route begins that ends in one of these rows of the literals; None: in any."""
     found = [np.empty(0, np.int32)]
+    property = world.literal_property if rows is None else world.literal_property[rows]
+    subjects = np.asarray(world.graph.literal_table.column("subject").to_numpy())
+    subjects = subjects if rows is None else subjects[rows]
     for walked, properties in route.literals:
-        has = np.flatnonzero(np.isin(world.literal_property, properties))
-        subject = distinct(np.asarray(world.graph.literal_table.column("subject").to_numpy())[has])
+        subject = distinct(subjects[np.isin(property, properties)])
         back = route.back[len(route.legs) - walked :]
         starts = walk_set(world.plain, back, subject.astype(np.int32)).all
         found.append(starts[begins(world, route, starts)])

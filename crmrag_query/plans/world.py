@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crmrag_query.artifacts.release import Release
     from crmrag_query.plans.records import Way
     from crmrag_query.plans.routes import Far, Route
-    from crmrag_query.plans.texts import Folded
+    from crmrag_query.plans.texts import Searched
 
 Mask = npt.NDArray[np.bool_]
 
@@ -154,11 +154,18 @@ class World:
         return ptr, open_table(self.graph.folder, "labels").column("text")
 
     @cached_property
-    def folded_names(self) -> Folded:
-        """The names folded, in memory: two seconds for two million of them, once."""
-        from crmrag_query.plans.texts import Folded, folded
+    def searched_names(self) -> Searched:
+        """The names, folded in memory: two seconds for two million of them, once."""
+        from crmrag_query.plans.texts import Searched
 
-        return Folded.of(folded(self.names[1]))
+        return Searched.of(self.names[1])
+
+    @cached_property
+    def searched_literals(self) -> Searched:
+        """The texts of all literals, folded in memory."""
+        from crmrag_query.plans.texts import Searched
+
+        return Searched.of(self.graph.literal_table.column("value"))
 
     def nodes_of(self, iris: Iterable[str]) -> Ints:
         """Nodes of those IRIs that the data has, ascending."""
