@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -19,6 +19,7 @@ from crmrag_query.retrieval.tokenizer import fold
 
 _SHARE = 100  # all texts are looked through where those of more than one node in so many are asked for
 _HITS = 200_000  # found one by one; what is more frequent is left to Arrow
+_TOGETHER = 100  # needles in one regular expression, of which RE2 takes so many
 _KEPT = 64  # needles of which is kept which texts hold them: a question asks for the same again and again
 
 
@@ -119,17 +120,26 @@ class Folded:
 
 def matches(texts: Folded, needles: tuple[str, ...], whole: bool) -> Mask:
     """Which folded texts hold a folded needle."""
-    import pyarrow.compute as pc
-
     found = np.zeros(len(texts), bool)
-    for needle in needles:
-        held = _holding(texts, needle)
+    for first in range(0, len(needles), _TOGETHER):
+        some = needles[first : first + _TOGETHER]
+        held = _holding(texts, some[0]) if len(some) == 1 else _matching(texts.column, _any_of(some))
         if whole and held.any():
-            pattern = rf"(^|[^\pL\pN])(?:{_escaped(needle)})([^\pL\pN]|$)"
-            words = pc.match_substring_regex(texts.column.filter(pa.array(held)), pattern)
-            held[held] = words.to_numpy(zero_copy_only=False)
+            pattern = rf"(^|[^\pL\pN])(?:{_any_of(some)})([^\pL\pN]|$)"
+            held[held] = _matching(texts.column.filter(pa.array(held)), pattern)
         found |= held
     return found
+
+
+def _matching(texts: pa.LargeStringArray, pattern: str) -> Mask:
+    import pyarrow.compute as pc
+
+    return np.array(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), bool)
+
+
+def _any_of(needles: Iterable[str]) -> str:
+    """Any of the needles as a regular expression of RE2, which looks for all of them in one pass."""
+    return "|".join(map(_escaped, needles))
 
 
 def _holding(texts: Folded, needle: str) -> Mask:

@@ -91,18 +91,27 @@ def test_equal_terms_have_one_number_and_numbers_are_read(tmp_path: Path) -> Non
 LETTERS = st.text(st.sampled_from("aAbB_- .άΑß1é"), max_size=8)
 
 
-@given(st.lists(LETTERS, max_size=8), LETTERS, st.integers(0, 3), st.booleans())
+@given(
+    st.lists(LETTERS, max_size=8), st.lists(LETTERS, min_size=1, max_size=4), st.integers(0, 3), st.booleans()
+)
 def test_texts_hold_what_their_folded_form_holds(
-    texts: list[str], needle: str, first: int, whole: bool
+    texts: list[str], sought: list[str], first: int, whole: bool
 ) -> None:
-    needle = fold(needle)
-    if not needle:
+    needles = tuple(needle for one in sought if (needle := fold(one)))
+    if not needles:
         return
     column = folded(pa.array(["ab", *texts], pa.large_utf8())).slice(first)
     expected = [fold(text) for text in ["ab", *texts]][first:]
     assert column.to_pylist() == expected
-    found = matches(Folded.of(column), (needle,), whole).tolist()
-    assert found == [_holds(text, needle, whole) for text in expected]
+    found = matches(Folded.of(column), needles, whole).tolist()
+    assert found == [any(_holds(text, needle, whole) for needle in needles) for text in expected]
+
+
+def test_hundreds_of_needles_are_looked_for() -> None:
+    texts = Folded.of(pa.array([f"in the year {n}" for n in range(1500, 1900)], pa.large_utf8()))
+    needles = tuple(f"r {n}" for n in range(1450, 1800))
+    assert matches(texts, needles, whole=False).sum() == 300
+    assert matches(texts, (*needles, "year 1850"), whole=True).nonzero()[0].tolist() == [350]
 
 
 def _holds(text: str, needle: str, whole: bool) -> bool:
