@@ -3,8 +3,10 @@
 CrmRagError
  ├── ConfigError        a mistake in a file of config/
  ├── SourceError        RDF that cannot be read, or holds no CIDOC-CRM
+ │    └── SourceUnreachable  a source that does not answer at the moment
  ├── OntologyError      an ontology file or table that cannot be used
  ├── BuildError         a build that cannot start or go on
+ │    └── BuildHeldUp   one that something outside held up: the same may succeed later
  ├── ReleaseError       a release that is missing, incomplete or altered
  │    └── ReleaseNotFound
  ├── QuestionError      a question or request that cannot be answered as put
@@ -14,6 +16,7 @@ CrmRagError
  ├── ServiceError       a service that does not answer, or not as expected
  │    └── Busy          a service that has too much to do at the moment
  ├── ModelError         an encoder or language model that failed
+ │    └── ModelUnreachable   one that does not answer at the moment
  └── MissingExtraError  a dependency of an extra that is not installed
 """
 
@@ -67,12 +70,20 @@ class SourceError(CrmRagError):
     """RDF that cannot be read, or that holds no CIDOC-CRM."""
 
 
+class SourceUnreachable(SourceError):
+    """A source that does not answer, or no more; the same may succeed later."""
+
+
 class OntologyError(CrmRagError):
     """An ontology file or an ontology table that cannot be used."""
 
 
 class BuildError(CrmRagError):
     """A build that cannot start or cannot go on."""
+
+
+class BuildHeldUp(BuildError):
+    """A build that a source or a model held up by not answering; the same build may succeed later."""
 
 
 class ReleaseError(CrmRagError):
@@ -113,6 +124,10 @@ class Busy(ServiceError):
 
 class ModelError(CrmRagError):
     """An encoder or a language model that failed."""
+
+
+class ModelUnreachable(ModelError):
+    """A model over the network that does not answer, or has too much to do; the same may succeed later."""
 
 
 class MissingExtraError(CrmRagError):

@@ -1,4 +1,4 @@
-"""`crmrag releases`: look at finished releases, check them, go back to the previous one."""
+"""`crmrag releases list`: the finished releases; `crmrag rollback`: go back to the previous one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from crmrag_query.artifacts.places import (
     pointer,
     release_ids,
 )
-from crmrag_query.artifacts.release import open_release
 from crmrag_query.artifacts.verify import read_provenance
+from crmrag_query.errors import ReleaseError
 
 
 @click.group()
 def releases() -> None:
-    """List, check and switch releases."""
+    """The finished releases of data sets."""
 
 
 @releases.command("list")
@@ -53,22 +53,33 @@ def _lines(name: str, data: Path) -> list[str]:
     return lines or [f"{name}: no release in {data}"]
 
 
-@releases.command()
+@click.command()
 @click.argument("dataset")
+@click.option("--to", "release", metavar="ID", help="The release to go to; default: the previous one.")
 @data_option
-def verify(dataset: str, data: Path) -> None:
-    """Check every byte of the current release of DATASET (or of the release in a folder)."""
-    release = open_release(dataset, data)
-    release.verify()
-    size = size_text(sum(entry.bytes for entry in release.manifest.files))
-    click.echo(f"Release {release.id}: {len(release.manifest.files):,} files ({size}) are what was built.")
+def rollback(dataset: str, release: str | None, data: Path) -> None:
+    """Make the previous release of DATASET the current one; a second rollback returns.
+
+    Every byte of it is checked before. A service that answers from DATASET changes within seconds. Safe while a build runs.
+    """
+    from crmrag_assets.release.rollback import roll_back
+
+    done = roll_back(data, dataset, release)
+    folder = dataset_folder(data, dataset)
+    before = f"before it was {_told(folder, done.before)}" if done.before else "before it was none"
+    click.echo(f"Release {_told(folder, done.now)} of {dataset} is current; {before}.")
+    if done.building:
+        click.echo(
+            "A build of it is running and will make its own release current when it ends: stop it if it shall not."
+        )
+    else:
+        click.echo("The next build makes its own release current again.")
 
 
-@releases.command()
-@click.argument("dataset")
-@data_option
-def rollback(dataset: str, data: Path) -> None:
-    """Make the previous release of DATASET the current one; a second rollback returns."""
-    from crmrag_assets.release.publish import roll_back
-
-    click.echo(f"Release {roll_back(data, dataset)} is current.")
+def _told(folder: Path, release: str) -> str:
+    """A release with the time it was built, where it is known."""
+    try:
+        built = (read_provenance(folder / release) or {}).get("built")
+    except ReleaseError:
+        built = None
+    return f"{release} (built {built})" if built else release

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +19,11 @@ from crmrag_assets.graph.triples import triple_columns
 from crmrag_query.artifacts.files import replacing
 from crmrag_query.graph.arrays import Longs
 from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.schema import EDGE_SCHEMA, EDGES
 
-EDGES: Final = "edges.parquet"
-COLUMNS: Final = ("s", "s_label", "p", "p_label", "o", "o_label")
-SCHEMA: Final = pa.schema([(name, pa.dictionary(pa.int32(), pa.utf8())) for name in COLUMNS])
-TYPE_LABEL: Final = "type"
+__all__ = ["EDGES", "TYPE_LABEL", "write_edges"]
+
+TYPE_LABEL = "type"
 
 
 def write_edges(graph_dir: Path, out: Path, batch_rows: int, progress: Progress | None = None) -> int:
@@ -40,7 +39,7 @@ def write_edges(graph_dir: Path, out: Path, batch_rows: int, progress: Progress 
     things = _Things.of(graph)
     with (
         replacing(out / EDGES) as temporary,
-        pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer,
+        pq.ParquetWriter(temporary, EDGE_SCHEMA, compression="zstd") as writer,
         ThreadPoolExecutor(1) as beside,  # a batch is written while the next is made
     ):
         writing: Future[None] | None = None
@@ -132,7 +131,7 @@ def _batch(things: _Things, numbers: Longs, kinds: tuple[int, int]) -> pa.Table:
         distinct = pa.array(column).dictionary_encode()
         words = named(distinct.dictionary.to_numpy())
         columns += [_encoded(distinct.indices, texts) for texts in words]
-    return pa.table(columns, schema=SCHEMA)
+    return pa.table(columns, schema=EDGE_SCHEMA)
 
 
 def _taken(words: tuple[pa.Array, pa.Array], numbers: Longs) -> tuple[pa.Array, pa.Array]:

@@ -17,26 +17,24 @@ from crmrag_assets.build.progress import Progress, SilentProgress
 from crmrag_assets.indexes.cache import CutCache, VectorCache
 from crmrag_assets.indexes.encoder import Encoder
 from crmrag_assets.indexes.windows import CUTTING, cut
+from crmrag_query.retrieval.embedded import STORED, VECTORS, WINDOWS
 
-VECTORS = "vectors.npy"
-WINDOWS = "windows.arrow"
 BATCH = 64  # texts encoded between two writes to the cache: what a stopped build loses at most
 
 WINDOW_SCHEMA = pa.schema([("entity", pa.int32()), ("window", pa.int16()), ("text_hash", pa.binary(32))])
-# On disk a window has the place of its document in the chunk, by IRI: a new entity elsewhere changes nothing here.
-STORED = pa.schema([("place", pa.int32()), *list(WINDOW_SCHEMA)[1:]])
 
 
 @dataclass(frozen=True)
 class Embedded:
     """Vectors float32 [w, d] of length 1 and, row by row, whose window they are (``WINDOW_SCHEMA``).
 
-    Rows are in order of the documents given; ``encoded`` of the texts were new to the cache.
+    Rows are in order of the documents given; ``encoded`` of the texts were new to the cache: ``fresh``.
     """
 
     vectors: npt.NDArray[np.float32]
     windows: pa.Table
     encoded: int
+    fresh: tuple[str, ...] = ()
 
 
 def embed_chunk(
@@ -67,7 +65,7 @@ def embed_chunk(
         vectors[row] = known.vectors[key]
     columns = [[row[column] for row in rows] for column in range(3)]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, WINDOW_SCHEMA, strict=True)]
-    return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA), len(new))
+    return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA), len(new), tuple(new.values()))
 
 
 def pending(

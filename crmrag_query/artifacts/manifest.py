@@ -11,9 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from crmrag_query.artifacts.files import FileEntry, canonical_json
+from crmrag_query.artifacts.versions import other_version
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
 
 SCHEMA = 1
+OLDEST = 1  # schema that is read
 MANIFEST = "manifest.json"
 PROVENANCE = "provenance.json"
 COMPANIONS = (
@@ -97,7 +99,7 @@ _REBUILD = "Do not use this release; build it again or fetch it again from where
 def read_manifest(folder: Path) -> Manifest:
     """Read and check ``folder/manifest.json``.
 
-    Raises ReleaseNotFound without one; ReleaseError when it is damaged, unsafe or of a newer schema.
+    Raises ReleaseNotFound without one; ReleaseError when it is damaged, unsafe or of a schema that is not read.
     """
     path = folder / MANIFEST
     try:
@@ -115,11 +117,8 @@ def parse_manifest(raw: object, where: str) -> Manifest:
     """A typed manifest from parsed JSON; ``where`` is named in errors (ReleaseError)."""
     if not isinstance(raw, dict) or type(raw.get("schema")) is not int:
         raise ReleaseError(f"{where} is no manifest of a release.", _REBUILD)
-    if raw["schema"] > SCHEMA:
-        raise ReleaseError(
-            f"{where} has schema {raw['schema']}; this version of crmrag reads up to {SCHEMA}.",
-            "Upgrade: pip install --upgrade crmrag",
-        )
+    if not OLDEST <= raw["schema"] <= SCHEMA:
+        raise other_version("The manifest", Path(where).parent, raw["schema"], range(OLDEST, SCHEMA + 1))
     for name, kind in _FIELDS.items():
         if not isinstance(raw.get(name), kind):
             raise ReleaseError(f"{where}: '{name}' is missing or of the wrong kind.", _REBUILD)

@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from crmrag_query.artifacts.versions import rebuild
 from crmrag_query.errors import ReleaseError
-
-_REMEDY = "Build the data set again."
 
 
 def open_ipc(path: Path, schema: pa.Schema) -> ipc.RecordBatchFileReader:
@@ -23,9 +22,9 @@ def open_ipc(path: Path, schema: pa.Schema) -> ipc.RecordBatchFileReader:
     try:
         reader = ipc.open_file(pa.memory_map(str(path)))
     except (OSError, pa.ArrowInvalid) as error:
-        raise ReleaseError(f"{path} cannot be read: {error}.", _REMEDY) from error
+        raise ReleaseError(f"{path} cannot be read: {error}.", rebuild(path.parent)) from error
     if reader.schema != schema:
-        raise ReleaseError(f"{path} has columns of another version.", _REMEDY)
+        raise ReleaseError(f"{path} has columns of another version.", rebuild(path.parent))
     return reader
 
 
@@ -38,15 +37,15 @@ def check_arrays(
     """Raise ReleaseError unless each array is a row of its type, and each of ``ranges`` divides the whole of another.
 
     ``kinds``: array -> NumPy type; ``ranges``: array of ends -> array that it divides. Looks at no values but first and last
-    ones; ``Release.verify`` compares all.
+    ones; `crmrag verify` looks at all.
     """
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype != kinds[name]:
-            raise ReleaseError(f"{folder / name}.npy is no row of {kinds[name]} numbers.", _REMEDY)
+            raise ReleaseError(f"{folder / name}.npy is no row of {kinds[name]} numbers.", rebuild(folder))
     for name, divided in ranges.items():
         ends = arrays[name]
         if not len(ends) or ends[0] != 0 or ends[-1] != len(arrays[divided]):
-            raise ReleaseError(f"{folder / name}.npy does not fit {divided}.npy.", _REMEDY)
+            raise ReleaseError(f"{folder / name}.npy does not fit {divided}.npy.", rebuild(folder))
 
 
 def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
@@ -56,4 +55,4 @@ def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
         # Mapped still, as a plain array: NumPy's own class for mapped ones makes every slice of it slow.
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:
-        raise ReleaseError(f"{path} cannot be read: {error}.", _REMEDY) from error
+        raise ReleaseError(f"{path} cannot be read: {error}.", rebuild(path.parent)) from error

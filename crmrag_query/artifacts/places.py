@@ -44,18 +44,28 @@ def pointer(folder: Path, name: str = CURRENT) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise ReleaseError(f"{folder / name} cannot be read ({error}).", _SWITCH) from error
+        raise ReleaseError(f"{folder / name} cannot be read ({error}).", _SWITCH[name]) from error
     if not is_release_id(text):
-        raise ReleaseError(f"{folder / name} does not name a release (found {text[:40]!r}).", _SWITCH)
+        raise ReleaseError(f"{folder / name} does not name a release (found {text[:40]!r}).", _SWITCH[name])
     return text
 
 
-_SWITCH = "Build the data set again, or write a release id into it."
+def _pointer_or_none(folder: Path) -> str | None:
+    try:
+        return pointer(folder)
+    except ReleaseError:  # damaged: what takes its place mends it
+        return None
+
+
+_SWITCH = {
+    CURRENT: "Build the data set again, or write a release id into it.",
+    PREVIOUS: "Write the id of the release before into it, or remove the file: then there is none to go back to.",
+}
 
 
 def switch(folder: Path, release: str) -> None:
     """Make ``release`` the current one, atomically; the one before stays as ``previous``."""
-    before = pointer(folder)
+    before = _pointer_or_none(folder)
     if before is not None and before != release:
         write_text(folder / PREVIOUS, before + "\n")
     write_text(folder / CURRENT, release + "\n")
@@ -83,11 +93,44 @@ def find_release(path_or_dataset: Path | str, data: Path) -> Path:
             f"Data set '{folder.name}' has no release in {data}.", _known(data, folder.name)
         )
     if not (folder / current / MANIFEST).is_file():
-        remedy = f"Go back: crmrag releases rollback {folder.name}; or build again."
+        remedy = f"Go back: crmrag rollback {folder.name}; or build again: crmrag build {folder.name}"
         raise ReleaseNotFound(
             f"The current release {current} of data set '{folder.name}' is missing.", remedy
         )
     return folder / current
+
+
+def find_named(reference: str, data: Path) -> Path:
+    """The folder of a release, given as that folder, an id, a data set's name, ``NAME@previous`` or ``NAME@ID``.
+
+    Raises ReleaseNotFound, which names what there is.
+    """
+    if is_release_id(reference) and not dataset_folder(data, reference).is_dir():
+        found = sorted((data / RELEASES).glob(f"*/{reference}/{MANIFEST}"))
+        if not found:
+            raise ReleaseNotFound(f"There is no release {reference} in {data}.", "See: crmrag releases list")
+        return found[0].parent
+    name, at, which = reference.rpartition("@")
+    if not at or (Path(reference) / MANIFEST).is_file() or not _is_which(which):
+        return find_release(reference, data)
+    folder = dataset_folder(data, name)
+    release = which if is_release_id(which) else pointer(folder, which)
+    if release is None or not (folder / release / MANIFEST).is_file():
+        told = f"no {which} release" if release is None else f"no release {release}"
+        raise ReleaseNotFound(f"Data set '{name}' has {told} in {data}.", listed(data, name))
+    return folder / release
+
+
+def _is_which(text: str) -> bool:
+    return text in (CURRENT, PREVIOUS) or is_release_id(text)
+
+
+def listed(data: Path, dataset: str) -> str:
+    """A sentence that names the releases of a data set."""
+    folder = dataset_folder(data, dataset)
+    names = {name: marks for marks in (PREVIOUS, CURRENT) if (name := pointer(folder, marks))}
+    found = [f"{one} ({names[one]})" if one in names else one for one in release_ids(data, dataset)]
+    return f"There are: {', '.join(found)}." if found else _known(data, dataset)
 
 
 def _known(data: Path, dataset: str = "DATASET") -> str:

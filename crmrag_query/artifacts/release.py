@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crmrag_query.artifacts.manifest import Manifest, is_release_id, read_manifest
 from crmrag_query.artifacts.places import find_release
 from crmrag_query.artifacts.verify import check_files, check_id, check_sizes, read_provenance
+from crmrag_query.artifacts.versions import rebuild
 from crmrag_query.errors import ReleaseError
 
 if TYPE_CHECKING:  # the parts are imported when opened, so that opening a release stays cheap
@@ -86,7 +87,7 @@ class Release:
         except (OSError, ValueError) as error:
             what = str(error).splitlines()[0]
             raise ReleaseError(
-                f"{path} is damaged or from another version of crmrag ({what}).", "Build the data set again."
+                f"{path} is damaged or from another version of crmrag ({what}).", rebuild(self.folder)
             ) from error
 
     @cached_property

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.mapped import open_array
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Adjacency, Bytes, Ints, Longs, Rows, load_rows
 from crmrag_query.graph.records import Label, Link, Literal, Timespan
@@ -49,12 +50,9 @@ class Graph:
         try:
             meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ReleaseError(f"No graph in {folder}: {error}.", "Build the data set again.") from error
+            raise ReleaseError(f"No graph in {folder}: {error}.", rebuild(folder)) from error
         if meta.get("schema") != SCHEMA_VERSION:
-            found = meta.get("schema")
-            raise ReleaseError(
-                f"The graph in {folder} has version {found}, not {SCHEMA_VERSION}.", "Build it again."
-            )
+            raise other_version("The graph", folder, meta.get("schema"), [SCHEMA_VERSION])
         return cls(folder, meta)
 
     @property

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.mapped import check_arrays, open_array, open_ipc
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.config.query import NameSpelling
 from crmrag_query.errors import ReleaseError
 from crmrag_query.linking.near import Hashes, NearWords, Numbers, mixed
@@ -87,9 +88,10 @@ class NameIndex:
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ReleaseError(f"No name index in {folder}: {error}.", "Build the data set again.") from error
+            raise ReleaseError(f"No name index in {folder}: {error}.", rebuild(folder)) from error
         if not isinstance(meta, dict) or meta.get("schema") != SCHEMA_VERSION:
-            raise ReleaseError(f"The name index in {folder} has another version.", "Build it again.")
+            found = meta.get("schema") if isinstance(meta, dict) else None
+            raise other_version("The name index", folder, found, [SCHEMA_VERSION])
         arrays = {
             name: np.asarray(open_array(folder, name)) for name in ARRAYS
         }  # mapped still, and read faster
@@ -101,9 +103,7 @@ class NameIndex:
             or len(lengths[2]) != 1
             or len(arrays["posting_ptr"]) != words + 1
         ):
-            raise ReleaseError(
-                f"The arrays of the name index in {folder} do not fit.", "Build the data set again."
-            )
+            raise ReleaseError(f"The arrays of the name index in {folder} do not fit.", rebuild(folder))
         return cls(meta, arrays, open_ipc(folder / "texts.arrow", TEXTS).get_batch(0).column("text"))
 
     @property

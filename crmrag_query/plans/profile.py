@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.errors import ReleaseError
 
 SCHEMA_VERSION = 1
@@ -224,14 +225,10 @@ class Profile:
             found = json.loads(path.read_bytes())
             version = found.get("schema") if isinstance(found, dict) else None
             if version != SCHEMA_VERSION:
-                raise ReleaseError(
-                    f"{path} has version {version}, not {SCHEMA_VERSION}.", "Build the data set again."
-                )
+                raise other_version("The profile", folder, version, [SCHEMA_VERSION])
             return cls(TypeAdapter(Content).validate_python(found))
         except (OSError, ValueError) as error:
-            raise ReleaseError(
-                f"No profile in {folder}: {_what(error)}.", "Build the data set again."
-            ) from error
+            raise ReleaseError(f"No profile in {folder}: {_what(error)}.", rebuild(folder)) from error
 
     @property
     def totals(self) -> Mapping[str, int]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.errors import ReleaseError
 
 SCHEMA_VERSION = 1
@@ -66,11 +67,10 @@ class Aggregation:
         try:
             content = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ReleaseError(
-                f"No aggregation index in {folder}: {error}.", "Build the data set again."
-            ) from error
+            raise ReleaseError(f"No aggregation index in {folder}: {error}.", rebuild(folder)) from error
         if not isinstance(content, dict) or content.get("schema") != SCHEMA_VERSION:
-            raise ReleaseError(f"The aggregation index in {folder} has another version.", "Build it again.")
+            found = content.get("schema") if isinstance(content, dict) else None
+            raise other_version("The aggregation index", folder, found, [SCHEMA_VERSION])
         return cls(folder, content)
 
     @property
@@ -106,6 +106,6 @@ class Aggregation:
             rank: npt.NDArray[np.float32] = np.load(self.folder / PAGERANK, mmap_mode="r")
         except (OSError, ValueError) as error:
             raise ReleaseError(
-                f"{self.folder / PAGERANK} cannot be read: {error}.", "Build it again."
+                f"{self.folder / PAGERANK} cannot be read: {error}.", rebuild(self.folder)
             ) from error
         return rank

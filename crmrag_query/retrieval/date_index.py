@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 
 from crmrag_query.artifacts.mapped import check_arrays, open_array
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.dates import Interval
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
@@ -41,19 +42,15 @@ class DateIndex:
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
             if meta["schema"] != SCHEMA_VERSION:
-                raise ReleaseError(
-                    f"The date index in {folder} has version {meta['schema']}.", "Build it again."
-                )
+                raise other_version("The date index", folder, meta["schema"], [SCHEMA_VERSION])
             relationships = tuple(meta["relationships"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ReleaseError(f"No date index in {folder}: {error}.", "Build the data set again.") from error
+            raise ReleaseError(f"No date index in {folder}: {error}.", rebuild(folder)) from error
         arrays = {name: open_array(folder, name) for name in (*COLUMNS, "ptr")}
         check_arrays(folder, arrays, dict.fromkeys(COLUMNS, "int32") | {"ptr": "int64"}, {"ptr": "entity"})
         entity, begin, end = (cast(Ints, arrays[name]) for name in COLUMNS)
         if not len(entity) == len(begin) == len(end) or len(arrays["ptr"]) != len(relationships) + 1:
-            raise ReleaseError(
-                f"The arrays of the date index in {folder} do not fit.", "Build the data set again."
-            )
+            raise ReleaseError(f"The arrays of the date index in {folder} do not fit.", rebuild(folder))
         return cls(relationships, cast(Longs, arrays["ptr"]), entity, begin, end)
 
     def within(self, relationships: Iterable[str], period: Interval) -> tuple[Ints, Ints]:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.config.build import Dense
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.codes import Codes
@@ -74,20 +75,16 @@ class DenseIndex:
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
             if meta["schema"] not in (FLAT, CODED):
-                raise ReleaseError(
-                    f"The dense index in {folder} has version {meta['schema']}.", "Build it again."
-                )
+                raise other_version("The dense index", folder, meta["schema"], [FLAT, CODED])
             windows = np.asarray(np.load(folder / WINDOWS, mmap_mode="r"))
             index: Any = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP_IFC)
             codes = Codes.open(folder, meta["codes"]) if meta["schema"] == CODED else None
             rows = _flat_rows(index) if codes is None else np.load(folder / VECTORS, mmap_mode="r")
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise ReleaseError(
-                f"No dense index in {folder}: {error}.", "Build the data set again."
-            ) from error
+            raise ReleaseError(f"No dense index in {folder}: {error}.", rebuild(folder)) from error
         if index.ntotal != len(windows) or rows.shape != (index.ntotal, index.d):
             raise ReleaseError(
-                f"The dense index in {folder} has {index.ntotal} rows, not {len(windows)}.", "Build it again."
+                f"The dense index in {folder} has {index.ntotal} rows, not {len(windows)}.", rebuild(folder)
             )
         return cls(index, windows, meta["documents"], meta["similarity"], np.asarray(rows), sizes, codes)
 

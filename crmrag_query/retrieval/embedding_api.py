@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.errors import MissingExtraError, ModelError, ModelUnreachable
 from crmrag_query.retrieval.hashing import unit
 
 PASSING = (
@@ -72,7 +72,8 @@ class EmbeddingApi:
                 break
             except passing as error:
                 if attempt == self.attempts:
-                    raise self._failed(f"{type(error).__name__} {attempt} times: {error}") from error
+                    told = self._failed(f"{type(error).__name__} {attempt} times: {error}")
+                    raise ModelUnreachable(told.what, told.remedy) from error
                 time.sleep(self.wait * 2 ** (attempt - 1))
             except Exception as error:  # litellm passes on whatever its providers raise
                 raise self._failed(f"{type(error).__name__}: {error}") from error

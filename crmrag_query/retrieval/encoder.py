@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.errors import MissingExtraError, ModelError, ReleaseError
 from crmrag_query.retrieval.embedding_api import EmbeddingApi
 from crmrag_query.retrieval.hashing import hash_vectors, unit
@@ -58,9 +59,9 @@ class EncoderSettings:
         try:
             settings = cls(**json.loads((folder / SETTINGS).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            raise ReleaseError(f"No encoder in {folder}: {error}.", "Build the data set again.") from error
+            raise ReleaseError(f"No encoder in {folder}: {error}.", rebuild(folder)) from error
         if settings.schema != SCHEMA_VERSION:
-            raise ReleaseError(f"The encoder in {folder} has version {settings.schema}.", "Build it again.")
+            raise other_version("The encoder", folder, settings.schema, [SCHEMA_VERSION])
         return settings
 
 
@@ -131,7 +132,7 @@ class OnnxEncoder:
             session = onnxruntime.InferenceSession(str(folder / MODEL), options, providers=providers)
         except Exception as error:  # both libraries raise plain exceptions and types of their own
             raise ReleaseError(
-                f"The encoder in {folder} cannot be loaded: {error}.", "Build it again."
+                f"The encoder in {folder} cannot be loaded: {error}.", rebuild(folder)
             ) from error
         tokenizer.no_padding()
         tokenizer.enable_truncation(tokens)

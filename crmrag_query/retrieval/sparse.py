@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.artifacts.versions import other_version, rebuild
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.fusion import best
 from crmrag_query.retrieval.tokenizer import tokenize
@@ -62,17 +63,13 @@ class SparseIndex:
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
             if meta["schema"] != SCHEMA_VERSION:
-                raise ReleaseError(
-                    f"The sparse index in {folder} has version {meta['schema']}.", "Build it again."
-                )
+                raise other_version("The sparse index", folder, meta["schema"], [SCHEMA_VERSION])
             text, ptr = (
                 np.load(folder / f"vocabulary_{part}.npy", mmap_mode="r") for part in ("text", "ptr")
             )
             loaded = bm25s.BM25.load(folder, mmap=True, load_vocab=False) if meta["terms"] else None
         except (OSError, ValueError, KeyError) as error:
-            raise ReleaseError(
-                f"No sparse index in {folder}: {error}.", "Build the data set again."
-            ) from error
+            raise ReleaseError(f"No sparse index in {folder}: {error}.", rebuild(folder)) from error
         return cls(meta["documents"], Vocabulary(text, ptr), loaded)
 
     def terms(self, question: str) -> list[int]:

@@ -11,30 +11,14 @@ import pytest
 
 from crmrag_assets.build.failpoints import FailPoint
 from crmrag_assets.release.contents import Pinned
-from crmrag_assets.release.publish import publish, roll_back
-from crmrag_query.artifacts.files import FileEntry, entries, sha256_file
+from crmrag_assets.release.publish import publish
+from crmrag_query.artifacts.files import FileEntry, sha256_file
 from crmrag_query.artifacts.manifest import PROVENANCE, Manifest
-from crmrag_query.artifacts.places import PREVIOUS, pointer, release_ids
+from crmrag_query.artifacts.places import PREVIOUS, dataset_folder, pointer, release_ids
 from crmrag_query.artifacts.release import open_release
-from crmrag_query.errors import ReleaseError, ReleaseNotFound
+from crmrag_query.errors import BuildError
 from tests.support.builds import contents, failing_at
-
-
-def files_of(root: Path, text: str) -> tuple[Pinned, ...]:
-    """Two files of a working folder, pinned at other places."""
-    work = root / "work" / text
-    (work / "a").mkdir(parents=True)
-    (work / "a" / "one.txt").write_text(text)
-    (work / "two.txt").write_text("two")
-    return tuple(
-        Pinned(work / entry.path, FileEntry(f"graph/{entry.path}", entry.bytes, entry.sha256))
-        for entry in entries(work)
-    )
-
-
-def publish_text(root: Path, text: str) -> str:
-    files = files_of(root, text)
-    return publish(root, Manifest("churches", tuple(p.entry for p in files)), files, {"built": text}).name
+from tests.support.published import files_of, publish_text
 
 
 def test_a_published_release_opens_and_verifies(tmp_path: Path) -> None:
@@ -68,21 +52,30 @@ def test_current_and_previous_are_kept_and_older_ones_removed(tmp_path: Path) ->
     assert open_release("churches", tmp_path).id == names[2]
 
 
-def test_rolling_back_twice_returns(tmp_path: Path) -> None:
-    first, second = publish_text(tmp_path, "first"), publish_text(tmp_path, "second")
-    assert roll_back(tmp_path, "churches") == first == open_release("churches", tmp_path).id
-    assert roll_back(tmp_path, "churches") == second == open_release("churches", tmp_path).id
+def test_the_newest_releases_are_kept_as_many_as_are_wanted(tmp_path: Path) -> None:
+    names = [publish_text(tmp_path, text, keep=3) for text in ("first", "second", "third", "fourth")]
+    assert set(release_ids(tmp_path, "churches")) == set(names[1:])
+    publish_text(tmp_path / "again", "second", into=tmp_path, keep=3)  # an old one that is current again
+    folder = dataset_folder(tmp_path, "churches")
+    assert (pointer(folder), pointer(folder, PREVIOUS)) == (names[1], names[3])
+    assert set(release_ids(tmp_path, "churches")) == set(names[1:])
+    assert publish_text(tmp_path, "fifth") and len(release_ids(tmp_path, "churches")) == 2
 
 
-def test_rolling_back_to_nothing_or_to_a_damaged_release_changes_nothing(tmp_path: Path) -> None:
+def test_a_release_that_is_not_accepted_leaves_the_old_one_current(tmp_path: Path) -> None:
     first = publish_text(tmp_path, "first")
-    with pytest.raises(ReleaseNotFound):
-        roll_back(tmp_path, "churches")
-    second = publish_text(tmp_path, "second")
-    os.truncate(tmp_path / "releases" / "churches" / first / "graph" / "a" / "one.txt", 2)
-    with pytest.raises(ReleaseError):
-        roll_back(tmp_path, "churches")
-    assert open_release("churches", tmp_path).id == second
+    seen = []
+
+    def refuse(folder: Path) -> None:
+        seen.append(contents(folder / "graph"))
+        raise BuildError("It contradicts itself.")
+
+    files = tuple(sorted(files_of(tmp_path, "second"), key=lambda p: p.entry.path))
+    manifest = Manifest("churches", tuple(p.entry for p in files))
+    with pytest.raises(BuildError):
+        publish(tmp_path, manifest, files, {}, accept=refuse)
+    assert len(seen[0]) == 2 and open_release("churches", tmp_path).id == first
+    assert release_ids(tmp_path, "churches") == (first,)
 
 
 @pytest.mark.parametrize("stage", ["before", "during", "after"])
@@ -99,10 +92,19 @@ def test_stopped_at_any_stage_the_old_release_stays_current_and_whole(tmp_path: 
     assert pointer(tmp_path / "releases" / "churches", PREVIOUS) == first
 
 
-def test_a_damaged_release_of_the_same_id_is_replaced(tmp_path: Path) -> None:
-    name = publish_text(tmp_path, "first")
-    path = tmp_path / "releases" / "churches" / name / "graph" / "a" / "one.txt"
+def remove(path: Path) -> None:
     path.unlink()
+
+
+def flip(path: Path) -> None:
+    path.write_bytes(b"F" + path.read_bytes()[1:])
+
+
+@pytest.mark.parametrize("damage", [remove, flip])
+def test_a_damaged_release_of_the_same_id_is_replaced(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    """Of a file of the right size too: the build has just made it anew, from whose bytes the id is known."""
+    name = publish_text(tmp_path, "first")
+    damage(tmp_path / "releases" / "churches" / name / "graph" / "a" / "one.txt")
     files = files_of(tmp_path / "again", "first")
     publish(tmp_path, Manifest("churches", tuple(p.entry for p in files)), files, {})
     open_release("churches", tmp_path).verify()

@@ -1,0 +1,1 @@
+"""Can a release be trusted? Every file against the manifest, and every artifact against those that it refers to."""

@@ -1,0 +1,257 @@
+"""The graph, the index of its triples and their archive: numbers within the graph, both directions the same triples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.artifacts.versions import rebuild
+from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.arrays import FLAG_ENTITY, Ints, Rows
+from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.schema import EDGE_SCHEMA, EDGES, RDF_TYPE, SCHEMAS, open_table
+from crmrag_query.linking.near import mixed
+from crmrag_query.ontology.categories import Category
+from crmrag_query.verify.arrays import (
+    ascending,
+    blocks,
+    counted,
+    equal,
+    numbers,
+    owned,
+    pointers,
+    shaped,
+    sorted_texts,
+    whole,
+    within,
+    wrong,
+)
+from crmrag_query.verify.check import Check, Faults
+
+DIRECTIONS = ("forward", "backward")
+BY_NODE = ("timespans", "links", "images")
+SPARSE = ("timespans",)  # tables in which a place may be empty: an open date
+ROWS_AT_ONCE = 1 << 18
+BATCH_ROWS = 1 << 20  # of edges.parquet
+HALF = np.uint64(32)
+
+Part = tuple[Ints, Ints, Ints]
+
+
+def tables_are_whole(release: Release) -> Faults:
+    """Every table of the graph opens with its columns, and its texts and words are such."""
+    rows = 0
+    for name in SCHEMAS:
+        table = open_table(release.graph.folder, name)
+        rows += table.num_rows
+        yield from whole(f"graph/{name}.arrow", table, sparse=name in SPARSE)
+    return rows
+
+
+def nodes_are_described(release: Release) -> Faults:
+    """Every node has its IRI, in order, its flags, categories, classes and a name."""
+    graph = release.graph
+    if (yield from counted("graph/nodes.arrow", graph.nodes, len(graph.iris))):
+        return 0
+    yield from sorted_texts("graph/nodes.arrow: IRIs", graph.iris)
+    category, categories = graph.category_of_node, graph.adjacency.categories
+    for name, array in (("flags", graph.flags), ("category", category), ("categories", categories)):
+        yield from shaped(f"graph/{name}.npy", array, "uint8", graph.nodes)
+    known = np.array([0, *map(int, Category)], np.uint8)
+    yield from wrong(
+        "graph/category.npy: no category", graph.nodes, lambda block: ~np.isin(category[block], known)
+    )
+    yield from _classes_are_known(graph)
+    yield from _names_are_owned(graph)
+    for name in BY_NODE:
+        owner = numbers(open_table(graph.folder, name).column("node"))
+        yield from within(f"graph/{name}.arrow: nodes", owner, 0, graph.nodes)
+        yield from ascending(f"graph/{name}.arrow: nodes", owner, strict=False)
+    return graph.nodes
+
+
+def _classes_are_known(graph: Graph) -> Faults:
+    ptr, val = graph.type_rows
+    bad = yield from shaped("graph/type_val.npy", val, "int32", len(val))
+    bad += yield from within("graph/type_val.npy: classes", val, 0, len(graph.class_codes))
+    if broken := (yield from pointers("graph/type_ptr.npy", ptr, graph.nodes, len(val))):
+        return bad + broken
+    return bad + (yield from ascending("graph/type_val.npy", val, ptr))
+
+
+def _names_are_owned(graph: Graph) -> Faults:
+    labels, ptr = graph.label_rows
+    if bad := (yield from pointers("graph/label_ptr.npy", ptr, graph.nodes, labels.num_rows)):
+        return bad
+    bad += yield from owned("graph/labels.arrow", ptr, numbers(labels.column("node")))
+    return bad + (
+        yield from wrong(
+            "graph/label_ptr.npy: nodes without a name",
+            graph.nodes,
+            lambda block: np.diff(ptr[block.start : block.stop + 1]) == 0,
+        )
+    )
+
+
+def rows_are_sound(release: Release) -> Faults:
+    """Rows of both directions stay within the graph, and hold the same triples."""
+    graph = release.graph
+    triples = 0
+    bad = 0
+    for direction in DIRECTIONS:
+        rows = getattr(graph.adjacency, direction)
+        bad += yield from _rows_are_sound(f"graph/{direction}", rows, graph)
+        triples += len(rows.val)
+    sets = len(graph.graph_sets)
+    yield from shaped("graph/triple_graph.npy", graph.triple_graph, "int32", graph.triples)
+    yield from within("graph/triple_graph.npy: sets of named graphs", graph.triple_graph, 0, sets)
+    if not bad and _sum(graph.adjacency.forward) != _sum(graph.adjacency.backward, turned=True):
+        yield "graph/backward_val.npy: the backward rows hold other triples than the forward ones"
+    return triples // len(DIRECTIONS)
+
+
+def _rows_are_sound(what: str, rows: Rows, graph: Graph) -> Faults:
+    bad = 0
+    for name, array, kind in (("row", rows.row, "int32"), ("val", rows.val, "int32")):
+        bad += yield from shaped(f"{what}_{name}.npy", array, kind, len(array))
+        bad += yield from within(f"{what}_{name}.npy: nodes", array, 0, graph.nodes)
+    bad += yield from counted(f"{what}_val.npy: triples", graph.triples, len(rows.val))
+    broken = yield from pointers(f"{what}_prop.npy", rows.prop, len(graph.property_codes), len(rows.row))
+    if not broken:
+        bad += yield from ascending(f"{what}_row.npy", rows.row, rows.prop)
+    torn = yield from pointers(f"{what}_ptr.npy", rows.ptr, len(rows.row), len(rows.val))
+    if not torn:
+        bad += yield from ascending(f"{what}_ptr.npy: rows without a value", rows.ptr)
+        bad += yield from ascending(f"{what}_val.npy", rows.val, rows.ptr)
+    return bad + broken + torn
+
+
+def parts_of(rows: Rows) -> Iterator[tuple[int, Part]]:
+    """All steps of rows in order, some at once: number of the first, then property, source and target int32 [k]."""
+    per_row = np.repeat(np.arange(len(rows.prop) - 1, dtype=np.int32), np.diff(rows.prop))
+    for block in blocks(len(rows.row), ROWS_AT_ONCE):
+        low, high = int(rows.ptr[block.start]), int(rows.ptr[block.stop])
+        size = np.diff(rows.ptr[block.start : block.stop + 1])
+        yield low, (np.repeat(per_row[block], size), np.repeat(rows.row[block], size), rows.val[low:high])
+
+
+def _sum(rows: Rows, turned: bool = False) -> int:
+    """A number that is the same for the same triples in any order; ``turned``: rows are by object."""
+    total = 0
+    for _, (prop, source, target) in parts_of(rows):
+        subject, object_ = (target, source) if turned else (source, target)
+        of_subject = mixed((prop.astype(np.uint64) << HALF) | subject.astype(np.uint64))
+        total += int(mixed(of_subject + object_.astype(np.uint64)).sum(dtype=np.uint64))
+    return total % 2**64
+
+
+def literals_are_sound(release: Release) -> Faults:
+    """Every literal stands with its node, and its property and named graphs are there."""
+    graph = release.graph
+    table, ptr = graph.literal_table, graph.literal_ptr
+    if not (yield from pointers("graph/literal_ptr.npy", ptr, graph.nodes, table.num_rows)):
+        yield from owned("graph/literals.arrow", ptr, numbers(table.column("subject")))
+    for name, count in (("property", len(graph.property_codes)), ("graph", len(graph.graph_sets))):
+        yield from within(f"graph/literals.arrow: {name}", numbers(table.column(name)), 0, count)
+    return int(table.num_rows)
+
+
+def counts_are_right(release: Release) -> Faults:
+    """What ``meta.json`` counts is what the arrays and tables hold."""
+    graph, meta = release.graph, release.graph.meta
+    found = {
+        "nodes": len(graph.iris),
+        "entities": int(np.count_nonzero(graph.flags & FLAG_ENTITY)),
+        "triples": len(graph.adjacency.forward.val),
+        "literals": graph.literal_table.num_rows,
+        "types": len(graph.type_rows[1]),
+        "classes": len(graph.class_codes),
+        "properties": len(graph.property_codes),
+    }
+    for name, count in found.items():
+        yield from counted(f"graph/meta.json: {name}", meta.get(name), count)
+    return len(found)
+
+
+def triples_are_indexed(release: Release) -> Faults:
+    """Every triple of the graph stands in the index with its subject and property, under its subject and its object."""
+    graph, index = release.graph, release.triples
+    objects, nodes = graph.adjacency.forward.val, graph.nodes
+    count = len(objects)
+    bad = 0
+    for name in ("tri_s", "tri_p", "out_tri", "in_tri"):
+        bad += yield from shaped(f"triples_index/{name}.npy", getattr(index, name), "int32", count)
+    if bad:
+        return count
+    subjects: Ints = np.empty(count, np.int32)
+    for low, (prop, source, _) in parts_of(graph.adjacency.forward):
+        part = slice(low, low + len(prop))
+        subjects[part] = source
+        yield from equal(
+            "triples_index/tri_p.npy: properties other than the graph's", index.tri_p[part], prop
+        )
+    yield from equal("triples_index/tri_s.npy: subjects other than the graph's", index.tri_s, subjects)
+    for side, ends in (("out", subjects), ("in", objects)):
+        ptr, listed = getattr(index, f"{side}_ptr"), getattr(index, f"{side}_tri")
+        bad = yield from within(f"triples_index/{side}_tri.npy: triples", listed, 0, count)
+        bad += yield from pointers(f"triples_index/{side}_ptr.npy", ptr, nodes, count)
+        if not bad:
+            yield from ascending(f"triples_index/{side}_tri.npy", listed, ptr)
+            yield from owned(f"triples_index/{side}_tri.npy", ptr, ends[listed])
+    return count
+
+
+def edges_are_all(release: Release) -> Faults:
+    """``edges.parquet`` has each triple, type and literal of the graph once: as many rows of each property."""
+    graph = release.graph
+    path = release.folder / "edges" / EDGES
+    with pq.ParquetFile(path, read_dictionary=["p"]) as file:
+        if not file.schema_arrow.equals(EDGE_SCHEMA):
+            raise ReleaseError(f"{path} has columns of another version.", rebuild(path.parent))
+        rows = int(file.metadata.num_rows)
+        _, types = graph.type_rows
+        yield from counted(
+            f"edges/{EDGES}: rows", rows, graph.triples + graph.literal_table.num_rows + len(types)
+        )
+        found: dict[str, int] = {}
+        for batch in file.iter_batches(BATCH_ROWS, columns=["p"]):
+            for one in pc.value_counts(batch.column(0).cast(pa.utf8())).to_pylist():
+                found[one["values"]] = found.get(one["values"], 0) + one["counts"]
+    yield from _differing(found, _uses(graph))
+    return rows
+
+
+def _uses(graph: Graph) -> dict[str, int]:
+    """Triples and literals of each property by IRI, and the types."""
+    forward, count = graph.adjacency.forward, len(graph.property_codes)
+    uses = np.diff(forward.ptr[forward.prop])
+    uses += np.bincount(numbers(graph.literal_table.column("property")), minlength=count)
+    wanted: dict[str, int] = {}
+    for number in np.flatnonzero(uses).tolist():
+        iri = graph.property_iri(number)
+        wanted[iri] = wanted.get(iri, 0) + int(uses[number])
+    if len(graph.type_rows[1]):
+        wanted[RDF_TYPE] = wanted.get(RDF_TYPE, 0) + len(graph.type_rows[1])
+    return wanted
+
+
+def _differing(found: dict[str, int], wanted: dict[str, int]) -> Iterator[str]:
+    for iri in sorted(found.keys() | wanted.keys()):
+        if found.get(iri, 0) != wanted.get(iri, 0):
+            yield f"edges/{EDGES}: {found.get(iri, 0):,} rows of {iri}, the graph has {wanted.get(iri, 0):,}"
+
+
+CHECKS = (
+    Check("graph tables", "rows", ("graph",), tables_are_whole, opens="graph"),
+    Check("graph counts", "counts", ("graph",), counts_are_right),
+    Check("nodes", "nodes", ("graph",), nodes_are_described),
+    Check("triples", "triples", ("graph",), rows_are_sound),
+    Check("literals", "literals", ("graph",), literals_are_sound),
+    Check("triples index", "triples", ("graph", "triples_index"), triples_are_indexed),
+    Check("edges", "rows", ("graph", "edges"), edges_are_all),
+)

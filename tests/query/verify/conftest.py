@@ -1,0 +1,54 @@
+"""Small releases to look at, and to spoil: bytes of them, or what they say."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, read_manifest
+from crmrag_query.artifacts.release import open_release
+from tests.support.builds import build_all, make_project, turtle
+from tests.support.spoiling import Spoil
+
+
+@pytest.fixture(scope="session")
+def flat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of several chunks, with everything that may be in one."""
+    root = tmp_path_factory.mktemp("flat")
+    project = make_project(root, turtle(4), write_markdown=True, write_triples_pickle=True)
+    build_all(project.context(chunk_size=10))
+    return open_release("churches", project.data).folder
+
+
+@pytest.fixture(scope="session")
+def coded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release whose vectors are searched by 8-bit codes."""
+    project = make_project(tmp_path_factory.mktemp("coded"), write_markdown=False)
+    context = project.context()
+    dense = context.method.dense.model_copy(update={"codes_from": 0})
+    build_all(replace(context, method=context.method.model_copy(update={"dense": dense})))
+    return open_release("churches", project.data).folder
+
+
+@pytest.fixture
+def rewritten(tmp_path: Path) -> Iterator[Callable[[Path, Spoil], Path]]:
+    """A copy of a release in which something says what is wrong, and every checksum is right."""
+
+    def made(folder: Path, spoil: Spoil) -> Path:
+        copy = tmp_path / "copy"
+        shutil.copytree(folder, copy)
+        (copy / PROVENANCE).unlink()
+        spoil(copy)
+        beside = (MANIFEST, PROVENANCE, *COMPANIONS)
+        manifest = read_manifest(copy)
+        manifest = replace(manifest, files=tuple(e for e in entries(copy) if e.path not in beside))
+        (copy / MANIFEST).write_text(manifest.text(), encoding="utf-8")
+        return copy.rename(copy.with_name(manifest.id))
+
+    yield made
+    shutil.rmtree(tmp_path, ignore_errors=True)

@@ -1,0 +1,86 @@
+"""Releases of other versions: read, or refused with the command that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+
+from crmrag_query.artifacts.manifest import read_manifest
+from crmrag_query.artifacts.release import open_release
+from crmrag_query.errors import ReleaseError
+from tests.support.spoiling import Spoil, edit_json
+
+REBUILD, UPGRADE = "crmrag build churches", "pip install --upgrade crmrag"
+WITH_SCHEMA = {
+    "graph": "graph/meta.json",
+    "dense": "dense/dense.json",
+    "sparse": "sparse/sparse.json",
+    "aggregation": "aggregation/aggregation_index.json",
+    "dates": "dates/dates.json",
+    "names": "names/names.json",
+    "profile": "profile/profile.json",
+    "encoder": "encoder/encoder.json",
+}
+"""Artifacts by how a release opens them -> the file that tells their schema."""
+
+Rewritten = Callable[[Path, Spoil], Path]
+
+
+def versioned(path: str, schema: object) -> Spoil:
+    return edit_json(path, lambda value: value.update(schema=schema))
+
+
+@pytest.mark.parametrize(("schema", "remedy"), [(0, REBUILD), ("x", REBUILD), (999, UPGRADE)])
+@pytest.mark.parametrize("artifact", WITH_SCHEMA)
+def test_an_artifact_of_another_schema_is_refused_with_what_to_do(
+    flat: Path, rewritten: Rewritten, artifact: str, schema: object, remedy: str
+) -> None:
+    release = open_release(rewritten(flat, versioned(WITH_SCHEMA[artifact], schema)))
+    with pytest.raises(ReleaseError, match=remedy) as refused:
+        getattr(release, artifact)
+    assert f"version {schema}" in str(refused.value)
+
+
+@pytest.mark.parametrize(("schema", "remedy"), [(0, REBUILD), (-1, REBUILD), (999, UPGRADE)])
+def test_a_manifest_of_another_schema_is_refused_with_what_to_do(
+    flat: Path, tmp_path: Path, schema: int, remedy: str
+) -> None:
+    (tmp_path / "manifest.json").write_bytes((flat / "manifest.json").read_bytes())
+    versioned("manifest.json", schema)(tmp_path)
+    with pytest.raises(ReleaseError, match=remedy):
+        read_manifest(tmp_path)
+
+
+def test_columns_of_another_version_are_refused_with_the_command_that_rebuilds(
+    flat: Path, rewritten: Rewritten
+) -> None:
+    def spoil(folder: Path) -> None:
+        path = folder / "documents" / "documents.arrow"
+        found = ipc.open_file(pa.BufferReader(path.read_bytes())).read_all().drop_columns(["categories"])
+        with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, found.schema) as writer:
+            writer.write_table(found)
+
+    with pytest.raises(ReleaseError, match=REBUILD):
+        _ = open_release(rewritten(flat, spoil)).documents
+
+
+def test_a_method_with_constants_that_are_no_more_is_refused_with_the_command_that_rebuilds(
+    flat: Path, rewritten: Rewritten
+) -> None:
+    spoil = edit_json("config.json", lambda method: method.update(abandoned={"x": 1}))
+    with pytest.raises(ReleaseError, match=REBUILD):
+        _ = open_release(rewritten(flat, spoil)).method
+
+
+def test_a_release_of_older_writers_whose_schemas_are_known_is_read(flat: Path, rewritten: Rewritten) -> None:
+    def older(manifest: dict[str, dict[str, int]]) -> None:
+        manifest["versions"] = dict.fromkeys(manifest["versions"], 0)
+
+    release = open_release(rewritten(flat, edit_json("manifest.json", older)))
+    release.verify()
+    assert release.documents.count == open_release(flat).documents.count
+    assert release.sparse.search("painter", 3) == open_release(flat).sparse.search("painter", 3)
