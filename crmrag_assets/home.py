@@ -22,7 +22,10 @@ nux:
   enabled: false
 concurrency:
   runs:
-    max_concurrent_runs: 2
+    max_concurrent_runs: 4  # two builds: each is a run, and one for the layer that it is at
+sensors:  # a slow endpoint does not keep other data sets from being looked at
+  use_threads: true
+  num_workers: 8
 """
 NO_CAPTURE = {
     "compute_logs": {

@@ -6,6 +6,10 @@ from crmrag_assets.build.layers import LAYERS, Layer
 from crmrag_assets.build.reporting import LogReporter
 from crmrag_assets.metadata import markdown_table, summary_rows
 from crmrag_assets.resources import BuildResource
+from crmrag_query.config.operations import load_operations
+from crmrag_query.errors import BuildHeldUp
+
+BUILDS_TAG = "crmrag/builds"  # on runs of the job `build` that a sensor or a schedule asked for: the data set
 
 
 def layer_job_name(layer: Layer) -> str:
@@ -47,10 +51,19 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
     """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
     from crmrag_assets.launch import BuildRequest, run_build
 
-    request = BuildRequest(config.dataset, build, config.sample or None, config.refresh)
-    result = run_build(request, context.instance, LogReporter(context.log.info))
+    request = BuildRequest(config.dataset, build, config.sample or None, config.refresh, context.run_id)
+    try:
+        result = run_build(request, context.instance, LogReporter(context.log.info))
+    except BuildHeldUp as error:
+        retrying = load_operations(build.config_folder).retrying
+        context.log.warning(
+            f"{error} Tried again in {retrying.minutes:g} minutes, {retrying.times} times at most."
+        )
+        raise dg.RetryRequested(retrying.times, 60 * retrying.minutes) from error
     for remark in result.remarks:
         context.log.info(remark)
+    for warning in result.warnings:
+        context.log.warning(warning)
     opened = build.opened(result.dataset)
     context.add_output_metadata(
         {

@@ -28,10 +28,14 @@ class BuildResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """The same folders as run configuration."""
         return {"data": self.data, "config": self.config, "threads": self.threads}
 
+    @property
+    def config_folder(self) -> Path | None:
+        """The folder of the configuration; None for the one that is found by itself."""
+        return Path(self.config) if self.config else None
+
     def opened(self, dataset: str) -> BuildContext:
         """The build context of a data set."""
-        config = Path(self.config) if self.config else None
-        return open_context(dataset, Path(self.data), config, self.threads or None)
+        return open_context(dataset, Path(self.data), self.config_folder, self.threads or None)
 
     def context(self, dataset: str, artifact: str, reporter: Reporter) -> BuildContext:
         """The build context of a data set, which reports as ``artifact``."""

@@ -11,6 +11,9 @@ from filelock import FileLock, Timeout
 
 from crmrag_query.errors import BuildError
 
+NAME, HOLDER = ".lock", ".holder"
+GRACE = 0.2  # seconds for which a look at the lock may hold it
+
 
 @contextmanager
 def dataset_lock(root: Path, dataset: str) -> Iterator[None]:
@@ -20,8 +23,8 @@ def dataset_lock(root: Path, dataset: str) -> Iterator[None]:
     Raises BuildError, naming the holder, when another process holds it.
     """
     root.mkdir(parents=True, exist_ok=True)
-    holder = root / ".holder"
-    lock = FileLock(root / ".lock", timeout=0, is_singleton=True)
+    holder = root / HOLDER
+    lock = FileLock(root / NAME, timeout=GRACE, is_singleton=True)
     try:
         lock.acquire()
     except Timeout:
@@ -35,3 +38,14 @@ def dataset_lock(root: Path, dataset: str) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_locked(root: Path) -> bool:
+    """Whether somebody holds the lock of a data set's working folder at this moment, this process included."""
+    if not (root / NAME).exists():
+        return False
+    try:
+        with FileLock(root / NAME, timeout=0):
+            return False
+    except Timeout:
+        return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,6 +32,12 @@ from crmrag_query.ontology.codes import normalise_class, normalise_property
 PORTION = 20_000  # quads handed over at once
 
 
+def content_fingerprint(checksums: Mapping[Path, str], base_iri: str) -> str:
+    """SHA-256 of formats, contents and base IRI, given the SHA-256 of each file."""
+    contents = sorted(f"{format_of(path).name} {checksum}" for path, checksum in checksums.items())
+    return hashlib.sha256("\n".join([base_iri, *contents]).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class RdfFiles:
     """Files in any RDF format we know, plain or compressed; ``root`` is what their names are shown relative to."""
@@ -43,8 +49,8 @@ class RdfFiles:
 
     def fingerprint(self) -> str:
         """SHA-256 of formats, contents and base IRI; raises SourceError for a file that cannot be read."""
-        contents = sorted(f"{format_of(path).name} {sha256_file(path)}" for path in self._existing())
-        return hashlib.sha256("\n".join([self.base_iri, *contents]).encode()).hexdigest()
+        checksums = {path: sha256_file(path) for path in self._existing()}
+        return content_fingerprint(checksums, self.base_iri)
 
     def discover(self, folder: Path, progress: Progress) -> Discovery:
         """Parse each file once into a spool below ``folder`` and count what it holds.

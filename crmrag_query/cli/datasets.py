@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crmrag_query.cli.options import data_option
 from crmrag_query.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -143,12 +144,14 @@ def list_(file: Path | None, as_json: bool) -> None:
 @click.option("--ask", is_flag=True, help="Send NAME's endpoint a first request and say what it is.")
 @FILE
 def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
-    """Validate all data sets, or NAME, with the method's configuration and the ontology tables."""
+    """Validate all data sets, or NAME, with the method's and the operations' configuration and the ontology tables."""
     from crmrag_query.config import load_datasets, load_method
     from crmrag_query.config.check import check_dataset, check_method
+    from crmrag_query.config.operations import load_operations
     from crmrag_query.ontology import load_ontology
 
     method, ontology = load_method(), load_ontology()
+    load_operations()
     problems = [str(finding) for finding in check_method(method, ontology)]
     declared = load_datasets(file)
     chosen = _chosen(declared, name)
@@ -169,6 +172,77 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
     for line in _first_look(chosen[name], method) if ask and name else ():
         click.echo(line)
     click.echo("No mistakes found.")
+
+
+@datasets.command()
+@click.argument("name")
+@click.argument("to")
+@data_option
+@FILE
+def rename(file: Path | None, data: Path, name: str, to: str) -> None:
+    """Give data set NAME the name TO, with everything that was built of it but its releases.
+
+    They have the name in them and stay as they are until a build under the new name has made its own.
+    """
+    from crmrag_query.config.folders import datasets_file
+    from crmrag_query.config.writing import rename_dataset
+
+    target = datasets_file(file)
+    with _building("rename")(data, name, to):
+        rename_dataset(target, name, to)
+    click.echo(f"{target}: {name} is {to} now. Next: crmrag build {to} (nothing that is built is made again)")
+    if _has_releases(data, name):
+        click.echo(f"The releases of {name} are there until: crmrag datasets remove {name}")
+
+
+@datasets.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask before.")
+@data_option
+@FILE
+def remove(file: Path | None, data: Path, name: str, yes: bool) -> None:
+    """Take data set NAME out of datasets.yaml, and remove its releases and everything that was built of it.
+
+    Its source stays. A name that is declared no more may still have folders: they are removed too.
+    """
+    from crmrag_query.config import load_datasets
+    from crmrag_query.config.folders import datasets_file
+    from crmrag_query.config.writing import remove_dataset
+    from crmrag_query.errors import ConfigError
+
+    target = datasets_file(file)
+    declared = load_datasets(target)
+    folders = _building("folders")(data, name)
+    if name not in declared and not folders:
+        raise ConfigError.single(
+            target, f"datasets.{name}", "no such data set, and nothing of it in the data folder",
+            remedy=f"There are: {', '.join(declared)}. --data names another folder.",
+        )  # fmt: skip
+    for folder in folders:
+        click.echo(f"{folder}: will be removed")
+    if not yes:
+        click.confirm(f"Remove {name}?", abort=True)
+    with _building("remove")(data, name):
+        if name in declared:
+            remove_dataset(target, name)
+    click.echo(
+        f"{name} is removed." + (f" {target} does not declare it any more." if name in declared else "")
+    )
+
+
+def _building(work: str) -> Callable[..., Any]:
+    """What the building package does with the folders of a data set."""
+    for point in entry_points(group="crmrag.datasets", name=work):
+        with suppress(ImportError):
+            found: Callable[..., Any] = point.load()
+            return found
+    raise MissingExtraError("Changing what was built of a data set", "build")
+
+
+def _has_releases(data: Path, name: str) -> bool:
+    from crmrag_query.artifacts.places import release_ids
+
+    return bool(release_ids(data, name))
 
 
 def _chosen(declared: dict[str, DatasetConfig], name: str | None) -> dict[str, DatasetConfig]:

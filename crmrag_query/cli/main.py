@@ -11,7 +11,7 @@ from crmrag_query import __version__
 from crmrag_query.errors import CrmRagError
 
 # Commands that need the build extra: named here so that an installation without it can say so.
-BUILD_COMMANDS = ("build", "demo", "estimate", "releases", "ui")
+BUILD_COMMANDS = ("build", "demo", "estimate", "notify", "releases", "rollback", "shacl", "ui")
 OWN_COMMANDS = {
     "ask": ("crmrag_query.cli.ask", "ask"),
     "chat": ("crmrag_query.cli.ask", "chat"),
@@ -20,6 +20,8 @@ OWN_COMMANDS = {
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
     "datasets": ("crmrag_query.cli.datasets", "datasets"),
     "serve": ("crmrag_query.cli.serve", "serve"),
+    "verify": ("crmrag_query.cli.verify", "verify"),
+    "diff": ("crmrag_query.cli.diff", "diff"),
     "ontology": ("crmrag_query.cli.ontology", "ontology"),
 }
 

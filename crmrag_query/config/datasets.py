@@ -13,10 +13,13 @@ from crmrag_query.config.build import Suspects
 from crmrag_query.config.endpoint import EndpointConfig
 from crmrag_query.config.folders import datasets_file
 from crmrag_query.config.reading import Record, parse_part, read_yaml
+from crmrag_query.config.rebuild import Rebuild
 from crmrag_query.config.types import Count, NotNegative, Pattern, Positive
 from crmrag_query.errors import ConfigError, Mistake
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes"})
+"""Keys that say how a data set is run and nothing of what is made of it: no release depends on them."""
 _MAGIC = re.compile(r"[*?\[]")
 _NEITHER = (
     "a data set has `rdf`, files, or `endpoint`, the address of a SPARQL endpoint, and this has neither"
@@ -60,7 +63,8 @@ class DatasetConfig(Record):
     """One data set, from files or from an endpoint: either `rdf` or `endpoint` is given.
 
     `rdf` holds files or globs below `root`, the folder that config/ stands in; `questions` a file there, of questions with
-    known answers.
+    known answers; `shapes` files of SHACL shapes, in Turtle, that its checks hold it against. Of the releases the newest
+    `keep_releases` stay, the current and the previous one among them.
     """
 
     name: str
@@ -77,13 +81,16 @@ class DatasetConfig(Record):
     wikidata: bool = False
     examples: tuple[str, ...] = ()
     questions: str = ""
+    shapes: tuple[str, ...] = ()
     relationships: str = ""
     write_markdown: bool = True
     write_triples_pickle: bool = False
     suspects: Suspects | None = None
+    rebuild: Rebuild = Rebuild()
+    keep_releases: int = Field(default=2, ge=2)
     root: Path = Field(default=Path(), exclude=True, repr=False)
 
-    @field_validator("rdf", mode="before")
+    @field_validator("rdf", "shapes", mode="before")
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
@@ -120,12 +127,17 @@ class DatasetConfig(Record):
 
     def questions_file(self) -> Path | None:
         """The file that `questions` names, None where it names none; ConfigError where there is no such file."""
-        if not self.questions:
-            return None
-        file = self.root / self.questions
+        return self._file("questions", self.questions) if self.questions else None
+
+    def shapes_files(self) -> tuple[Path, ...]:
+        """The files of SHACL shapes that `shapes` names; ConfigError where there is no such file."""
+        return tuple(self._file(f"shapes[{number}]", name) for number, name in enumerate(self.shapes))
+
+    def _file(self, key: str, name: str) -> Path:
+        file = self.root / name
         if not file.is_file():
             raise ConfigError.single(
-                "datasets.yaml", f"datasets.{self.name}.questions", "no such file", value=repr(self.questions),
+                "datasets.yaml", f"datasets.{self.name}.{key}", "no such file", value=repr(name),
                 remedy=f"Paths are taken from {self.root or Path.cwd()}.",
             )  # fmt: skip
         return file
@@ -134,25 +146,35 @@ class DatasetConfig(Record):
 def load_datasets(path: Path | str | None = None) -> dict[str, DatasetConfig]:
     """Every data set of a datasets.yaml, by name, in its order; ConfigError for the first bad one."""
     file = datasets_file(path)
+    return {name: parse_dataset(name, entry, file) for name, entry in read_entries(file).items()}
+
+
+def read_entries(file: Path) -> dict[str, Any]:
+    """What stands under each name of a datasets.yaml, for `parse_dataset`; ConfigError for a file of another form."""
     values = read_yaml(file)
     declared = (values.get("datasets") or {}) if isinstance(values, dict) else None
     if not isinstance(declared, dict) or set(values) - {"datasets"}:
         raise ConfigError.single(
             file, "", "it must hold one key, 'datasets', with a data set under each name"
         )
-    return {str(name): parse_dataset(str(name), entry, file) for name, entry in declared.items()}
+    return {str(name): entry for name, entry in declared.items()}
+
+
+def require_name(name: str, file: Path) -> None:
+    """Raise ConfigError where a data set cannot be named so."""
+    if not NAME.fullmatch(name):
+        raise ConfigError.single(
+            file,
+            f"datasets.{name}",
+            "not a name for a data set",
+            remedy="Use small letters, digits, '-' and '_', as in my_museum.",
+        )
 
 
 def parse_dataset(name: str, entry: Any, file: Path) -> DatasetConfig:
     """One entry of datasets.yaml; the key that names it becomes `name`."""
     key = f"datasets.{name}"
-    if not NAME.fullmatch(name):
-        raise ConfigError.single(
-            file,
-            key,
-            "not a name for a data set",
-            remedy="Use small letters, digits, '-' and '_', as in my_museum.",
-        )
+    require_name(name, file)
     if not isinstance(entry, dict):
         raise ConfigError.single(
             file, key, "it must hold keys such as 'rdf' or 'endpoint'", value=repr(entry)[:80]

@@ -87,6 +87,7 @@ def _plain(text: str) -> str:
 
 
 Variable = Annotated[str, AfterValidator(_variable)]
+HeaderName = Annotated[str, AfterValidator(_header)]
 Graphs = Annotated[Literal["default", "named", "all"] | tuple[str, ...], BeforeValidator(_graphs)]
 
 
@@ -152,7 +153,7 @@ class EndpointConfig(Record):
     graphs: Graphs = "default"
     default_graphs: tuple[Annotated[str, AfterValidator(_iri)], ...] = ()
     auth: Auth | None = None
-    headers: dict[Annotated[str, AfterValidator(_header)], Variable] = Field(default_factory=dict)
+    headers: dict[HeaderName, Variable] = Field(default_factory=dict)
     contact: Annotated[str, AfterValidator(_plain)] = ""
     requests: OwnRequests = OwnRequests()
 

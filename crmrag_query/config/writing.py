@@ -1,4 +1,4 @@
-"""Append a data set to datasets.yaml without touching what stands there."""
+"""Add, rename and remove a data set in datasets.yaml without touching what else stands there."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import TypeAlias
 
 import yaml
 
-from crmrag_query.config.datasets import DatasetConfig, load_datasets, parse_dataset
+from crmrag_query.config.datasets import DatasetConfig, load_datasets, parse_dataset, require_name
 from crmrag_query.config.folders import ENVIRONMENT
+from crmrag_query.config.reading import read_yaml
 from crmrag_query.errors import ConfigError
 
+Declared: TypeAlias = dict[str, DatasetConfig]
 Value: TypeAlias = "str | bool | int | float | Sequence[str] | Mapping[str, Value]"
 
 COMMENTS = {
@@ -52,18 +54,75 @@ def add_dataset(file: Path, name: str, values: Mapping[str, Value]) -> DatasetCo
     old = file.read_text(encoding="utf-8") if file.exists() else _HEAD
     text = _without_empty(old).rstrip("\n") + "\n\n" + entry_text(name, values, _indent(old))
     file.parent.mkdir(parents=True, exist_ok=True)
+    return _replaced(file, text, present | {name: parsed}, f"Add by hand:\n{text}")[name]
+
+
+def rename_dataset(file: Path, name: str, to: str) -> DatasetConfig:
+    """Give a data set another name, and return it as loaded; all else stays, comments too.
+
+    Raises ConfigError, the file untouched, where there is no such data set, the new name is taken or no name, or the file's
+    form does not let its text be changed.
+    """
+    present = load_datasets(file)
+    lines, first, _ = _entry(file, name, present)
+    require_name(to, file)
+    if to in present:
+        raise ConfigError.single(
+            file, f"datasets.{to}", "a data set of this name exists", remedy="Choose another."
+        )
+    lines[first] = lines[first].replace(name, to, 1)
+    wanted = {to if key == name else key: one for key, one in present.items()}
+    called = (
+        {} if "title" in read_yaml(file)["datasets"][name] else {"title": to}
+    )  # a title that is the name alone
+    wanted[to] = wanted[to].model_copy(update={"name": to, **called})
+    return _replaced(file, "".join(lines), wanted)[to]
+
+
+def remove_dataset(file: Path, name: str) -> None:
+    """Take a data set out of the file; all else stays.
+
+    Raises ConfigError, the file untouched, where there is no such data set, or the file's form does not let its text be cut.
+    """
+    present = load_datasets(file)
+    lines, first, end = _entry(file, name, present)
+    wanted = {key: one for key, one in present.items() if key != name}
+    _replaced(file, "".join(lines[:first] + lines[end:]), wanted)
+
+
+def _entry(file: Path, name: str, present: Declared) -> tuple[list[str], int, int]:
+    """The lines of the file, and the first and end of those of an entry: its key, and the deeper lines below it."""
+    if name not in present:
+        raise ConfigError.single(
+            file, f"datasets.{name}", "no such data set", remedy=f"There are: {', '.join(present) or 'none'}."
+        )
+    text = file.read_text(encoding="utf-8")
+    lines, indent = text.splitlines(keepends=True), _indent(text)
+    head = re.compile(rf"{indent}(['\"]?){re.escape(name)}\1[ \t]*:")
+    first = next((at for at, line in enumerate(lines) if head.match(line)), None)
+    if first is None:
+        raise ConfigError.single(
+            file, f"datasets.{name}", "no program can change its text", remedy="Change the file by hand."
+        )
+    end = at = first + 1
+    while at < len(lines) and (not lines[at].strip() or lines[at].startswith((f"{indent} ", f"{indent}\t"))):
+        at += 1
+        end = at if lines[at - 1].strip() else end  # what is blank below an entry is between entries
+    return lines, first, end
+
+
+def _replaced(file: Path, text: str, wanted: Declared, remedy: str = "Change the file by hand.") -> Declared:
+    """Write the text in place of the file's; ConfigError, the file untouched, where it would not declare what is wanted."""
     draft = file.with_name(f".{file.name}.new")
     draft.write_text(text, encoding="utf-8", newline="\n")
     try:
         loaded = load_datasets(draft)
-        if loaded.get(name) is None or {key: loaded.get(key) for key in present} != present:
-            raise ConfigError.single(
-                file, "datasets", "text cannot be appended to it", remedy=f"Add by hand:\n{text}"
-            )
+        if loaded != wanted:
+            raise ConfigError.single(file, "datasets", "no program can change its text", remedy=remedy)
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
-    return loaded[name]
+    return loaded
 
 
 def entry_text(name: str, values: Mapping[str, Value], indent: str = "  ") -> str:

@@ -7,9 +7,6 @@ people; `/loop/302` and `/loop/307` redirect to themselves. Whatever would write
 from __future__ import annotations
 
 import gzip
-import shutil
-import ssl
-import subprocess
 import sys
 import tempfile
 import threading
@@ -22,10 +19,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pyoxigraph as ox
-import pytest
 
 from tests.support.sparql_answers import LOGIN_PAGE, Answer, Refused, redirect, writes
 from tests.support.sparql_exchange import Endpoint, Exchange, Graphs, Options, Plan, Record
+from tests.support.tls import self_signed
 
 _QUERY_PATHS = ("/sparql", "/moved")
 
@@ -65,31 +62,7 @@ def _store(data: ox.Store | Iterable[ox.Quad]) -> ox.Store:
 
 def _secure(server: ThreadingHTTPServer, folder: Path) -> Path:
     """Speak TLS with a key of the server's own; gives its certificate, which a client may trust."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed, which makes the server's certificate")
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-    ]
-    command += [
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-        "subjectAltName=IP:127.0.0.1,DNS:localhost",
-        "-days",
-        "2",
-    ]
-    command += ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context, certificate = self_signed(folder)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     return certificate
 

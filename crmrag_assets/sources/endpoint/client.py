@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -37,7 +37,7 @@ from crmrag_query import __version__
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.build import Requests
 from crmrag_query.config.endpoint import EndpointConfig
-from crmrag_query.errors import SourceError
+from crmrag_query.errors import SourceError, SourceUnreachable
 
 NAMES = "s", "p", "o", "g"
 COUNT = ("n",)
@@ -95,6 +95,7 @@ class Client:
         self._lock = threading.Lock()
         self._traffic, self._notes, self._repaired = Traffic(), Counter[str](), 0
         self.counts = False  # whether it ever gave a number
+        self.headers: Mapping[str, str] = {}  # of the latest response that was read, by names in lower case
         self._answered = False
         self._damaged = self._longest = 0
 
@@ -245,6 +246,7 @@ class Client:
         except NotResults as error:
             raise Failure(f"it answers something that is no result ({error})") from error
         self._answered = True
+        self.headers = response.headers
         if response.url != self.url:
             self.note(f"responses by redirection to {response.url}: declare that address")
         if not table.labelled:
@@ -275,7 +277,7 @@ class Client:
         if not self._answered and (failure.code in NO_ENDPOINT or failure.unreachable):
             raise self._down(failure)
         if failure.wait is not None and failure.wait > self.settings.longest_wait_seconds:
-            raise SourceError(
+            raise SourceUnreachable(
                 f"{self.url} asks not to be asked for {failure.wait:,.0f} s ({failure.reason}).",
                 f"Wait, or raise `longest_wait_seconds`. {RESUMES}",
             )
@@ -303,10 +305,14 @@ class Client:
                 what, "Name the environment variables with its credentials under `endpoint: auth`."
             )
         if self._answered:
-            return SourceError(f"{self.url} stopped answering: {failure.reason}.", RESUMES)
+            return SourceUnreachable(f"{self.url} stopped answering: {failure.reason}.", RESUMES)
+        remedy = "Check the address and whether the endpoint is up."
         if failure.reason.startswith("it answers something"):
-            what = f"{self.url} is no SPARQL endpoint, or wants a login: {failure.reason}."
-        return SourceError(what, "Check the address and whether the endpoint is up.")
+            return SourceError(
+                f"{self.url} is no SPARQL endpoint, or wants a login: {failure.reason}.", remedy
+            )
+        kind = SourceError if failure.code in NO_ENDPOINT else SourceUnreachable
+        return kind(what, remedy)
 
     def _add(self, traffic: Traffic) -> None:
         with self._lock:

@@ -205,6 +205,14 @@ def count_subjects(scope: Scope, only: str = "") -> str:
     return f"SELECT (COUNT(DISTINCT ?e) AS ?n) WHERE {{ {pattern} FILTER(isIRI(?e)) }}"
 
 
+def stated_dates(scope: Scope) -> str:
+    """What descriptions of data sets (VoID, DCAT) say of their last change, and of their size."""
+    return (
+        f"SELECT DISTINCT (STR(?m) AS ?stated) WHERE {{ {values('?c', DESCRIBED)} {values('?p', CHANGED)} "
+        f"{scope.triples('?d', 'a', '?c', '?g')} {scope.triples('?d', '?p', '?m', '?h')} }}"
+    )
+
+
 def class_list(scope: Scope) -> str:
     return (
         f"SELECT DISTINCT (STR(?c) AS ?class) WHERE {{ {scope.triples('?e', 'a', '?c')} FILTER(isIRI(?c)) }}"
@@ -234,4 +242,9 @@ PROBE = (
     f"{string('x')}^^<urn:x:crmrag#type> {iri(PROBED[2])} "
     f"{string(PRECISE)}^^<http://www.w3.org/2001/XMLSchema#double>) }} }}"
 )
+DESCRIBED = ("http://rdfs.org/ns/void#Dataset", "http://www.w3.org/ns/dcat#Dataset")
+CHANGED = (
+    "http://purl.org/dc/terms/modified", "http://purl.org/dc/terms/issued", "http://schema.org/dateModified",
+    "http://purl.org/pav/lastUpdateOn", "http://rdfs.org/ns/void#triples",
+)  # fmt: skip
 ALIVE = "SELECT ?n WHERE { VALUES ?n { 1 } }"

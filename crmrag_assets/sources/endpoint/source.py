@@ -137,6 +137,12 @@ class SparqlEndpoint:
         blanks = self._from_blanks(folder).filter(pl.col("s").is_in(list(iris)))
         return pl.concat([blanks.select(COLUMNS), *own])
 
+    def brief_client(self, seconds: float) -> Client:
+        """A client for a look at the endpoint between builds: it asks once, and waits no longer for a response."""
+        requests = self.config.resolved(self.method.requests)
+        patience = {"retries": 0, "timeout_seconds": min(seconds, requests.timeout_seconds)}
+        return Client(self.config, requests.model_copy(update=patience), Learned.load(self._learned))
+
     @cached_property
     def _client(self) -> Client:
         requests = self.config.resolved(self.method.requests)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.locks import dataset_lock, is_locked
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
 
@@ -34,6 +34,15 @@ def test_a_second_process_is_refused_until_the_first_one_dies(tmp_path: Path) ->
         holder.wait()
     with dataset_lock(tmp_path, "x"):
         pass
+
+
+def test_a_lock_is_seen_and_to_look_at_it_changes_nothing(tmp_path: Path) -> None:
+    assert not is_locked(tmp_path) and list(tmp_path.iterdir()) == []
+    with dataset_lock(tmp_path, "x"):
+        assert is_locked(tmp_path) and is_locked(tmp_path)
+        with dataset_lock(tmp_path, "x"):
+            pass
+    assert not is_locked(tmp_path)
 
 
 def test_one_process_may_take_its_lock_again(tmp_path: Path) -> None:

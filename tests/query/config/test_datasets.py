@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.config import DatasetConfig, load_datasets
 from crmrag_query.config.reading import key_path, parse_part
-from crmrag_query.config.writing import add_dataset, entry_text
+from crmrag_query.config.writing import add_dataset, entry_text, remove_dataset, rename_dataset
 from crmrag_query.errors import ConfigError, CrmRagError
 
 
@@ -229,3 +229,77 @@ def test_a_file_that_cannot_be_appended_to_is_left_alone(project: Path) -> None:
 def test_an_entry_reads_back_as_it_was_given(title: str, examples: list[str]) -> None:
     read = yaml.safe_load(entry_text("museum", {"title": title, "examples": examples, "wikidata": True}))
     assert read == {"museum": {"title": title, "examples": examples, "wikidata": True}}
+
+
+SEVERAL = """\
+# our museums
+datasets:
+  first:     # the first
+    rdf: data/a.ttl
+    examples:
+
+      - Who made it?
+
+  # the one with a comment of its own
+  second: {rdf: data/a.ttl}
+
+  third:
+    title: |
+      third: and last
+    rdf: data/a.ttl
+# the end
+"""
+
+
+@pytest.mark.parametrize("name", ["first", "second", "third"])
+def test_removing_takes_an_entry_and_nothing_else(project: Path, name: str) -> None:
+    path = declare(project, SEVERAL)
+    before = load_datasets(path)
+    remove_dataset(path, name)
+    assert load_datasets(path) == {key: one for key, one in before.items() if key != name}
+    text = path.read_text(encoding="utf-8")
+    assert [line for line in SEVERAL.splitlines() if line.lstrip().startswith("#")] == [
+        line for line in text.splitlines() if line.lstrip().startswith("#")
+    ]
+
+
+def test_all_can_be_removed_and_the_file_be_added_to_again(project: Path) -> None:
+    path = declare(project, SEVERAL)
+    for name in ("second", "third", "first"):
+        remove_dataset(path, name)
+    assert load_datasets(path) == {}
+    assert add_dataset(path, "fourth", {"rdf": ["data/a.ttl"]}).name == "fourth"
+
+
+@pytest.mark.parametrize("name", ["first", "second", "third"])
+def test_renaming_changes_a_name_and_nothing_else(project: Path, name: str) -> None:
+    path = declare(project, SEVERAL)
+    order = [("other" if key == name else key) for key in load_datasets(path)]
+    assert rename_dataset(path, name, "other").name == "other"
+    assert list(load_datasets(path)) == order
+    assert path.read_text(encoding="utf-8") == SEVERAL.replace(f"  {name}:", "  other:", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "message"),
+    [
+        ("none", "other", "There are: first, second, third"),
+        ("first", "third", "exists"),
+        ("first", "Ä", "not a name"),
+    ],
+)
+def test_what_cannot_be_renamed_leaves_the_file_as_it_was(
+    project: Path, name: str, to: str, message: str
+) -> None:
+    path = declare(project, SEVERAL)
+    with pytest.raises(ConfigError, match=message):
+        rename_dataset(path, name, to)
+    assert path.read_text(encoding="utf-8") == SEVERAL
+
+
+def test_an_entry_in_one_line_with_others_is_left_to_a_person(project: Path) -> None:
+    old = "datasets: {first: {rdf: data/a.ttl}, second: {rdf: data/a.ttl}}\n"
+    path = declare(project, old)
+    with pytest.raises(ConfigError, match="by hand"):
+        remove_dataset(path, "first")
+    assert path.read_text(encoding="utf-8") == old
