@@ -1,63 +1,83 @@
-"""Asset checks: invariants of a build that a person can see fulfilled in the catalogue."""
+"""Asset checks: what `crmrag_assets.quality` finds, shown in the catalogue; those that block stop the run."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.assets.graph import graph
-from crmrag_assets.assets.indexes import bm25_index, faiss_index
-from crmrag_assets.assets.release import release
-from crmrag_assets.assets.source import harvest_report
-from crmrag_assets.build import invariants
-from crmrag_assets.build.invariants import Finding
+from crmrag_assets.metadata import markdown_table
+from crmrag_assets.quality.checks import CHECKS
+from crmrag_assets.quality.finding import Check, Finding
+from crmrag_assets.quality.recorded import judge
 from crmrag_assets.resources import BuildResource
+from crmrag_query.errors import BuildError
+
+REMEDY, DATASET = "what_to_do", "dataset"  # keys of a result's metadata
+SEVERITY = {
+    "blocks": dg.AssetCheckSeverity.ERROR,
+    "fails": dg.AssetCheckSeverity.ERROR,
+    "warns": dg.AssetCheckSeverity.WARN,
+}
+CONSEQUENCE = {
+    "blocks": "Stops the build: the current release stays.",
+    "fails": "An error that stops nothing.",
+    "warns": "A warning: the build goes on.",
+}
 
 
-def _result(
-    finding: Finding, severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR
-) -> dg.AssetCheckResult:
+def declared(asset: str, guards: Sequence[Check]) -> dg.AssetChecksDefinition:
+    """The checks of an asset as Dagster knows them: one step for all, of which each can be executed alone."""
+    of = {check.name: check for check in guards}
+    specs = [
+        dg.AssetCheckSpec(
+            check.name,
+            asset=asset,
+            blocking=check.blocks,
+            description=f"{check.about}\n\n{CONSEQUENCE[check.weight]}",
+        )
+        for check in guards
+    ]
+
+    @dg.multi_asset_check(name=f"checks_of_{asset}", specs=specs, can_subset=True)
+    def run(context: dg.AssetCheckExecutionContext, build: BuildResource) -> Iterator[dg.AssetCheckResult]:
+        dataset = dataset_of(context, asset)
+        opened = build.opened(dataset)
+        for key in sorted(context.selected_asset_check_keys, key=lambda key: [*of].index(key.name)):
+            yield result(of[key.name], dataset, judge(of[key.name], opened))
+
+    return run
+
+
+def dataset_of(context: dg.AssetCheckExecutionContext, asset: str) -> str:
+    """The run's data set; of a check that is executed by itself, which has none, that of the latest materialisation."""
+    if context.has_partition_key:
+        return str(context.partition_key)
+    event = context.instance.get_latest_materialization_event(dg.AssetKey(asset))
+    made = event.asset_materialization if event is not None else None
+    if made is None or made.partition is None:
+        raise BuildError(
+            f"'{asset}' was never made, so there is nothing to check.", "Build a data set first."
+        )
+    return str(made.partition)
+
+
+def result(check: Check, dataset: str, finding: Finding) -> dg.AssetCheckResult:
+    """What the catalogue shows: the sentence, the numbers, samples as tables, and what to do where it does not hold."""
+    shown: dict[str, Any] = {DATASET: dataset, **finding.counts}
+    if not finding.holds and finding.remedy:
+        shown[REMEDY] = dg.MetadataValue.text(finding.remedy)
+    shown |= {name: dg.MetadataValue.md(markdown_table(rows)) for name, rows in finding.tables.items()}
     return dg.AssetCheckResult(
-        passed=finding.holds, metadata=dict(finding.counts), description=finding.says, severity=severity
+        asset_key=check.asset,
+        check_name=check.name,
+        passed=finding.holds,
+        severity=SEVERITY[check.weight],
+        description=f"{dataset}: {finding.says}",
+        metadata=shown,
     )
 
 
-@dg.asset_check(
-    asset=harvest_report,
-    description="Nothing that the source holds is missing, and its counts before and after are equal. If not, see the "
-    "harvest report for what is missing and why, then read the source again: `crmrag build NAME --refresh`; where it "
-    "changes all the time or will not give some triples, ask its operator for a dump and build from files.",
-)
-def harvest_is_whole(context: dg.AssetCheckExecutionContext, build: BuildResource) -> dg.AssetCheckResult:
-    finding = invariants.harvest_is_whole(build.opened(context.partition_key))
-    return _result(finding, dg.AssetCheckSeverity.WARN)
-
-
-@dg.asset_check(asset=graph, description="Every triple of the prefetched chunks is in the graph, once.")
-def no_triple_lost(context: dg.AssetCheckExecutionContext, build: BuildResource) -> dg.AssetCheckResult:
-    return _result(invariants.no_triple_lost(build.opened(context.partition_key)))
-
-
-@dg.asset_check(asset=faiss_index, description="Every document has at least one row in the dense index.")
-def dense_covers_documents(
-    context: dg.AssetCheckExecutionContext, build: BuildResource
-) -> dg.AssetCheckResult:
-    return _result(invariants.dense_covers_documents(build.opened(context.partition_key)))
-
-
-@dg.asset_check(asset=bm25_index, description="The sparse index has as many documents as there are.")
-def sparse_covers_documents(
-    context: dg.AssetCheckExecutionContext, build: BuildResource
-) -> dg.AssetCheckResult:
-    return _result(invariants.sparse_covers_documents(build.opened(context.partition_key)))
-
-
-@dg.asset_check(asset=release, description="Every file of the release is what its manifest pins.")
-def manifest_verifies(context: dg.AssetCheckExecutionContext, build: BuildResource) -> dg.AssetCheckResult:
-    return _result(invariants.manifest_verifies(build.opened(context.partition_key)))
-
-
 checks = [
-    harvest_is_whole,
-    no_triple_lost,
-    dense_covers_documents,
-    sparse_covers_documents,
-    manifest_verifies,
+    declared(asset, [check for check in CHECKS if check.asset == asset])
+    for asset in dict.fromkeys(check.asset for check in CHECKS)
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from crmrag_assets.graph.edges import EDGES
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.indexes.embed import open_embedded
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
+from crmrag_assets.settings import service_address
 from crmrag_query.artifacts.manifest import read_manifest
+from crmrag_query.artifacts.places import dataset_folder
 from crmrag_query.documents.schema import open_table
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking.index import NameIndex
@@ -40,16 +42,19 @@ Numbers = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Glance:
-    """Tables (equal keys in each row) and plots (name, count) by title."""
+    """Tables (equal keys in each row) and plots (name, count) by title; places on disk and pages on the web by name."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     plots: Mapping[str, Bars] = field(default_factory=dict)
+    places: Mapping[str, Path] = field(default_factory=dict)
+    pages: Mapping[str, str] = field(default_factory=dict)
 
 
 def glance(artifact: str, context: BuildContext, chunk: str | None = None) -> Glance:
-    """What to show of a finished artifact or chunk; empty where its counts say everything."""
-    look = LOOKS.get(artifact)
-    return look(context, context.folder(artifact, chunk)) if look else Glance()
+    """What to show of a finished artifact or chunk, and where it lies."""
+    look, folder = LOOKS.get(artifact), context.folder(artifact, chunk)
+    seen = look(context, folder) if look else Glance()
+    return replace(seen, places={"folder": folder} | dict(seen.places))
 
 
 def doublings(values: Numbers) -> Bars:
@@ -279,17 +284,26 @@ def _profile(context: BuildContext, folder: Path) -> Glance:
 def _validation_report(context: BuildContext, folder: Path) -> Glance:
     found = json.loads((folder / "validation_report.json").read_bytes())
     concerns = [{"concern": text} for text in found["concerns"]]
-    return Glance({"concerns": concerns}, {"characters_of_a_document": found["documents"]["lengths"]})
+    return Glance(
+        {"concerns": concerns},
+        {"characters_of_a_document": found["documents"]["lengths"]},
+        {"report": folder / "validation_report.md"},
+    )
 
 
 def _release(context: BuildContext, folder: Path) -> Glance:
     files: dict[str, int] = {}
     size: dict[str, int] = {}
-    for entry in read_manifest(folder).files:
+    manifest = read_manifest(folder)
+    for entry in manifest.files:
         part = entry.path.split("/")[0]
         files[part] = files.get(part, 0) + 1
         size[part] = size.get(part, 0) + entry.bytes
-    return Glance({"pinned_files": [{"part": p, "files": files[p], "bytes": size[p]} for p in sorted(files)]})
+    return Glance(
+        {"pinned_files": [{"part": p, "files": files[p], "bytes": size[p]} for p in sorted(files)]},
+        places={"published": dataset_folder(context.data, context.name) / manifest.id},
+        pages={"page": f"{service}/d/{context.name}"} if (service := service_address()) else {},
+    )
 
 
 LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {

@@ -14,17 +14,22 @@ from dagster import DagsterInstance
 
 from crmrag_assets.build.ahead import made_ahead
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, harvested_at
+from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.layers import LAYERS, Layer, chunks_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.reporting import Reporter, current_reporter, reporting_to
 from crmrag_assets.build.step import BuildContext, Outcome
 from crmrag_assets.build.steps import STEPS, finished_layer
+from crmrag_assets.checks import REMEDY
 from crmrag_assets.home import end_dead_runs
 from crmrag_assets.partitions import DATASET, chunk_key, range_tags
+from crmrag_assets.quality.checks import CHECKS
+from crmrag_assets.quality.recorded import held, refusal
 from crmrag_assets.resources import BuildResource
-from crmrag_query.errors import BuildError
+from crmrag_query.errors import BuildError, BuildHeldUp, ModelUnreachable, SourceUnreachable
 
 DATASET_TAG, BUILD_TAG, LAYER_TAG = "crmrag/dataset", "crmrag/build", "crmrag/layer"
+PARENT_TAG = "crmrag/build_run"  # the run of the job `build` that a layer's run belongs to
 # By this the UI finds the runs of a job; workspace.yaml names the location.
 REPOSITORY_TAG, REPOSITORY = ".dagster/repository", "__repository__@crmrag"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -35,22 +40,26 @@ class BuildRequest:
     """What to build and where; ``sample``: that many connected entities, as the data set ``NAME-sample``.
 
     ``refresh``: ask an endpoint again for what was harvested from it before; files are read anew when they change.
+    ``parent``: the run of the job `build` that asks for it, "" where it was asked for otherwise.
     """
 
     dataset: str
     build: BuildResource
     sample: int | None = None
     refresh: bool = False
+    parent: str = ""
 
 
 @dataclass
 class BuildResult:
-    """What a build did: the name of what was built, every artifact in order, and remarks on how fresh its data is."""
+    """What a build did: the name of what was built, every artifact in order, remarks on how fresh its data is, and what
+    checks found that a person should look at."""
 
     dataset: str
     outcomes: list[Outcome] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,13 @@ def run_build(
     Raises BuildError when another process builds it or a run fails, and whatever CrmRagError a step raised.
     """
     opened = request.build.opened(request.dataset)
+    with disk_explained(opened.data):
+        return _run(request, instance, opened, reporter)
+
+
+def _run(
+    request: BuildRequest, instance: DagsterInstance, opened: BuildContext, reporter: Reporter | None
+) -> BuildResult:
     name = request.dataset
     if request.sample:
         name = choose_sample(opened.data, request.dataset, request.sample)
@@ -92,12 +108,16 @@ def run_build(
         end_dead_runs(instance, tags)
         instance.add_dynamic_partitions(DATASET, [name])
         tags[BUILD_TAG] = uuid4().hex[:12]
+        if request.parent:
+            tags[PARENT_TAG] = request.parent
         for layer in LAYERS:
             if _report_finished(layer, opened, instance):
                 continue
             chunks = chunks_of(opened) if layer.chunked else []
             with made_ahead(layer, opened):
-                result.runs.append(_run_layer(layer, name, chunks, request.build, instance, tags))
+                run = _run_layer(layer, name, chunks, request.build, instance, tags)
+            result.runs.append(run.run_id)
+            result.warnings.extend(_warnings(run))
     result.remarks.extend(_remarks(opened, request.refresh, started))
     return result
 
@@ -128,9 +148,9 @@ def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator
 
 
 def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstance) -> bool:
-    """True, and reported, when a layer is finished, unchanged and in this instance's records: it needs no run."""
+    """True, and reported, when a layer is finished, unchanged, sound and in this instance's records: it needs no run."""
     outcomes = finished_layer(layer, opened)
-    if outcomes is None:
+    if outcomes is None or not _is_sound(layer, opened):
         return False
     known = {asset: instance.get_materialized_partitions(dg.AssetKey(asset)) for asset in layer.assets}
     if not all(_partition(outcome, opened.name) in known[outcome.record.artifact] for outcome in outcomes):
@@ -146,6 +166,11 @@ def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstan
     return True
 
 
+def _is_sound(layer: Layer, opened: BuildContext) -> bool:
+    """Whether every check that may stop a build held for the layer's artifacts as they are."""
+    return all(held(check, opened) for check in CHECKS if check.blocks and check.asset in layer.assets)
+
+
 def _partition(outcome: Outcome, name: str) -> str:
     return str(chunk_key(name, outcome.chunk)) if outcome.chunk else name
 
@@ -157,8 +182,8 @@ def _run_layer(
     build: BuildResource,
     instance: DagsterInstance,
     tags: dict[str, str],
-) -> str:
-    """One run over the data set, or over the range of its chunks; returns the run's id."""
+) -> dg.ExecuteInProcessResult:
+    """One run over the data set, or over the range of its chunks."""
     from crmrag_assets.definitions import defs
     from crmrag_assets.jobs import layer_job_name
 
@@ -177,12 +202,13 @@ def _run_layer(
     )
     if not finished.success:
         raise _failure(finished, layer)
-    return finished.run_id
+    return finished
 
 
 _LOOK = "See the run's events: crmrag ui."
 INTERRUPTED = "DagsterExecutionInterruptedError"  # what Dagster makes of Ctrl-C within a step
-_OURS = re.compile(r"crmrag_\w+(?:\.\w+)*: ")  # how Dagster puts the class before the message
+_OURS = re.compile(r"crmrag_\w+(?:\.\w+)*\.(\w+): ")  # how Dagster puts the class before the message
+PASSING = (SourceUnreachable.__name__, ModelUnreachable.__name__)
 
 
 def _failure(finished: dg.ExecuteInProcessResult, layer: Layer) -> BuildError:
@@ -190,6 +216,8 @@ def _failure(finished: dg.ExecuteInProcessResult, layer: Layer) -> BuildError:
 
     Raises KeyboardInterrupt for a run that was interrupted.
     """
+    if (refused := _refused(finished)) is not None:
+        return refused
     for event in finished.all_events:
         error = event.step_failure_data.error if event.is_step_failure else None
         messages = []
@@ -202,6 +230,27 @@ def _failure(finished: dg.ExecuteInProcessResult, layer: Layer) -> BuildError:
             raise KeyboardInterrupt
         for message in messages:
             if own := _OURS.match(message):
-                return BuildError(f"'{event.step_key}' failed. {message[own.end() :]}")
+                kind = BuildHeldUp if own[1] in PASSING else BuildError
+                return kind(f"'{event.step_key}' failed. {message[own.end() :]}")
         return BuildError(f"'{event.step_key}' failed. {messages[-1].rstrip('.')}.", _LOOK)
     return BuildError(f"Layer '{layer.name}' failed.", _LOOK)
+
+
+def _warnings(finished: dg.ExecuteInProcessResult) -> Iterator[str]:
+    """What the run's checks found that does not stop it."""
+    for event in finished.get_asset_check_evaluations():
+        if not event.passed:
+            told = event.metadata.get(REMEDY)
+            says = (event.description or "").partition(": ")[2]
+            yield f"{event.check_name}: {says} {told.value if told is not None else ''}".strip()
+
+
+def _refused(finished: dg.ExecuteInProcessResult) -> BuildError | None:
+    """What the first blocking check found that stopped the run; None where none did."""
+    for event in finished.get_asset_check_evaluations():
+        if event.blocking and not event.passed and event.severity == dg.AssetCheckSeverity.ERROR:
+            says = (event.description or "").partition(": ")[2]
+            told = event.metadata.get(REMEDY)
+            remedy = str(told.value) if told is not None else ""
+            return refusal(event.asset_key.to_user_string(), event.check_name, says, remedy)
+    return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from crmrag_assets.assets.columns import columns_of
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.glances import Glance
 from crmrag_assets.harvest.report import NOTES
@@ -34,18 +35,29 @@ ROWS = {
     "name_index": "names",
     "profile": "properties",
 }
+SPENT = ("encoded", "tokens", "usd")  # by making an artifact: nothing, where it was there already
+RATE = "rows_per_second"
 WIDTH = 40
 VERSION_LENGTH = 16
 
 
 def metadata_of(outcome: Outcome, seen: Glance | None = None) -> dict[str, Any]:
-    """Metadata of one finished artifact or chunk: its counts, files, bytes, seconds, tables and plots."""
+    """Metadata of one finished artifact or chunk: its counts, files, bytes, seconds, rows a second, tables, plots, links.
+
+    The same keys every time, so that the numbers plot; rows a second only where they were made.
+    """
     stats, seen = outcome.record.stats, seen or Glance()
     shown: dict[str, Any] = {}
     if (rows := ROWS.get(outcome.record.artifact, "")) in stats:
         shown[ROW_COUNT] = dg.IntMetadataValue(stats[rows])
+    if outcome.chunk is None:  # of a chunk the asset itself tells them
+        shown |= columns_of(outcome.record.artifact)
     shown |= {name: stats[name] for name in ("bytes", "seconds") if name in stats}
     shown |= {"files": len(outcome.record.files), "reused": outcome.reused}
+    if rows in stats and stats.get("seconds") and not outcome.reused:
+        shown[RATE] = round(stats[rows] / stats["seconds"], 1)
+    if outcome.reused:
+        shown |= {name: type(stats[name])(0) for name in SPENT if name in stats}
     if notes := stats.get(NOTES):
         shown[NOTES] = dg.MetadataValue.md(
             markdown_table([{"what": w, "times": n} for w, n in notes.items()])
@@ -54,6 +66,8 @@ def metadata_of(outcome: Outcome, seen: Glance | None = None) -> dict[str, Any]:
         shown[name] = dg.MetadataValue.md(markdown_table(table))
     for name, bars in (stats.get(HISTOGRAMS, {}) | dict(seen.plots)).items():
         shown[name] = dg.MetadataValue.md(markdown_bars(bars))
+    shown |= {name: dg.MetadataValue.path(str(path)) for name, path in seen.places.items()}
+    shown |= {name: dg.MetadataValue.url(address) for name, address in seen.pages.items()}
     plain = {key: value for key, value in stats.items() if isinstance(value, bool | int | float | str)}
     return shown | {key: value for key, value in plain.items() if key not in shown}
 

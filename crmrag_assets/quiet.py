@@ -12,6 +12,7 @@ from dagster import BetaWarning
 KNOWN = (
     "Class `MultiToSingleDimensionPartitionMapping` is currently in beta",
     "Parameter `backfill_policy` of .* is currently in beta",
+    "Class `(LocalFileCodeReference|CodeReferencesMetadataValue)` is currently in beta",
 )
 
 

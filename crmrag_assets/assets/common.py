@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from inspect import cleandoc
 from typing import Any
 
 import dagster as dg
 
+from crmrag_assets.assets.columns import columns_of
+from crmrag_assets.build.layers import LAYERS
 from crmrag_assets.build.step import Step
 from crmrag_assets.build.steps import STEPS
 from crmrag_assets.partitions import by_dataset, dataset_chunk_partitions, dataset_partitions
 from crmrag_assets.quiet import known_betas
+from crmrag_assets.release.contents import PLACES
+from crmrag_assets.settings import owners
 
 Body = Callable[..., Any]
+LAYER, RELEASED = "crmrag/layer", "crmrag/released"  # keys of tags
+CODE = "dagster/code_references"  # by this the UI finds the code of an asset
 
 CHUNKS_NOTE = (
     "Partitions: of the 256 chunks on offer, a data set uses the first 1, 2, 4 … 256, as its size asks for "
@@ -23,7 +30,13 @@ CHUNKS_NOTE = (
 
 def dataset_asset(**spec: Any) -> Callable[[Body], dg.AssetsDefinition]:
     """An asset of a whole data set."""
-    declare: Callable[[Body], dg.AssetsDefinition] = dg.asset(partitions_def=dataset_partitions, **spec)
+
+    def declare(body: Body) -> dg.AssetsDefinition:
+        asset: dg.AssetsDefinition = dg.asset(partitions_def=dataset_partitions, **_catalogued(body), **spec)(
+            body
+        )
+        return asset
+
     return declare
 
 
@@ -40,11 +53,40 @@ def chunk_asset(**spec: Any) -> Callable[[Body], dg.AssetsDefinition]:
                 backfill_policy=dg.BackfillPolicy.single_run(),
                 output_required=False,
                 description=f"{cleandoc(body.__doc__ or '')}\n\n{CHUNKS_NOTE}",
+                **_catalogued(body),
                 **spec,
             )(body)
         return asset
 
     return declare
+
+
+def _catalogued(body: Body) -> dict[str, Any]:
+    """What the catalogue tells of every asset: whose it is, which run makes it, whether a release holds it, columns, code."""
+    name = body.__name__
+    layer = next((layer.name for layer in LAYERS if name in layer.assets), "")
+    tags = {LAYER: layer} if layer else {}
+    return {
+        "owners": list(owners()),
+        "tags": tags | {RELEASED: "yes" if name in PLACES else "no"},
+        "metadata": columns_of(name) | _code(body),
+    }
+
+
+def _code(body: Body) -> dict[str, Any]:
+    """Where to read how the artifact is made: the function that fills its folder, and the asset itself."""
+    step = STEPS.get(body.__name__)
+    places = [("how it is made", step.write)] if step else []
+    with known_betas():
+        references = [
+            dg.LocalFileCodeReference(
+                file_path=str(inspect.getsourcefile(function)),
+                line_number=inspect.getsourcelines(function)[1],
+                label=label,
+            )
+            for label, function in [*places, ("the asset", body)]
+        ]
+        return {CODE: dg.CodeReferencesMetadataValue(code_references=list(references))}
 
 
 def made_from(step: Step) -> list[dg.AssetDep]:

@@ -17,18 +17,25 @@ def fr_documents(
 ) -> Iterator[dg.MaterializeResult[Any]]:
     """One document an entity: header, types, literals, satellites, Fundamental Relationships, direct predicates.
 
-    Paths of any length are walked over the whole graph, whatever the chunk.
+    Paths of any length are walked over the whole graph, whatever the chunk. Read by `documents`, and by
+    `aggregation_index`, which counts the matches.
     """
     yield from build_chunks(context, build, FR_DOCUMENTS)
 
 
 @dataset_asset(group_name="documents", kinds={"arrow"}, deps=made_from(DOCUMENTS))
 def documents(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
-    """The documents after satellites are folded in and thin documents are chained: what is embedded and shown."""
+    """The documents after satellites are folded in and thin documents are chained: what is embedded and shown.
+
+    Read by `embeddings` and `bm25_index`, and at question time for the context of an answer.
+    """
     return build_artifact(context, build, DOCUMENTS)
 
 
 @dataset_asset(group_name="documents", kinds={"markdown"}, deps=made_from(ENTITY_DOCUMENTS))
 def entity_documents(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
-    """The documents as Markdown files to read; `write_markdown: false` leaves them out."""
+    """The documents as Markdown files; `write_markdown: false` leaves them out.
+
+    For people who want to see what is said of an entity; nothing else reads them.
+    """
     return build_artifact(context, build, ENTITY_DOCUMENTS)

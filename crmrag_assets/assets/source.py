@@ -16,7 +16,8 @@ from crmrag_assets.resources import BuildResource
 def entities(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Discovery: one pass over the source counts its entities, which decides on the number of chunks.
 
-    Broken lines are skipped, counted and shown; a source without CIDOC-CRM ends the build with a message.
+    Broken lines are skipped, counted and shown; a source without CIDOC-CRM ends the build with a message. Read by
+    `prefetch`, which takes what was found apart by chunks.
     """
     return build_artifact(context, build, ENTITIES)
 
@@ -25,7 +26,8 @@ def entities(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Mate
 def prefetch(context: dg.AssetExecutionContext, build: BuildResource) -> Iterator[dg.MaterializeResult[Any]]:
     """Outgoing triples, literals and types of a chunk's entities: `triples.parquet`.
 
-    Every triple is an outgoing triple of exactly one subject, so each is fetched once and none is missed.
+    Every triple is an outgoing triple of exactly one subject, so each is fetched once and none is missed. Read by `graph`;
+    a chunk whose triples stay the same is never read again.
     """
     yield from build_chunks(context, build, PREFETCH)
 
@@ -35,6 +37,7 @@ def harvest_report(context: dg.AssetExecutionContext, build: BuildResource) -> d
     """Whether all of the source was harvested: what is missing, whether it changed meanwhile, what reading it cost.
 
     Adds up discovery and all chunks, and asks the source once more what it holds. Its JSON goes into the release's
-    provenance, never into what the manifest pins: the same data gives the same release wherever it was read from.
+    provenance, never into what the manifest pins: the same data gives the same release wherever it was read from. Its
+    Markdown is for whoever doubts that the data is complete.
     """
     return build_artifact(context, build, HARVEST_REPORT)

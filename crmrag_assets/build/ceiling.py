@@ -104,16 +104,23 @@ def _require(
         )
 
 
+def price_of(context: BuildContext, prices: Callable[[str], float | None] = litellm_price) -> float | None:
+    """US dollars a token: as configured, else as known of the model; None of a model of one's own, or where nobody knows."""
+    configured = context.config.ceiling.usd_per_million_tokens
+    if configured is not None:
+        return configured / MILLION
+    embedding = context.config.embedding
+    return prices(embedding.model) if embedding.provider == "litellm" else None
+
+
 def _price(context: BuildContext, ceiling: Ceiling, prices: Callable[[str], float | None]) -> float:
     """US dollars a token: as configured, nothing for a model of one's own, else as known of the model."""
-    if ceiling.usd_per_million_tokens is not None:
-        return ceiling.usd_per_million_tokens / MILLION
     embedding = context.config.embedding
+    if (known := price_of(context, prices)) is not None:
+        return known
     if embedding.provider != "litellm":
         return 0.0
-    if (known := prices(embedding.model)) is None:
-        raise BuildError(
-            f"The price of '{embedding.model}' is not known, so '{context.name}' cannot be kept below ${ceiling.usd:,g}.",
-            "Say it: `ceiling: {usd_per_million_tokens: …}` in datasets.yaml.",
-        )
-    return known
+    raise BuildError(
+        f"The price of '{embedding.model}' is not known, so '{context.name}' cannot be kept below ${ceiling.usd:,g}.",
+        "Say it: `ceiling: {usd_per_million_tokens: …}` in datasets.yaml.",
+    )

@@ -12,8 +12,9 @@ from crmrag_assets.build.progress import Progress
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import RECORD
 from crmrag_query.artifacts.files import write_text
-from crmrag_query.config import DatasetConfig, Method, load_datasets, load_method
-from crmrag_query.config.folders import config_folder, default_folder, ontology_folders
+from crmrag_query.config import DatasetConfig, Method, load_method
+from crmrag_query.config.datasets import parse_dataset, read_entries
+from crmrag_query.config.folders import config_folder, datasets_file, default_folder, ontology_folders
 from crmrag_query.errors import BuildError
 from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 
@@ -32,24 +33,27 @@ def open_context(
 ) -> BuildContext:
     """The context of the data set ``name`` as declared in ``datasets.yaml``, or of the sample ``NAME-sample`` of one.
 
-    Raises BuildError for a name that is not declared, ConfigError for mistakes in the configuration.
+    Raises BuildError for a name that is not declared, ConfigError for mistakes in the configuration; those in the
+    declarations of other data sets do not matter.
     """
-    declared = load_datasets(config / "datasets.yaml" if config else None)
+    file = datasets_file(config / "datasets.yaml" if config else None)
+    declared = read_entries(file)
     base = name if name in declared else name.removesuffix(SAMPLE_MARK)
     if base not in declared:
         listed = ", ".join(sorted(declared)) or "none"
         remedy = f"Declared are: {listed}. Add it: crmrag datasets add {name} --rdf FILE (or --endpoint URL)"
         raise BuildError(f"No data set '{name}' is declared in datasets.yaml.", remedy)
+    dataset = parse_dataset(base, declared[base], file)
     context = BuildContext(
         name=name,
-        config=declared[base],
-        method=resolved(_method(config, _stamp(config)), declared[base]),
+        config=dataset,
+        method=resolved(_method(config, _stamp(config)), dataset),
         vocabulary=_vocabulary(config, _stamp(config)),
         ontology_files=ontology_files(config),
         data=data.resolve(),
         threads=threads or os.cpu_count() or 1,
         sample=None if base == name else sample_size(data, name),
-        refreshed=refresh_time(data, base) if declared[base].endpoint else "",
+        refreshed=refresh_time(data, base) if dataset.endpoint else "",
     )
     return context if progress is None else replace(context, progress=progress)
 

@@ -24,7 +24,8 @@ SHOWN_CHARACTERS = 300
 
 def setting_of(context: BuildContext) -> Setting:
     """What writing documents needs to know, worked out once for a graph and configuration."""
-    key = f"{context.finished('graph').content} {_config(context)} {','.join(context.config.languages)}"
+    chaining, languages = config_hash(context.method.chaining), ",".join(context.config.languages)
+    key = f"{context.finished('graph').content} {_config(context)} {chaining} {languages}"
     if key not in _SETTINGS:
         _SETTINGS.clear()
         _SETTINGS[key] = make_setting(

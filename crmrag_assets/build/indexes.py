@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crmrag_assets.build.ceiling import caches_of, require_within_ceiling
+from crmrag_assets.build.ceiling import caches_of, price_of, require_within_ceiling
 from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.opened import (
     catalogue_of,
@@ -73,7 +73,15 @@ def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> 
     own, *others = caches_of(context, chunk or "")
     embedded = embed_chunk(texts, encoder, own, context.progress, others)
     write_embedded(folder, embedded)
-    return {"documents": len(texts), "windows": embedded.windows.num_rows, "encoded": embedded.encoded}
+    counts: Stats = {
+        "documents": len(texts),
+        "windows": embedded.windows.num_rows,
+        "encoded": embedded.encoded,
+    }
+    if (price := price_of(context)) is not None:
+        tokens = sum(encoder.count(embedded.fresh)) if embedded.fresh else 0
+        counts |= {"tokens": tokens, "usd": round(price * tokens, 6)}
+    return counts
 
 
 def _chunk_contents(context: BuildContext, artifact: str) -> Inputs:

@@ -1,85 +1,43 @@
-"""What must hold of finished artifacts, whatever the data."""
+"""What must hold of a published release."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-import pyarrow.parquet as pq
-
-from crmrag_assets.build.harvest import harvest_of
-from crmrag_assets.build.layers import chunks_of
-from crmrag_assets.build.opened import documents_of, graph_of
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.harvest.account import verdict
-from crmrag_query.artifacts.release import open_release
+from crmrag_assets.quality.finding import Finding, Row
+from crmrag_query.artifacts.places import find_release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.retrieval.dense import DenseIndex
-from crmrag_query.retrieval.sparse import SparseIndex
-
-COLUMNS = ["s", "p", "o", "kind", "datatype", "lang"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Whether an invariant holds, the counts compared, and a sentence."""
-
-    holds: bool
-    says: str
-    counts: Mapping[str, int | str] = field(default_factory=dict)
-
-
-def no_triple_lost(context: BuildContext) -> Finding:
-    """Distinct triples of all chunks, leaving named graphs aside, equal those of the graph with its types."""
-    fetched = sum(_distinct(context, chunk) for chunk in chunks_of(context))
-    graph = graph_of(context)
-    _, types = graph.type_rows
-    held = graph.triples + len(graph.literal_table) + len(types)
-    return Finding(
-        fetched == held, "Prefetched triples equal the graph's.", {"prefetched": fetched, "graph": held}
-    )
-
-
-def _distinct(context: BuildContext, chunk: str) -> int:
-    """A chunk's triples are sorted by graph last, so repetitions in several graphs follow each other."""
-    table = pq.read_table(context.folder("prefetch", chunk) / "triples.parquet", columns=COLUMNS)
-    return int(table.group_by(COLUMNS).aggregate([]).num_rows)
-
-
-def harvest_is_whole(context: BuildContext) -> Finding:
-    """Nothing is missing of what the source holds, and it did not change while it was read, as far as is known."""
-    found = harvest_of(context)
-    counts = {name: found[name] for name in ("entities", "triples")} | {"missing": len(found["missing"])}
-    return Finding(bool(found["whole"]), " ".join([verdict(found), *found["concerns"]]), counts)
-
-
-def dense_covers_documents(context: BuildContext) -> Finding:
-    index, documents = (
-        DenseIndex.open(context.folder("faiss_index"), context.method.dense),
-        documents_of(context).count,
-    )
-    return Finding(
-        index.documents == documents,
-        "Every document has a row in the dense index.",
-        {"documents": documents, "indexed": index.documents, "rows": len(index.window_document)},
-    )
-
-
-def sparse_covers_documents(context: BuildContext) -> Finding:
-    index, documents = SparseIndex.open(context.folder("bm25_index")), documents_of(context).count
-    return Finding(
-        index.documents == documents,
-        "The sparse index has every document.",
-        {"documents": documents, "indexed": index.documents},
-    )
+from crmrag_query.verify.check import Checked, Report
+from crmrag_query.verify.run import verify_folder
 
 
 def manifest_verifies(context: BuildContext) -> Finding:
+    """The data set's current release is what was built, byte for byte, and its artifacts fit each other."""
     try:
-        release = open_release(context.name, context.data)
-        release.verify()
+        report = verify_folder(find_release(context.name, context.data))
     except ReleaseError as error:
-        return Finding(False, str(error))
+        return Finding(False, error.what, {"files": 0, "looked_at": 0, "faults": 1}, remedy=error.remedy)
+    name = f"Release {report.release}"
+    says = f"{name} is what was built, and its parts fit each other."
+    if not report.holds:
+        says = f"{name} cannot be trusted: {'; '.join(report.faults)}."
     return Finding(
-        True, "Every file is what was built.", {"release": release.id, "files": len(release.manifest.files)}
+        report.holds,
+        says,
+        _counts(report),
+        {"checks": [_row(checked) for checked in report.checked]},
+        f"Go back (crmrag rollback {context.name}) and build again: crmrag build {context.name}.",
     )
+
+
+def _counts(report: Report) -> dict[str, int | float | str]:
+    return {
+        "release": report.release,
+        "files": report.checked[0].looked,
+        "looked_at": sum(checked.looked for checked in report.checked),
+        "faults": len(report.faults),
+    }
+
+
+def _row(checked: Checked) -> Row:
+    state = "skipped" if checked.skipped else "faulty" if checked.faults else "ok"
+    return {"check": checked.name, "looked at": checked.looked, "of": checked.things, "state": state}

@@ -6,6 +6,7 @@ import platform
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,22 @@ from crmrag_assets.build.indexes import (
     PROFILE,
 )
 from crmrag_assets.build.layers import chunks_of
+from crmrag_assets.build.marks import Published
 from crmrag_assets.build.opened import documents_of, graph_of
-from crmrag_assets.build.source import ENTITIES, PREFETCH, source_of
+from crmrag_assets.build.source import ENTITIES, PREFETCH, is_source, source_of
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
+from crmrag_assets.quality.checks import CHECKS
+from crmrag_assets.quality.recorded import require_sound
 from crmrag_assets.release.contents import PLACES, Pinned, companion_files, make_manifest, pinned_files
 from crmrag_assets.release.publish import publish
 from crmrag_assets.release.report import make_report
 from crmrag_assets.release.report_text import report_markdown
+from crmrag_assets.release.trust import require_consistent
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
 from crmrag_query.artifacts.release import CONFIG
 from crmrag_query.config import config_hash
+from crmrag_query.config.datasets import OPERATIONAL
 from crmrag_query.config.models import UNRELEASED
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
@@ -100,7 +106,8 @@ def write_report(context: BuildContext, folder: Path, chunk: str | None) -> Stat
 def release_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     run_step(METHOD, context)
     files = {pinned.entry.path: pinned.entry.sha256 for pinned in pinned_files(context)}
-    return {"files": config_hash(files), "dataset": config_hash(context.config)}
+    dataset = context.config.model_dump(mode="json", exclude=set(OPERATIONAL))
+    return {"files": config_hash(files), "dataset": config_hash(dataset)}
 
 
 def write_manifest(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -134,10 +141,24 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
 
 
 def publish_release(context: BuildContext) -> None:
-    """Put the pinned files into a release folder and switch to it; does nothing new when it is there."""
+    """Put the pinned files into a release folder and switch to it; does nothing new when it is there.
+
+    BuildError where a blocking check refused what they are made from.
+    """
+    require_sound(CHECKS, context)
     manifest = read_manifest(context.folder("release"))
     provenance = provenance_of(context, manifest.id)
-    publish(context.data, manifest, pinned_files(context), provenance, companion_files(context))
+    keep = context.config.keep_releases
+    accept = partial(require_consistent, context)
+    publish(context.data, manifest, pinned_files(context), provenance, companion_files(context), keep, accept)
+    source, fetched = provenance["source"]["fingerprint"], provenance["fetched"].values()
+    Published(
+        release=manifest.id,
+        at=provenance["built"],
+        source=source if is_source(context, source) else "",
+        harvest=context.finished(ENTITIES.artifact).version,
+        fetched=min(fetched, default=""),
+    ).write(context.store.root)
 
 
 def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from crmrag_assets.build.layers import bits_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.sample import SampleSource
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
+from crmrag_assets.build.store import data_version
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import traffic_stats
 from crmrag_assets.sources import source_for
@@ -31,9 +32,19 @@ def source_of(context: BuildContext) -> Source:
 
 
 def entities_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return _inputs(context, source_of(context).fingerprint())
+
+
+def is_source(context: BuildContext, fingerprint: str) -> bool:
+    """Whether the entities that were found are those of a source with this fingerprint; BuildError before discovery."""
+    version = data_version(ENTITIES.artifact, ENTITIES.writer, _inputs(context, fingerprint))
+    return context.finished(ENTITIES.artifact).version == version
+
+
+def _inputs(context: BuildContext, fingerprint: str) -> dict[str, str]:
     method = context.method
     return {
-        "source": source_of(context).fingerprint(),
+        "source": fingerprint,
         "discovery": config_hash(method.discovery),
         "chunks": config_hash(method.chunks),
         "harvest": config_hash(method.harvest),

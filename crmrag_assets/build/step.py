@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from crmrag_assets.build import failpoints
+from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.progress import Progress, SilentProgress
 from crmrag_assets.build.store import Record, Store, data_version
 from crmrag_query import __version__
@@ -132,11 +133,12 @@ def run_step(step: Step, context: BuildContext, chunk: str | None = None) -> Out
     failpoints.reach(step.artifact, chunk, failpoints.BEFORE)
     version = version_of(step, context, chunk)
     reused = context.store.is_current(step.artifact, version, chunk)
-    if not reused:
-        stats: Stats = {}
-        with context.store.writing(step.artifact, version, stats, chunk) as folder:
-            stats.update(step.write(context, folder, chunk))
-        failpoints.reach(step.artifact, chunk, failpoints.AFTER)
-    if step.after is not None:
-        step.after(context)
+    with disk_explained(context.data):
+        if not reused:
+            stats: Stats = {}
+            with context.store.writing(step.artifact, version, stats, chunk) as folder:
+                stats.update(step.write(context, folder, chunk))
+            failpoints.reach(step.artifact, chunk, failpoints.AFTER)
+        if step.after is not None:
+            step.after(context)
     return Outcome(context.finished(step.artifact, chunk), reused, chunk)

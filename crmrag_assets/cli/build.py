@@ -62,6 +62,7 @@ def _build(
     refresh: bool,
     console: Console | None,
 ) -> None:
+    from crmrag_assets.build.disks import disk_explained
     from crmrag_assets.build.reporting import SilentReporter
     from crmrag_assets.cli.bars import BarReporter, LineReporter
     from crmrag_assets.cli.summary import rows_of, show_concerns, show_summary
@@ -72,7 +73,7 @@ def _build(
 
     folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
     request = BuildRequest(dataset, folders, sample, refresh)
-    with open_instance(data) as instance:
+    with disk_explained(data), open_instance(data) as instance:
         if console is None:
             result = run_build(request, instance, SilentReporter())
         else:
@@ -82,6 +83,11 @@ def _build(
             show_summary(console, rows_of(result.outcomes))
             for remark in result.remarks:
                 console.print(remark, markup=False, highlight=False, soft_wrap=True)
+            if result.warnings:
+                told = "\n".join(
+                    ["Checks that ask for a look:", *(f"- {warning}" for warning in result.warnings)]
+                )
+                console.print(told, markup=False, highlight=False, soft_wrap=True)
     release = pointer(dataset_folder(data, result.dataset))
     if console is not None and release is not None:
         show_concerns(console, dataset_folder(data, result.dataset) / release)

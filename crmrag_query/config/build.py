@@ -196,3 +196,38 @@ class Sparse(Record):
     k1: Positive
     b: Share
     epsilon: float
+
+
+class Shapes(Record):
+    """How many entities are held against SHACL shapes, evenly of all classes, and what is shown to the shapes of each.
+
+    `statements`: at most so many of one property of an entity, either way.
+    """
+
+    entities: Count
+    statements: Count
+
+
+class Checks(Record):
+    """From where on a check of a finished artifact warns, or refuses it; shares are of 1.
+
+    `own_share`: share of the entities whose IRIs begin with a host, from which that host counts as the data set's own.
+    """
+
+    shown: Count
+    unmapped_share: Share
+    own_share: Share
+    dangling_share: Share
+    thin_share: Share
+    oversized_share: Share
+    coverage_fall: Share
+    coverage_entities: Count
+    norm_error: Positive
+    duplicate_share: Share
+    drift_vectors: Count
+    drift_cosine: Share
+    recall_questions: Count
+    recall_documents: Count
+    recall_least: Share
+    violating_share: Share
+    shapes: Shapes

@@ -9,6 +9,7 @@ from pydantic import Field
 from crmrag_query.config.build import (
     Aggregation,
     Chaining,
+    Checks,
     Chunks,
     DateIndex,
     Dates,
@@ -85,9 +86,9 @@ __all__ = [
 
 Section = TypeVar("Section", bound=Record)
 
-UNRELEASED = frozenset({"requests", "workers", "dense", "evaluation"})
+UNRELEASED = frozenset({"requests", "workers", "dense", "checks", "evaluation"})
 """Sections that a release does not hold: how its source was asked, by how many processes it was built, by what sizes its
-vectors are searched and how it is measured are no part of the method."""
+vectors are searched, what is said of it and how it is measured are no part of the method."""
 
 
 def _shipped(section: str, kind: type[Section]) -> Section:
@@ -119,6 +120,7 @@ class Constants(Record):
     windows: Windows
     dense: Dense = _shipped("dense", Dense)
     sparse: Sparse
+    checks: Checks = _shipped("checks", Checks)
     pagerank: PageRank
     aggregation: Aggregation
     date_index: DateIndex

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.ceiling import require_within_ceiling, workload
+from crmrag_assets.build.ceiling import price_of, require_within_ceiling, workload
 from crmrag_assets.build.layers import chunks_of
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, build_all, make_project, turtle
+from tests.support.quality import build_up_to
 
 
 def with_ceiling(project: Project, ceiling: str) -> Project:
@@ -100,3 +102,23 @@ def test_small_sums_are_told_as_they_are_set(tmp_path: Path) -> None:
     project = with_ceiling(make_project(tmp_path), "{usd: 0.001, usd_per_million_tokens: 900}")
     with pytest.raises(BuildError, match=r"at most \$0\.001"):
         build_all(project.context())
+
+
+def test_what_encoding_cost_is_counted_where_a_price_is_known(tmp_path: Path) -> None:
+    priced = make_project(tmp_path / "priced", ceiling={"usd_per_million_tokens": 1_000_000}).context()
+    stats = build_up_to(priced, "embeddings").finished("embeddings", "00").stats
+    assert stats["encoded"] == stats["windows"] and stats["usd"] == stats["tokens"] > stats["windows"]
+    shutil.rmtree(priced.folder("embeddings"))
+    again = build_up_to(priced, "embeddings").finished("embeddings", "00").stats
+    assert (again["encoded"], again["tokens"], again["usd"]) == (0, 0, 0.0), "all of it was cached"
+    free = make_project(tmp_path / "free").context()
+    assert "usd" not in build_up_to(free, "embeddings").finished("embeddings", "00").stats
+
+
+def test_a_price_is_the_configured_one_else_that_of_a_paid_model(tmp_path: Path) -> None:
+    paid = {"model": "text-embedding-3-small", "provider": "litellm"}
+    context = make_project(tmp_path / "paid", embedding=paid).context()
+    assert price_of(context, lambda model: 2e-8) == 2e-8 and price_of(context, lambda model: None) is None
+    own = make_project(tmp_path / "own", embedding=paid, ceiling={"usd_per_million_tokens": 3}).context()
+    assert price_of(own, lambda model: 2e-8) == 3e-6
+    assert price_of(make_project(tmp_path / "local").context(), lambda model: 2e-8) is None

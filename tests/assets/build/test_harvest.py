@@ -13,12 +13,12 @@ import pytest
 from crmrag_assets.build import source as build_source
 from crmrag_assets.build.context import choose_sample
 from crmrag_assets.build.harvest import HARVEST_MARKDOWN, HARVEST_REPORT, described, harvest_of
-from crmrag_assets.build.invariants import harvest_is_whole
 from crmrag_assets.build.layers import LAYERS, chunks_of
 from crmrag_assets.build.progress import Progress
 from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.build.steps import STEPS
 from crmrag_assets.harvest.traffic import Gathered, Missing, Traffic
+from crmrag_assets.quality.source import harvest_is_whole
 from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_assets.sources.files import RdfFiles
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE

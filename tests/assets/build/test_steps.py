@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 
 from crmrag_assets.build.failpoints import FailPoint
-from crmrag_assets.build.invariants import (
-    dense_covers_documents,
-    manifest_verifies,
-    no_triple_lost,
-    sparse_covers_documents,
-)
+from crmrag_assets.build.invariants import manifest_verifies
 from crmrag_assets.build.layers import ARTIFACTS, LAYERS, chunks_of
 from crmrag_assets.build.opened import documents_of, graph_of
 from crmrag_assets.build.steps import STEPS, finished_layer
+from crmrag_assets.quality.graph import no_triple_lost
+from crmrag_assets.quality.indexes import dense_covers_documents, sparse_covers_documents
 from crmrag_query.artifacts.places import dataset_folder, pointer
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import Project, build_all, contents, failing_at, made, make_project, turtle
@@ -171,3 +168,13 @@ def test_growth_splits_chunks_and_leaves_no_old_ones(project: Project) -> None:
     context = project.context(CHUNK)
     build_all(context)
     assert no_triple_lost(context).holds and manifest_verifies(context).holds
+
+
+def test_chaining_that_changed_counts_in_a_process_that_goes_on(project: Project) -> None:
+    context = project.context()
+    build_all(context)
+    chained = documents_of(context).count
+    rules = context.method.chaining.model_copy(update={"thin_characters": 1})
+    apart = replace(context, method=context.method.model_copy(update={"chaining": rules}))
+    build_all(apart)
+    assert documents_of(apart).count > chained

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from click.testing import CliRunner
 
 from crmrag_assets.cli import commands
 from crmrag_assets.cli.summary import size_text
@@ -109,27 +108,6 @@ def test_an_interrupted_refresh_says_that_it_goes_on_without_asking_again(
     assert process.returncode == 130, told
     assert "`crmrag build churches` goes on from here (with --refresh it would ask" in told
     assert "Traceback" not in told
-
-
-def test_releases_are_listed_verified_and_rolled_back(project: Project) -> None:
-    build_all(project.context())
-    first = open_release("churches", project.data).id
-    (project.root / "churches.ttl").write_text(turtle(13), encoding="utf-8")
-    build_all(project.context())
-    second = open_release("churches", project.data).id
-
-    def run(*words: str) -> str:
-        group = next(command for command in commands if command.name == "releases")
-        done = CliRunner().invoke(group, [*words, "--data", str(project.data)], catch_exceptions=False)
-        assert done.exit_code == 0
-        return done.output
-
-    listed = run("list").splitlines()
-    assert [line.split()[1] for line in listed] == sorted([first, second])
-    assert next(line for line in listed if second in line).endswith("* current")
-    assert f"Release {second}" in run("verify", "churches")
-    assert f"Release {first} is current" in run("rollback", "churches")
-    assert open_release("churches", project.data).id == first
 
 
 def test_the_commands_are_those_that_the_main_group_names() -> None:

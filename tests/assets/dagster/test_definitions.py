@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
 import yaml
 
+from crmrag_assets.assets.common import CHUNKS_NOTE
 from crmrag_assets.build.layers import ARTIFACTS, LAYERS
 from crmrag_assets.build.steps import STEPS
 from crmrag_assets.definitions import defs
 from crmrag_assets.jobs import layer_job_name
 from crmrag_assets.partitions import chunk_order, datasets_of, range_tags
+from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quiet import known_betas
 from crmrag_assets.release.contents import PLACES
+from crmrag_query.config.operations import load_operations
+from crmrag_query.errors import ConfigError
 from tests.conftest import ROOT
 
 BESIDE = {"evaluation"}  # assets that no build makes
 SNAPSHOT = Path(__file__).with_name("asset_specs.json")
+OTHERS = Path(__file__).with_name("definitions.json")
 
 
 def specs() -> dict[str, dict[str, object]]:
@@ -34,17 +42,64 @@ def specs() -> dict[str, dict[str, object]]:
             "kinds": sorted(spec.kinds),
             "deps": sorted(dep.asset_key.to_user_string() for dep in spec.deps),
             "partitions": type(spec.partitions_def).__name__,
-            "description": (spec.description or "").splitlines()[0],
+            "description": (spec.description or "").partition(f"\n\n{CHUNKS_NOTE}")[0],
+            "owners": list(spec.owners),
+            "tags": {key: tag for key, tag in sorted(spec.tags.items()) if not key.startswith("dagster/")},
+            "columns": columns(spec.metadata),
+            "code": [
+                f"{Path(one.source).relative_to(ROOT)}".rpartition(":")[0]
+                for one in spec.metadata["dagster/code_references"].code_references
+            ],
         }
     return dict(sorted(found.items()))
 
 
-def test_asset_specs_are_as_recorded() -> None:
+def columns(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Column -> its type, and the columns that it is made from."""
+    if "dagster/column_schema" not in metadata:
+        return {}
+    lineage = metadata.get("dagster/column_lineage")
+    deps = lineage.deps_by_column if lineage else {}
+    return {
+        column.name: " < ".join(
+            [
+                column.type,
+                *(f"{d.asset_key.to_user_string()}.{d.column_name}" for d in deps.get(column.name, ())),
+            ]
+        )
+        for column in metadata["dagster/column_schema"].columns
+    }
+
+
+def others() -> dict[str, dict[str, object]]:
+    """Everything else that Dagster loads, by name: checks, jobs, schedules, sensors."""
+    repository, graph = defs.get_repository_def(), defs.resolve_asset_graph()
+    checks = {key.to_user_string(): graph.get_check_spec(key) for key in graph.asset_check_keys}
+    jobs = {
+        job.name: job.description or "" for job in repository.get_all_jobs() if not job.name.startswith("__")
+    }
+    return {
+        "checks": {
+            name: f"{'blocks' if spec.blocking else 'does not block'}: {(spec.description or '').splitlines()[0]}"
+            for name, spec in sorted(checks.items())
+        },
+        "jobs": {name: text.splitlines()[0] for name, text in sorted(jobs.items())},
+        "schedules": {
+            one.name: f"{one.cron_schedule}: {one.description}" for one in repository.schedule_defs
+        },
+        "sensors": {
+            one.name: f"{one.default_status.value}: {one.description}" for one in repository.sensor_defs
+        },
+    }
+
+
+@pytest.mark.parametrize(("file", "seen"), [(SNAPSHOT, specs), (OTHERS, others)], ids=["assets", "others"])
+def test_the_catalogue_is_as_recorded(file: Path, seen: Callable[[], dict[str, dict[str, object]]]) -> None:
     """A change of the catalogue is a decision: delete the file and run the test twice to record a new one."""
-    if not SNAPSHOT.exists():
-        SNAPSHOT.write_text(json.dumps(specs(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        pytest.fail(f"{SNAPSHOT.name} was missing and is recorded now: read it, then run again")
-    assert specs() == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+    if not file.exists():
+        file.write_text(json.dumps(seen(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        pytest.fail(f"{file.name} was missing and is recorded now: read it, then run again")
+    assert seen() == json.loads(file.read_text(encoding="utf-8"))
 
 
 def test_every_artifact_has_an_asset_a_layer_a_step_and_a_description() -> None:
@@ -92,12 +147,33 @@ def test_jobs_are_build_evaluate_and_one_for_each_layer() -> None:
     assert names == {"build", "evaluate"} | {layer_job_name(layer) for layer in LAYERS}
 
 
-def test_every_check_guards_an_asset() -> None:
-    checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
-    assert checks == {
-        "harvest_report:harvest_is_whole", "graph:no_triple_lost", "faiss_index:dense_covers_documents",
-        "bm25_index:sparse_covers_documents", "release:manifest_verifies",
-    }  # fmt: skip
+def test_every_check_guards_an_asset_that_its_layer_makes_and_says_what_follows() -> None:
+    graph = defs.resolve_asset_graph()
+    found = {key.to_user_string(): graph.get_check_spec(key) for key in graph.asset_check_keys}
+    assert {f"{check.asset}:{check.name}" for check in CHECKS} <= set(found)
+    chunked = {asset for layer in LAYERS if layer.chunked for asset in layer.assets}
+    assert not {check.asset for check in CHECKS} & chunked, (
+        "an asset of chunks has no output that a check could follow"
+    )
+    for check in CHECKS:
+        spec = found[f"{check.asset}:{check.name}"]
+        assert spec.blocking == check.blocks and (spec.description or "").startswith(check.about)
+
+
+def test_owners_come_from_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "operations.yaml").write_text(
+        "owners: [ada@example.org, team:collections]\n", encoding="utf-8"
+    )
+    code = "from crmrag_assets.assets.graph import graph; print(*list(graph.specs)[0].owners)"
+    environment = os.environ | {"CRMRAG_CONFIG": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment
+    )
+    assert done.stdout.split() == ["ada@example.org", "team:collections"], done.stderr
+    (tmp_path / "operations.yaml").write_text("owners: [ada]\n", encoding="utf-8")
+    monkeypatch.setenv("CRMRAG_CONFIG", str(tmp_path))
+    with pytest.raises(ConfigError, match=r"owners\[0\]: neither an address of e-mail"):
+        load_operations()
 
 
 def test_workspace_names_the_definitions() -> None:

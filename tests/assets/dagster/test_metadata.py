@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
+
+import dagster as dg
 
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.build.store import Record
@@ -67,3 +70,28 @@ def test_what_a_source_was_asked_is_shown_beside_the_size_of_the_files() -> None
     )
     assert (found["request_seconds"], found["bytes"], found["seconds"]) == (0.5, 700, 4.0)
     assert "| batches \\| halved | 2 |" in found["notes"].value
+
+
+def test_throughput_is_told_of_what_was_made_and_costs_only_where_they_arose() -> None:
+    stats = {"nodes": 100, "seconds": 0.5, "encoded": 7, "usd": 0.02}
+    made = metadata_of(outcome(**stats))
+    assert (made["rows_per_second"], made["encoded"], made["usd"]) == (200.0, 7, 0.02)
+    reused = metadata_of(Outcome(Record("graph", "v", (), stats), True))
+    assert "rows_per_second" not in reused and (reused["encoded"], reused["usd"]) == (0, 0.0)
+    assert "rows_per_second" not in metadata_of(outcome(nodes=100, seconds=0.0))
+
+
+def test_places_and_pages_are_links() -> None:
+    found = metadata_of(
+        outcome(), Glance(places={"folder": Path("/data/work")}, pages={"page": "https://a.example/d/b"})
+    )
+    assert found["folder"] == dg.MetadataValue.path("/data/work")
+    assert found["page"] == dg.MetadataValue.url("https://a.example/d/b")
+
+
+def test_a_table_tells_its_columns_and_what_they_are_made_from() -> None:
+    found = metadata_of(Outcome(Record("edges", "v", (), {"rows": 3}), False))
+    assert [column.name for column in found["dagster/column_schema"].columns][:2] == ["s", "s_label"]
+    assert found["dagster/column_lineage"].deps_by_column["p"][0].asset_key == dg.AssetKey("prefetch")
+    chunk = metadata_of(Outcome(Record("prefetch", "v", (), {"triples": 3}), False, "00"))
+    assert "dagster/column_schema" not in chunk, "the asset tells them once for all its chunks"

@@ -1,0 +1,82 @@
+"""The graph holds what was harvested, and what stands in it is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from crmrag_assets.build.step import BuildContext
+from crmrag_assets.quality.graph import has_entities, no_triple_lost, nothing_dangles, terms_are_known
+from tests.support.builds import make_project, turtle
+from tests.support.quality import build_up_to, lose_a_literal, rewriting, with_checks
+
+NAMED = """
+<http://example.org/g1> { ex:a a crm:E53_Place ; rdfs:label "A" . }
+<http://example.org/g2> { ex:a a crm:E53_Place ; rdfs:label "A", "B" . }
+"""
+PREFIXES = (
+    "@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix ex: <http://example.org/> . "
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix o: <http://other.example.net/terms/> .\n"
+)
+
+
+def graph_of(root: Path, source: str, name: str = "churches.ttl") -> BuildContext:
+    """A data set built as far as its graph."""
+    project = make_project(root / "project", source, rdf=[name])
+    (project.root / "churches.ttl").rename(project.root / name)
+    return build_up_to(project.context(), "graph")
+
+
+def test_no_triple_is_lost_between_harvest_and_graph(sound: BuildContext) -> None:
+    found = no_triple_lost(sound)
+    assert found.holds and found.counts["lost"] == 0 and found.counts["prefetched"] == found.counts["graph"]
+
+
+def test_a_triple_of_several_graphs_counts_once(tmp_path: Path) -> None:
+    found = no_triple_lost(graph_of(tmp_path, PREFIXES + NAMED, "a.trig"))
+    assert found.holds and found.counts["prefetched"] == 3
+
+
+def test_a_lost_triple_is_found_and_what_to_remove_is_said(copied: BuildContext) -> None:
+    lose_a_literal(copied)
+    found = no_triple_lost(copied)
+    assert not found.holds and found.counts["lost"] == 1 and "1 were lost" in found.says
+    assert f"remove {copied.folder('graph')}" in found.remedy
+
+
+def test_a_graph_without_entities_is_refused(copied: BuildContext, sound: BuildContext) -> None:
+    assert has_entities(sound).holds
+    with rewriting(copied, "graph") as folder:
+        np.save(folder / "category.npy", np.zeros_like(np.load(folder / "category.npy")))
+    assert "None of the 53 entities" in has_entities(copied).says
+    with rewriting(copied, "graph") as folder:
+        np.save(folder / "flags.npy", np.load(folder / "flags.npy") & 254)
+    assert has_entities(copied).says == "The graph holds no entity."
+
+
+def test_terms_of_no_ontology_are_counted_with_their_uses(tmp_path: Path, sound: BuildContext) -> None:
+    assert terms_are_known(sound).holds and terms_are_known(sound).counts["unmapped_properties"] == 0
+    odd = "ex:a a crm:E53_Place ; rdfs:label 'A' ; o:height 1 , 2 ; o:width 3 . ex:b a o:Thing ; rdfs:label 'B' ."
+    context = graph_of(tmp_path, PREFIXES + odd)
+    found = terms_are_known(context)
+    assert not found.holds
+    assert found.counts["unmapped_properties"] == 2 and found.counts["unmapped_properties_share"] == 0.6
+    assert found.tables["most_used_unmapped_properties"][0] == {
+        "iri": "http://other.example.net/terms/height",
+        "count": 2,
+    }
+    assert found.tables["most_used_unmapped_classes"][0]["iri"] == "http://other.example.net/terms/Thing"
+    assert terms_are_known(with_checks(context, unmapped_share=0.7)).holds
+
+
+def test_own_iris_that_are_never_described_dangle_and_others_are_links(
+    tmp_path: Path, sound: BuildContext
+) -> None:
+    assert nothing_dangles(sound).holds and nothing_dangles(sound).counts["dangling"] == 0
+    lost = "ex:church0 crm:P46_is_composed_of ex:lost . ex:church1 crm:P46_is_composed_of ex:lost . "
+    linked = "ex:church0 crm:P2_has_type <http://vocab.example.net/church> ."
+    found = nothing_dangles(graph_of(tmp_path, f"{turtle(4)}\n{lost}{linked}"))
+    assert not found.holds and found.counts["dangling"] == 1 and found.counts["elsewhere"] == 1
+    assert found.tables["most_referenced"][0]["iri"] == "http://example.org/lost"
+    assert found.tables["most_referenced"][0]["references"] == 2

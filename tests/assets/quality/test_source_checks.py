@@ -1,0 +1,37 @@
+"""The harvest is whole, and its files are what was harvested."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+
+from crmrag_assets.build.step import BuildContext
+from crmrag_assets.quality.source import chunks_are_readable, harvest_is_whole
+from tests.support.quality import rewriting
+
+
+def test_what_was_harvested_whole_and_can_be_read_is_found_so(sound: BuildContext) -> None:
+    assert harvest_is_whole(sound).holds and harvest_is_whole(sound).counts["missing"] == 0
+    found = chunks_are_readable(sound)
+    assert found.holds and found.counts["chunks"] == 4 and found.counts["unreadable"] == 0
+    assert found.counts["triples"] == harvest_is_whole(sound).counts["triples"]
+
+
+def test_a_chunk_that_lost_rows_is_named(copied: BuildContext) -> None:
+    with rewriting(copied, "prefetch", "40") as folder:
+        table = pq.read_table(folder / "triples.parquet")
+        pq.write_table(table.slice(0, table.num_rows - 2), folder / "triples.parquet")
+    found = chunks_are_readable(copied)
+    assert not found.holds and found.counts["unreadable"] == 1
+    assert f"40 has {table.num_rows - 2} rows, not {table.num_rows}" in found.says
+    assert str(copied.folder("prefetch", "40")) in found.remedy
+
+
+def test_a_chunk_that_was_cut_off_or_has_other_columns_is_named(copied: BuildContext) -> None:
+    with rewriting(copied, "prefetch", "00") as folder:
+        whole = (folder / "triples.parquet").read_bytes()
+        (folder / "triples.parquet").write_bytes(whole[: len(whole) // 2])
+    with rewriting(copied, "prefetch", "80") as folder:
+        pq.write_table(pq.read_table(folder / "triples.parquet").drop(["lang"]), folder / "triples.parquet")
+    found = chunks_are_readable(copied)
+    rows = {row["chunk"]: row["fault"] for row in found.tables["first_unreadable"]}
+    assert "cannot be read" in rows["00"] and rows["80"] == "has other columns"
