@@ -25,13 +25,13 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	@$(BIN)/crmrag demo
 
-# Types are checked while the tests run: these wait for processes now and then.
+# Types are checked while the tests run, in one process more than the two cores of our CI: tests wait for processes now and then.
 test: $(STAMP)
 	@$(MAKE) --no-print-directory --jobs 2 check pytest
 
 .PHONY: pytest
 pytest: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -30,6 +30,7 @@ from crmrag_query.client.local import open_engine
 from crmrag_query.config.check import check_method
 from crmrag_query.config.datasets import load_datasets
 from crmrag_query.config.loading import load_method
+from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.evaluation.questions import read_questions
 from crmrag_query.ontology import load_ontology
 from crmrag_query.plans.records import read_plan
@@ -180,8 +181,14 @@ class Runner:
             assert found.text.startswith(block.told), found.text
 
     def yaml(self, block: Block) -> None:
-        """Data sets, or an entry for the relations or kinds of a project."""
+        """Data sets, a file of operations, or an entry for the relations or kinds of a project."""
         value = yaml.safe_load(block.text)
+        if Operations.model_fields.keys() & set(value):
+            folder = self.place.root / "operated"
+            folder.mkdir(exist_ok=True)
+            (folder / "operations.yaml").write_text(block.text, encoding="utf-8")
+            assert load_operations(folder) != Operations()
+            return
         if "datasets" in value:
             path = self.place.root / "declared.yaml"
             path.write_text(block.text, encoding="utf-8")

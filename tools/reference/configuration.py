@@ -25,6 +25,7 @@ from crmrag_query.config.models import (
     TranslationsPart,
     WeightsPart,
 )
+from crmrag_query.config.operations import Operations
 from crmrag_query.config.parsing import ParsingPart
 from crmrag_query.config.parts import EventsPart
 from crmrag_query.config.reading import read_yaml
@@ -36,6 +37,7 @@ from tools.reference.text import cell, code, notes, summary, table, value
 
 PARTS: dict[str, type[BaseModel]] = {
     "service.yaml": ServiceConfig,
+    "operations.yaml": Operations,
     "method.yaml": Constants,
     "sets.yaml": SetsPart,
     "categories.yaml": CategoriesPart,
@@ -61,7 +63,8 @@ finds mistakes and tells them with file, key and remedy; an unknown key is a mis
 `crmrag` looks for these files in the folder that `--config` or `CRMRAG_CONFIG` names, else in `./config` (where that
 holds a `method.yaml`), else takes those that ship. A folder of your own need only hold the files that you change, but
 each of them whole. What concerns building and asking is part of a release: a change counts from the next `crmrag
-build` on. `service.yaml` is read when the service starts.
+build` on. `service.yaml` is read when the service starts; `operations.yaml`, and `rebuild` of a data set, when Dagster
+loads the project.
 
 In a key, `*` stands for any name (a language, a category) and `[]` for each entry of a list; the value is that of the
 first. As a source, *ours* is what we chose ourselves, *published* the published CRM-RAG and its first implementation."""
@@ -113,7 +116,17 @@ OF_A_DATASET = {
     "wikidata": "texts from Wikidata at question time",
     "examples": "questions that the page offers",
     "questions": "a file of questions with known answers, for `crmrag evaluate`",
+    "shapes": "files of SHACL shapes in Turtle, beside those that ship, for the check `shapes_hold` and `crmrag shacl`",
     "relationships": "the set of Fundamental Relationships; else the method's",
+    "rebuild": "when it is built again without being told to",
+    "rebuild.watch": "look whether the source has changed, and build when a change has settled",
+    "rebuild.every_seconds": "between two looks",
+    "rebuild.settle_seconds": "for which a change has to stay as it is",
+    "rebuild.least_share": "a source with less than this share of what it had is taken for a fault",
+    "rebuild.schedule": "build at these times: cron's five fields, or @daily and the like; an endpoint is asked again",
+    "rebuild.timezone": "of the schedule",
+    "rebuild.fresh_hours": "tell when what is published is older",
+    "keep_releases": "how many releases stay, the current and the previous one among them",
     "write_markdown": "a Markdown file for each document",
     "write_triples_pickle": "an extra triples_index.pkl for other programs; never read by us",
     "suspects": "in place of the method's [suspects](#suspects), by the same keys: when an IRI seems to be several things",
