@@ -10,7 +10,7 @@ from dagster import DagsterInstance
 
 from crmrag_assets.build.locks import is_locked
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.jobs import BUILDS_TAG, build_job
+from crmrag_assets.jobs import BUILDS_TAG, WAITS_TAG, build_job
 
 UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -65,7 +65,8 @@ def busy(context: BuildContext, instance: DagsterInstance, now: float | None = N
         run = record.dagster_run
         if dataset_of(run) != context.name:
             continue
-        since = (time.time() if now is None else now) - (record.start_time or 0.0)
+        begun = max(record.start_time or 0.0, float(run.tags.get(WAITS_TAG, 0)))
+        since = (time.time() if now is None else now) - begun
         if run.status != dg.DagsterRunStatus.STARTED or since < BEFORE_LOCK:
             return (
                 f"'{context.name}' is about to be built by run {run.run_id[:8]} ({run.status.value.lower()})."

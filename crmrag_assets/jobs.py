@@ -1,5 +1,7 @@
 """Jobs: one for each layer of a build, ``build``, which runs the layers in order, and ``evaluate``."""
 
+import time
+
 import dagster as dg
 
 from crmrag_assets.build.layers import LAYERS, Layer
@@ -9,6 +11,7 @@ from crmrag_assets.resources import BuildResource
 from crmrag_query.config.operations import load_operations
 from crmrag_query.errors import BuildHeldUp
 
+WAITS_TAG = "crmrag/waits_until"  # on a run of it that will try again: when, in seconds since 1970
 BUILDS_TAG = "crmrag/builds"  # on runs of the job `build` that a sensor or a schedule asked for: the data set
 
 
@@ -59,6 +62,8 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
         context.log.warning(
             f"{error} Tried again in {retrying.minutes:g} minutes, {retrying.times} times at most."
         )
+        until = time.time() + 60 * retrying.minutes
+        context.instance.add_run_tags(context.run_id, {WAITS_TAG: f"{until:.0f}"})
         raise dg.RetryRequested(retrying.times, 60 * retrying.minutes) from error
     for remark in result.remarks:
         context.log.info(remark)

@@ -12,6 +12,7 @@ import pytest
 
 from crmrag_assets.definitions import defs
 from crmrag_assets.home import open_instance
+from crmrag_assets.jobs import WAITS_TAG
 from crmrag_assets.launch import BuildRequest, run_build
 from crmrag_assets.resources import BuildResource
 from crmrag_query.artifacts.release import open_release
@@ -76,6 +77,9 @@ def test_the_job_goes_on_when_the_endpoint_answers_again(project: Project, outag
     assert done.success and len(outage.asked) > outage.begin + outage.length
     again = [event for event in done.all_events if event.event_type == dg.DagsterEventType.STEP_UP_FOR_RETRY]
     assert 1 <= len(again) <= outage.length
+    with open_instance(project.data) as own:
+        run = own.get_run_by_id(done.run_id)
+        assert run is not None and WAITS_TAG in run.tags
     assert open_release("churches", project.data).manifest.counts["entities"]
 
 

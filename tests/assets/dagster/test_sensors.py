@@ -23,7 +23,7 @@ from crmrag_assets.build.step import BuildContext
 from crmrag_assets.definitions import defs
 from crmrag_assets.freshness import CHECK, look
 from crmrag_assets.home import open_instance
-from crmrag_assets.jobs import BUILDS_TAG, build_job
+from crmrag_assets.jobs import BUILDS_TAG, WAITS_TAG, build_job
 from crmrag_assets.launch import PARENT_TAG
 from crmrag_assets.operations.declared import read_declared
 from crmrag_assets.partitions import DATASET
@@ -227,6 +227,10 @@ def test_a_run_whose_process_died_blocks_nothing_for_ever(
     context = project.context()
     assert "started" in busy(context, instance)
     assert busy(context, instance, time.time() + BEFORE_LOCK + 1) == ""
+    later = time.time() + 3600
+    instance.add_run_tags(run.run_id, {WAITS_TAG: f"{later:.0f}"})
+    assert "started" in busy(context, instance, later), "it waits for an endpoint that did not answer"
+    assert busy(context, instance, later + BEFORE_LOCK + 1) == ""
 
 
 def test_a_data_set_that_is_not_declared_any_more_is_told(

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.step import Outcome
 from crmrag_assets.home import open_instance
+from crmrag_assets.launch import BuildRequest, run_build
 from crmrag_assets.operations.dataset_folders import folders, removing, renaming
 from crmrag_assets.partitions import DATASET
+from crmrag_assets.resources import BuildResource
 from crmrag_query.artifacts.release import open_release
+from crmrag_query.cli.main import group
 from crmrag_query.config import load_datasets
-from crmrag_query.errors import BuildError
+from crmrag_query.errors import BuildError, ConfigError
 from tests.conftest import ROOT
-from tests.support.builds import Project, make_project, run_build_command, turtle
+from tests.support.builds import Project, make_project, turtle
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("datasets") / "project", turtle(4), write_markdown=False)
-    assert run_build_command(project).returncode == 0
+    built(project)
     return project
 
 
-def command(project: Project, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    code = "from crmrag_query.cli.main import main; main()"
+def built(project: Project) -> list[Outcome]:
+    folders = BuildResource(data=str(project.data), config=str(project.config))
+    with open_instance(project.data) as instance:
+        return run_build(BuildRequest(project.dataset, folders), instance).outcomes
+
+
+def command(project: Project, *arguments: str, given: str = "") -> Result:
     own = ("--data", str(project.data), "--file", str(project.config / "datasets.yaml"))
-    return subprocess.run(
-        [sys.executable, "-c", code, "datasets", *arguments, *own],
-        input=given, env=os.environ.copy(), cwd=ROOT, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    return CliRunner().invoke(group, ["datasets", *arguments, *own], input=given)
 
 
 def partitions(project: Project) -> list[str]:
@@ -44,29 +50,27 @@ def partitions(project: Project) -> list[str]:
 def test_a_data_set_is_renamed_built_on_and_removed(project: Project) -> None:
     first = open_release("churches", project.data)
     renamed = command(project, "rename", "churches", "chapels")
-    assert renamed.returncode == 0, renamed.stderr
-    assert "crmrag build chapels" in renamed.stdout and "crmrag datasets remove churches" in renamed.stdout
+    assert renamed.exit_code == 0, renamed.output
+    assert "crmrag build chapels" in renamed.output and "crmrag datasets remove churches" in renamed.output
     assert list(load_datasets(project.config / "datasets.yaml")) == partitions(project) == ["chapels"]
 
-    after = Project(project.root, "chapels")
-    built = run_build_command(after)
-    assert built.returncode == 0, built.stderr
-    assert "documents          " in built.stderr and "unchanged" in built.stderr
+    made = [one.record.artifact for one in built(Project(project.root, "chapels")) if not one.reused]
+    assert not {"entities", "prefetch", "graph", "documents", "embeddings"} & set(made)
     second = open_release("chapels", project.data)
     assert second.documents.text(0) == first.documents.text(0)
 
     asked = command(project, "remove", "churches", given="n\n")
-    assert asked.returncode == 1 and folders(project.data, "churches")
+    assert asked.exit_code == 1 and folders(project.data, "churches")
     gone = command(project, "remove", "churches", "--yes")
-    assert gone.returncode == 0, gone.stderr
+    assert gone.exit_code == 0, gone.output
     assert not folders(project.data, "churches") and open_release("chapels", project.data).id == second.id
 
     gone = command(project, "remove", "chapels", "--yes")
-    assert gone.returncode == 0 and "does not declare it any more" in gone.stdout
+    assert gone.exit_code == 0 and "does not declare it any more" in gone.output
     assert partitions(project) == [] == list(load_datasets(project.config / "datasets.yaml"))
     assert not folders(project.data, "chapels")
     again = command(project, "remove", "chapels", "--yes")
-    assert again.returncode == 1 and "no such data set" in again.stderr
+    assert isinstance(again.exception, ConfigError) and "no such data set" in str(again.exception)
 
 
 def test_what_is_being_built_or_would_be_hidden_is_left_alone(tmp_path: Path) -> None:

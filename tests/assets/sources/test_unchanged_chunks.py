@@ -18,7 +18,7 @@ from crmrag_assets.harvest.skolem import Skolemiser
 from crmrag_assets.sources.files import RdfFiles
 from crmrag_query.config import load_method
 
-BITS = 4
+BITS = 2
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 P = [ox.NamedNode(f"{CRM}P{code}") for code in ("1_is_identified_by", "2_has_type", "3_has_note")]
 NAMED = [ox.NamedNode(f"http://example.org/{number}") for number in range(12)]
