@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crmrag_assets.build.progress import Progress
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.build.store import RECORD
+from crmrag_assets.build.store import RECORD, working_folder
 from crmrag_query.artifacts.files import write_text
 from crmrag_query.config import DatasetConfig, Method, load_method
 from crmrag_query.config.datasets import parse_dataset, read_entries
@@ -94,13 +94,13 @@ def resolved(method: Method, dataset: DatasetConfig) -> Method:
 def choose_sample(data: Path, dataset: str, size: int) -> str:
     """Set the size of a data set's sample for this and later builds; returns the sample's name."""
     name = dataset + SAMPLE_MARK
-    write_text(data / "work" / name / SIZE_FILE, f"{size}\n")
+    write_text(working_folder(data, name) / SIZE_FILE, f"{size}\n")
     return name
 
 
 def sample_size(data: Path, name: str) -> int:
     try:
-        return int((data / "work" / name / SIZE_FILE).read_text(encoding="utf-8"))
+        return int((working_folder(data, name) / SIZE_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return SAMPLE_SIZE
 
@@ -118,7 +118,7 @@ def ask_again(context: BuildContext) -> BuildContext:
 def refresh_time(data: Path, base: str) -> str:
     """When the endpoint of a data set was last to be asked again, "" for never."""
     try:
-        return (data / "work" / base / REFRESH_FILE).read_text(encoding="utf-8").strip()
+        return (working_folder(data, base) / REFRESH_FILE).read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from crmrag_assets.build.layers import bits_of
+from crmrag_assets.build.sharing import api_turns
 from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.turns import Turns
 from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.harvest.chunks import buckets_of, buckets_of_ids
 from crmrag_assets.indexes.encoder import Encoder, encoder_for
+from crmrag_query.artifacts.chunks import Digests, digests_of
 from crmrag_query.config.build import Windows
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
@@ -39,17 +41,13 @@ def _documents(folder: Path, content: str, graph: Path, graph_content: str) -> D
 
 
 @lru_cache(maxsize=2)
-def _digests(folder: Path, content: str, graph: Path, graph_content: str) -> bytes:
-    """SHA-256 of the final text of each document, one after another."""
-    text = _documents(folder, content, graph, graph_content).table.column("text")
-    sha256 = hashlib.sha256
-    batches = (batch.cast(pa.large_binary()).to_pylist() for batch in text.chunks)
-    return b"".join(sha256(one).digest() for batch in batches for one in batch)
+def _digests(folder: Path, content: str, graph: Path, graph_content: str) -> Digests:
+    return digests_of(_documents(folder, content, graph, graph_content).table.column("text"))
 
 
 @lru_cache(maxsize=2)
-def _encoder(embedding: EmbeddingConfig, windows: Windows, threads: int) -> Encoder:
-    return encoder_for(embedding, windows, workers=threads)
+def _encoder(embedding: EmbeddingConfig, windows: Windows, threads: int, turns: Turns | None) -> Encoder:
+    return encoder_for(embedding, windows, workers=threads, turns=turns)
 
 
 def graph_of(context: BuildContext) -> Graph:
@@ -79,7 +77,7 @@ def documents_in_chunk(context: BuildContext, chunk: str) -> Ints:
 
 def text_digests(context: BuildContext) -> npt.NDArray[np.uint64]:
     """SHA-256 of the final text of each document, uint64 [documents, 4]."""
-    return np.frombuffer(_digests(*_of_documents(context)), np.uint64).reshape(-1, 4)
+    return _digests(*_of_documents(context)).view(np.uint64)
 
 
 def texts_hash(context: BuildContext, chunk: str) -> str:
@@ -100,7 +98,7 @@ def _are_in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> npt.NDArray
 
 def encoder_of(context: BuildContext) -> Encoder:
     """The encoder that the data set's configuration names."""
-    return _encoder(context.config.embedding, context.method.windows, context.threads)
+    return _encoder(context.config.embedding, context.method.windows, context.threads, api_turns(context))
 
 
 def catalogue_of(context: BuildContext) -> Catalogue:

@@ -14,11 +14,12 @@ import numpy.typing as npt
 import polars as pl
 
 from crmrag_assets.build.progress import Progress
-from crmrag_assets.harvest.chunks import bucket_of, buckets_of, chunk_bits, chunk_keys
+from crmrag_assets.harvest.chunks import buckets_of, chunk_bits, chunk_keys
 from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.traffic import Gathered
 from crmrag_assets.harvest.triples import IRI, RDF_TYPE, distinct_sorted
 from crmrag_assets.sources.base import FAN_IN, Connected, Counted, Discovery, Fetched, Source
+from crmrag_query.artifacts.chunks import bucket_of
 from crmrag_query.config import Method
 from crmrag_query.errors import BuildError
 

@@ -13,7 +13,7 @@ from typing import Any
 from crmrag_assets.build import failpoints
 from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.progress import Progress, SilentProgress
-from crmrag_assets.build.store import Record, Store, data_version
+from crmrag_assets.build.store import Record, Store, data_version, working_folder
 from crmrag_query import __version__
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config import DatasetConfig, Method
@@ -41,7 +41,7 @@ class BuildContext:
 
     @property
     def store(self) -> Store:
-        return Store(self.data / "work" / self.name)
+        return Store(working_folder(self.data, self.name))
 
     def finished(self, artifact: str, chunk: str | None = None) -> Record:
         """The record of an artifact that this step reads; BuildError when it was not built."""

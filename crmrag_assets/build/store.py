@@ -21,6 +21,11 @@ WORKING = ".working"
 MANY = 100
 
 
+def working_folder(data: Path, dataset: str) -> Path:
+    """Where a data set's artifacts are built, below the data folder."""
+    return data / "work" / dataset
+
+
 def data_version(artifact: str, writer: int, inputs: dict[str, str]) -> str:
     """Hash of what an artifact is made from: its name, its writer's version, and the versions or hashes of its inputs."""
     return hashlib.sha256(

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crmrag_query.artifacts.chunks import BUCKETS, digests_of
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Bytes
 
 Hashes = npt.NDArray[np.uint64]
 
-BUCKETS = 256
 MOST_BITS = 8
-
-
-def bucket_of(iri: str) -> int:
-    """First byte of SHA-256 of the IRI in UTF-8: 0..255."""
-    return hashlib.sha256(iri.encode()).digest()[0]
 
 
 def ids_of(iris: pa.Array) -> Hashes:
     """The first eight bytes of the SHA-256 of each IRI of a column, uint64; the first of them is its bucket."""
-    sha256 = hashlib.sha256
-    encoded = iris.cast(pa.large_binary()).to_pylist()
-    return np.frombuffer(b"".join([sha256(iri).digest()[:8] for iri in encoded]), ">u8").astype(np.uint64)
+    first = np.ascontiguousarray(digests_of(iris)[:, :8])
+    return first.view(">u8").ravel().astype(np.uint64)
 
 
 def buckets_of_ids(ids: Hashes) -> Bytes:
@@ -35,7 +27,7 @@ def buckets_of_ids(ids: Hashes) -> Bytes:
 
 
 def buckets_of_all(iris: pa.Array) -> Bytes:
-    """`bucket_of` each IRI of a column, uint8."""
+    """The bucket of each IRI of a column, uint8."""
     return buckets_of_ids(ids_of(iris))
 
 
@@ -49,12 +41,6 @@ def chunk_bits(entities: int, chunk_size: int, most: int = MOST_BITS) -> int:
 def chunk_keys(bits: int) -> list[str]:
     """Keys of all 2^bits chunks, ascending: two hexadecimal digits, the lower 8 - bits bits zero."""
     return [f"{first:02x}" for first in range(0, BUCKETS, BUCKETS >> _checked(bits))]
-
-
-def chunk_of(iri: str, bits: int) -> str:
-    """Key of the chunk that an entity belongs to."""
-    width = BUCKETS >> _checked(bits)
-    return f"{bucket_of(iri) // width * width:02x}"
 
 
 def buckets_of(chunk: str, bits: int) -> range:

@@ -19,10 +19,11 @@ import polars as pl
 import pyarrow as pa
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.chunks import BUCKETS, buckets_of_all
+from crmrag_assets.harvest.chunks import buckets_of_all
 from crmrag_assets.harvest.columns import COLUMNS, NO_COLUMNS, canonical_lines, split_lines
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.triples import IRI, LITERAL, XSD_STRING
+from crmrag_query.artifacts.chunks import BUCKETS
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from crmrag_assets.build.context import SAMPLE_MARK
 from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.store import working_folder
 from crmrag_query.artifacts.places import dataset_folder
 from crmrag_query.errors import BuildError
 
@@ -19,7 +20,7 @@ def folders(data: Path, name: str) -> list[Path]:
     """What there is of a data set and of its sample: working folders and releases."""
     found = []
     for one in (name, name + SAMPLE_MARK):
-        found += [_work(data, one), dataset_folder(data, one)]
+        found += [working_folder(data, one), dataset_folder(data, one)]
     return [folder for folder in found if folder.is_dir()]
 
 
@@ -36,8 +37,8 @@ def renaming(data: Path, name: str, to: str) -> Iterator[None]:
     with _held(data, name):
         yield
         for old, new in ((name, to), (name + SAMPLE_MARK, to + SAMPLE_MARK)):
-            if _work(data, old).is_dir():
-                _work(data, old).rename(_work(data, new))
+            if working_folder(data, old).is_dir():
+                working_folder(data, old).rename(working_folder(data, new))
         _partitions(data, [name, name + SAMPLE_MARK], to)
 
 
@@ -57,17 +58,13 @@ def removing(data: Path, name: str) -> Iterator[None]:
         _partitions(data, [name, name + SAMPLE_MARK], None)
 
 
-def _work(data: Path, name: str) -> Path:
-    return data / "work" / name
-
-
 @contextmanager
 def _held(data: Path, name: str) -> Iterator[None]:
     """The locks of a data set and of its sample, where these have been built."""
     with ExitStack() as locks:
         for one in (name, name + SAMPLE_MARK):
-            if _work(data, one).is_dir():
-                locks.enter_context(dataset_lock(_work(data, one), one))
+            if working_folder(data, one).is_dir():
+                locks.enter_context(dataset_lock(working_folder(data, one), one))
         yield
 
 

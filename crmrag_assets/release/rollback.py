@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crmrag_assets.build.locks import is_locked
+from crmrag_assets.build.store import working_folder
 from crmrag_assets.release.switching import switching
 from crmrag_query.artifacts.manifest import MANIFEST, is_release_id, read_manifest
 from crmrag_query.artifacts.places import PREVIOUS, dataset_folder, listed, pointer, switch
 from crmrag_query.artifacts.verify import Advance, check_files, check_id
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
 
-WORK = "work"  # below the data folder: where builds work
 UNCHANGED = "Nothing was changed."
 
 
@@ -51,7 +51,7 @@ def roll_back(
                 f"{UNCHANGED} Look what there is (crmrag releases list {dataset}) and try again.",
             )
         switch(folder, chosen)
-    return RolledBack(before, chosen, is_locked(data / WORK / dataset))
+    return RolledBack(before, chosen, is_locked(working_folder(data, dataset)))
 
 
 def _current(folder: Path) -> str | None:

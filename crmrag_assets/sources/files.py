@@ -12,7 +12,7 @@ import polars as pl
 import pyoxigraph as ox
 
 from crmrag_assets.build.progress import Progress
-from crmrag_assets.harvest.chunks import BUCKETS, chunk_bits
+from crmrag_assets.harvest.chunks import chunk_bits
 from crmrag_assets.harvest.columns import NO_COLUMNS, canonical_lines
 from crmrag_assets.harvest.entities import Entities, without_schema
 from crmrag_assets.harvest.report import FileRead, HarvestReport, Tally
@@ -24,6 +24,7 @@ from crmrag_assets.sources.formats import Format, format_of, head_of, sniff
 from crmrag_assets.sources.lines import read_lines
 from crmrag_assets.sources.statements import read_statements
 from crmrag_assets.sources.streams import ByteStream
+from crmrag_query.artifacts.chunks import BUCKETS
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.models import Method
 from crmrag_query.errors import SourceError

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from crmrag_query.artifacts.chunks import chunk_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Line
 from crmrag_query.documents.schema import KIND_NAMES
@@ -16,7 +16,6 @@ from crmrag_query.relationships.explain import Hop, way_by
 from crmrag_query.relationships.plan import legs_of
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-BUCKETS = 256  # an entity's chunk is the leading bits of the first byte of SHA-256 of its IRI (facts: design, Partitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +114,6 @@ def lineage(release: Release, s: str, p: str, o: str, source: str = "") -> Linea
     return Lineage(
         s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk), complete
     )  # fmt: skip
-
-
-def chunk_of(iri: str, chunks: int) -> str:
-    """Key of the chunk of ``chunks`` (a power of two, at most 256) that an entity belongs to: two hexadecimal digits."""
-    width = BUCKETS // max(1, chunks)
-    return f"{hashlib.sha256(iri.encode()).digest()[0] // width * width:02x}"
 
 
 def origin(release: Release, chunk: str) -> Origin | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crmrag_query.artifacts.chunks import BUCKETS, Digests, digests_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.arrays import Longs
@@ -35,9 +35,6 @@ from crmrag_query.verify.check import Check, Faults
 ROWS = 1 << 15  # vectors looked at together
 UNIT = 1e-3  # by which the length of a vector may differ from 1
 SIGN = 128  # that FAISS adds to a signed code
-BUCKETS = 256  # that chunks divide: the first byte of the SHA-256 of an entity's IRI
-
-Digests = npt.NDArray[np.uint8]
 
 
 def documents_have_vectors(release: Release) -> Faults:
@@ -100,29 +97,10 @@ class _Chunks:
 
     def documents(self, documents: Documents) -> Iterator[tuple[str, Longs]]:
         """The documents of each chunk, ascending."""
-        bucket = _buckets(documents)
+        bucket = digests_of(documents.graph.iris.take(pa.array(documents.entities)))[:, 0]
         ends = [*(int(name, 16) for name in self.names), BUCKETS]
         for name, (low, high) in zip(self.names, pairwise(ends), strict=True):
             yield name, np.flatnonzero((bucket >= low) & (bucket < high))
-
-
-def _buckets(documents: Documents) -> Digests:
-    """First byte of the SHA-256 of the IRI of each document's entity."""
-    iris = documents.graph.iris.take(pa.array(documents.entities)).cast(pa.large_binary())
-    sha256 = hashlib.sha256
-    found = bytearray()
-    for block in blocks(len(iris)):
-        part = iris.slice(block.start, block.stop - block.start).to_pylist()
-        found += bytes(sha256(iri).digest()[0] for iri in part)
-    return np.frombuffer(bytes(found), np.uint8)
-
-
-def _digests(documents: Documents) -> Digests:
-    """SHA-256 of each document's text, uint8 [documents, 32]."""
-    sha256 = hashlib.sha256
-    batches = (batch.cast(pa.large_binary()).to_pylist() for batch in documents.table.column("text").chunks)
-    found = b"".join(sha256(text).digest() for batch in batches for text in batch)
-    return np.frombuffer(found, np.uint8).reshape(-1, 32)
 
 
 def embeddings_are_those_searched(release: Release) -> Faults:
@@ -132,7 +110,7 @@ def embeddings_are_those_searched(release: Release) -> Faults:
         yield "embeddings/: the chunk 00 is missing"
         return 0
     start = np.searchsorted(index.window_document, np.arange(documents.count + 1))
-    digests, looked = _digests(documents), 0
+    digests, looked = digests_of(documents.table.column("text")), 0
     for name, chosen in chunks.documents(documents):
         vectors, windows = open_chunk(release.folder / "embeddings" / name)
         looked += len(vectors)

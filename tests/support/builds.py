@@ -93,6 +93,12 @@ def build_all(context: BuildContext) -> list[Outcome]:
     return outcomes
 
 
+def parallel(context: BuildContext, threads: int = 2) -> BuildContext:
+    """The context with as many processes as threads, however few chunks there are."""
+    workers = context.method.workers.model_copy(update={"chunks": 1})
+    return replace(context, threads=threads, method=context.method.model_copy(update={"workers": workers}))
+
+
 def made(outcomes: list[Outcome]) -> list[str]:
     """Names of what was not reused, `artifact` or `artifact/chunk`."""
     return [
@@ -103,6 +109,12 @@ def made(outcomes: list[Outcome]) -> list[str]:
 def contents(folder: Path) -> dict[str, str]:
     """Checksum of every file below a folder by its path."""
     return {entry.path: entry.sha256 for entry in entries(folder)}
+
+
+def written(context: BuildContext, artifact: str) -> dict[str, str]:
+    """Checksums of an artifact's files, but for the records, which hold times."""
+    found = contents(context.folder(artifact))
+    return {path: sha for path, sha in found.items() if not path.endswith("record.json")}
 
 
 @contextmanager

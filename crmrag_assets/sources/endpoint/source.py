@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from crmrag_assets.build.progress import Progress, SilentProgress
-from crmrag_assets.harvest.chunks import BUCKETS, bucket_of, chunk_bits
+from crmrag_assets.harvest.chunks import chunk_bits
 from crmrag_assets.harvest.entities import in_namespace, without_schema
 from crmrag_assets.harvest.report import MERGED, REPEATED, HarvestReport, Tally
 from crmrag_assets.harvest.skolem import Skolemiser
@@ -29,6 +29,7 @@ from crmrag_assets.sources.endpoint.queries import count_subjects, count_triples
 from crmrag_assets.sources.endpoint.subjects import Subjects, discover_subjects
 from crmrag_assets.sources.endpoint.triples import COLUMNS
 from crmrag_assets.sources.iris import valid_iri
+from crmrag_query.artifacts.chunks import BUCKETS, bucket_of
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.endpoint import EndpointConfig
 from crmrag_query.config.models import Method

@@ -10,14 +10,13 @@ import pytest
 from crmrag_assets.build import ahead
 from crmrag_assets.build.ahead import made_ahead, run_or_await
 from crmrag_assets.build.layers import LAYERS, Layer
-from crmrag_assets.build.step import BuildContext, Outcome
+from crmrag_assets.build.step import BuildContext, Outcome, always
 from crmrag_assets.build.steps import STEPS
 from crmrag_query.errors import BuildError
-from tests.assets.build.test_workers import parallel, written
-from tests.support.builds import Project, build_all, failing_at, make_project, turtle
+from tests.support.builds import Project, build_all, failing_at, make_project, parallel, turtle, written
 
 DOCUMENTS = next(layer for layer in LAYERS if layer.name == "documents")
-APART = [artifact for artifact in DOCUMENTS.assets if STEPS[artifact].apart is not STEPS["encoder"].apart]
+APART = [artifact for artifact in DOCUMENTS.assets if STEPS[artifact].apart is always]
 
 
 @pytest.fixture(scope="module")

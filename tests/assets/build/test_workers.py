@@ -19,13 +19,7 @@ from crmrag_assets.build.steps import STEPS
 from crmrag_assets.build.workers import run_chunks, workers_of
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
-from tests.support.builds import Project, contents, failing_at, make_project, turtle
-
-
-def parallel(context: BuildContext, threads: int = 2) -> BuildContext:
-    """The context with as many processes as threads, however few chunks there are."""
-    workers = context.method.workers.model_copy(update={"chunks": 1})
-    return replace(context, threads=threads, method=context.method.model_copy(update={"workers": workers}))
+from tests.support.builds import Project, failing_at, make_project, parallel, turtle, written
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +38,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def project(built: Project, tmp_path: Path) -> Project:
     shutil.copytree(built.root, tmp_path / "project")
     return Project(tmp_path / "project")
-
-
-def written(context: BuildContext, artifact: str) -> dict[str, str]:
-    """Checksums of an artifact's files, but for the records, which hold times."""
-    found = contents(context.folder(artifact))
-    return {path: sha for path, sha in found.items() if not path.endswith("record.json")}
 
 
 def forget(context: BuildContext, artifact: str) -> None:

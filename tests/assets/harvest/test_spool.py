@@ -8,9 +8,9 @@ import pyoxigraph as ox
 import pytest
 
 from crmrag_assets.harvest import spool
-from crmrag_assets.harvest.chunks import bucket_of
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.spool import SpoolWriter, read_buckets
+from crmrag_query.artifacts.chunks import bucket_of
 from crmrag_query.errors import BuildError
 
 NT = "".join(

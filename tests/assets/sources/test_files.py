@@ -13,12 +13,13 @@ import pyoxigraph as ox
 import pytest
 
 from crmrag_assets.build.progress import SilentProgress
-from crmrag_assets.harvest.chunks import chunk_keys, chunk_of
+from crmrag_assets.harvest.chunks import chunk_keys
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import HarvestReport
 from crmrag_assets.harvest.triples import ORDER, SKOLEM, TRIPLES
 from crmrag_assets.sources import Discovery, source_for
 from crmrag_assets.sources.files import RdfFiles
+from crmrag_query.artifacts.chunks import chunk_of
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import load_method
 from crmrag_query.errors import BuildError, ConfigError, SourceError
@@ -78,7 +79,7 @@ def test_union_of_the_chunks_is_the_file(tmp_path: Path, shared_data: Path, bits
     found = discover(source, tmp_path / "d")
     tables = chunks(source, tmp_path / "d", bits)
     assert all(
-        chunk_of(s, bits) == key for key, table in tables.items() for s in table.column("s").to_pylist()
+        chunk_of(s, 1 << bits) == key for key, table in tables.items() for s in table.column("s").to_pylist()
     )
     result = rows(tables)
     assert len(result) == len(set(result)) == found.triples

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.build.progress import SilentProgress
-from crmrag_assets.harvest.chunks import chunk_keys, chunk_of
+from crmrag_assets.harvest.chunks import chunk_keys
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.skolem import Skolemiser
 from crmrag_assets.sources.files import RdfFiles
+from crmrag_query.artifacts.chunks import chunk_of
 from crmrag_query.config import load_method
 
 BITS = 2
@@ -85,5 +86,5 @@ def test_only_chunks_that_a_change_speaks_of_change(
     for subject in subjects(kept) - spoken_of:
         mine = pl.col("s") == subject
         assert len(old.filter(mine)) and old.filter(mine).equals(new.filter(mine))
-    dirty = {chunk_of(subject, BITS) for subject in spoken_of}
+    dirty = {chunk_of(subject, 1 << BITS) for subject in spoken_of}
     assert {key for key in first if first[key] != second[key]} <= dirty

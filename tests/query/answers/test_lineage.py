@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from crmrag_assets.harvest.chunks import chunk_of as chunk_of_build
 from crmrag_query.answers.ask import ask
-from crmrag_query.answers.lineage import chunk_of, lineage, origin
+from crmrag_query.answers.lineage import lineage, origin
+from crmrag_query.artifacts.chunks import chunk_of
 from crmrag_query.artifacts.release import Release, open_release
 from tests.support.builds import BASE, CRM, build_all, make_project
 
@@ -71,17 +68,7 @@ def test_the_chunk_is_the_one_that_the_build_harvested_the_subject_in(churches: 
     chunks = churches.manifest.counts["chunks"]
     assert chunks > 1
     found = lineage(churches, f"{BASE}mural4", LABEL, "Mural 4")
-    assert found.chunk == chunk_of_build(f"{BASE}mural4", chunks.bit_length() - 1)
-
-
-@given(st.text(max_size=30), st.integers(0, 8))
-def test_chunks_are_the_leading_bits_of_sha256(iri: str, bits: int) -> None:
-    first = hashlib.sha256(iri.encode()).digest()[0]
-    assert (
-        int(chunk_of(iri, 1 << bits), 16)
-        == first >> (8 - bits) << (8 - bits)
-        == int(chunk_of_build(iri, bits), 16)
-    )
+    assert found.chunk == chunk_of(f"{BASE}mural4", chunks)
 
 
 def test_the_origin_tells_the_file_and_when_the_release_was_built(churches: Release) -> None:

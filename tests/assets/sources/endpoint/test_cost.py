@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.harvest.chunks import chunk_of
 from crmrag_assets.harvest.report import HarvestReport
 from crmrag_assets.harvest.traffic import Gathered, Traffic
 from crmrag_assets.sources.base import Counted, Discovery
 from crmrag_assets.sources.endpoint.cost import CLOSING, expected_batches, forecast, seconds_of_batch
+from crmrag_query.artifacts.chunks import chunk_of
 from crmrag_query.config import load_method
 
 EACH = 2  # requests of a batch: its count and its rows
@@ -53,7 +53,7 @@ def test_batches_of_hashed_chunks_are_as_many_as_expected(entities: int, bits: i
     """Against real chunks: IRIs hashed as the harvest hashes them, over a few sets of IRIs."""
     made = 0
     for number in range(4):
-        chunks = Counter(chunk_of(f"http://example.org/{number}/{n}", bits) for n in range(entities))
+        chunks = Counter(chunk_of(f"http://example.org/{number}/{n}", 1 << bits) for n in range(entities))
         made += sum(ceil(inside / size) for inside in chunks.values())
     assert expected_batches(entities, 1 << bits, size) == pytest.approx(made / 4, rel=0.1)
 
