@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -22,12 +21,6 @@ from crmrag_query.errors import BuildError
 from tests.support.builds import Project, failing_at, made, make_project
 
 CHUNKS = {f"{chunk}|churches" for chunk in ("00", "20", "40", "60", "80", "a0", "c0", "e0")}
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as opened:
-        yield opened
 
 
 @pytest.fixture

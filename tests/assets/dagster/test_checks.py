@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -20,12 +19,6 @@ from crmrag_query.artifacts.places import dataset_folder, pointer
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, made, make_project
 from tests.support.quality import lose_a_literal
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -36,12 +36,6 @@ FOUND = ox.Quad(
 
 
 @pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as opened:
-        yield opened
-
-
-@pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     """The churches behind HTTP, for those who have the token."""
     monkeypatch.setenv("CHURCHES_TOKEN", TOKEN)
