@@ -31,7 +31,7 @@ test: $(STAMP)
 
 .PHONY: pytest
 pytest: $(STAMP)
-	@$(BIN)/python -m pytest -n 3 --dist loadfile
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -21,6 +21,11 @@ settings.load_profile("crmrag")
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files whose tests start processes come first, so that at the end no worker waits for another's long one."""
+    items.sort(key=lambda item: ROOT / "tests" / "query" in item.path.parents)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data sets: ``data`` below ``CRMRAG_SHARED`` or ``../shared``; the test is skipped without."""

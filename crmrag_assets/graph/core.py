@@ -19,7 +19,8 @@ from crmrag_query.graph.arrays import Ints, Longs, Rows, rows_from_triples, sort
 
 Number = TypeVar("Number", bound=np.integer[Any])
 LITERAL_ORDER = ["subject", "property", "value", "lang", "datatype"]
-DEFAULT_GRAPH = Coded(np.empty(0, np.int32), pa.array([""], pa.large_utf8()))
+# Made by polars, since `pa.array` loads pandas where that is installed, and every build imports this module.
+DEFAULT_GRAPH = Coded(np.empty(0, np.int32), pl.Series([""]).to_arrow())
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,6 @@ _LITERALS = pa.schema(
 )
 _NO_TYPES = np.empty((2, 0), np.int32)
 _NO_LINKS = np.empty((4, 0), np.int32)
-_NO_LITERALS = _LITERALS.empty_table()
 
 
 def _number(chunks: list[Chunk]) -> _Numbered:
@@ -140,7 +140,7 @@ def _number(chunks: list[Chunk]) -> _Numbered:
     classes, kinds = number_words([chunk.kinds for chunk in chunks])
     properties, props = number_words([chunk.property for chunk in chunks])
     graphs, stated = number_words([DEFAULT_GRAPH, *(chunk.graph for chunk in chunks)])
-    types, links, literals = [_NO_TYPES], [_NO_LINKS], [_NO_LITERALS]
+    types, links, literals = [_NO_TYPES], [_NO_LINKS], [_LITERALS.empty_table()]
     for chunk, subject, target, kind, prop, graph in zip(
         chunks, ends[:count], ends[count:], kinds, props, stated[1:], strict=True
     ):

@@ -12,8 +12,6 @@ from email.utils import formatdate, make_msgid
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
-
 from crmrag_assets.operations.message import Message
 from crmrag_query.config.operations import EmailConfig, SlackConfig, WebhookConfig
 from crmrag_query.errors import ConfigError, ServiceError
@@ -132,6 +130,8 @@ class EmailHook:
 
 def _post(url: str, values: dict[str, Any], headers: Mapping[str, str], seconds: float) -> None:
     """POST JSON; ServiceError for whatever is no success. Its message holds the host alone: the rest may be a secret."""
+    import httpx  # Dagster's processes load this module, and few of them send anything
+
     host = _host(url)
     try:
         answer = httpx.post(url, json=values, headers=dict(headers), timeout=seconds)

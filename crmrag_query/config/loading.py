@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,8 @@ def _ordered(value: Any) -> Any:
     return [_ordered(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+# Releases mostly hold the same method, and a megabyte of it takes a while to check.
+@lru_cache(maxsize=8)
 def read_stored_method(stored: bytes) -> Method:
     """The method as a release holds it; a constant that is younger than the release is the one that ships.
 

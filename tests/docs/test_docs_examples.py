@@ -13,6 +13,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
@@ -36,7 +37,7 @@ from crmrag_query.ontology import load_ontology
 from crmrag_query.plans.records import read_plan
 from crmrag_query.sets.build import answer_set
 from tests.conftest import ROOT
-from tests.query.client.conftest import build
+from tests.query.client.conftest import build, sample_data
 from tests.query.client.test_shown import checked
 from tests.query.mcp.conftest import hosted
 from tests.support.documentation import MUSEUM, PAGES, Block, Workplace, blocks, furnish
@@ -55,8 +56,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = tmp_path_factory.mktemp("docs") / "project"
     (project / "museum.ttl").parent.mkdir(parents=True)
     (project / "museum.ttl").write_text(MUSEUM, encoding="utf-8")
-    build(project, project / "museum.ttl", "my_museum")
-    return build(project, ROOT / "data" / "sample" / "troodos.ttl")
+    shutil.copytree(sample_data(tmp_path_factory) / "releases", project / "data" / "releases")
+    return build(project, project / "museum.ttl", "my_museum")
 
 
 @pytest.fixture(scope="module")

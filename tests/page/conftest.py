@@ -17,11 +17,11 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
-from tests.conftest import ROOT
 from tests.page.atlas import atlas_turtle
 from tests.page.museum import hostile_turtle
 from tests.support.builds import Project, build_all
 from tests.support.service import Process, process
+from tests.support.shared import TROODOS, made_once
 
 AXE = Path(__file__).parent / "axe.min.js"
 PATIENCE = 30_000  # milliseconds, on a busy machine
@@ -42,14 +42,17 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the sample and the two museums, encoded by the stand-in."""
-    root = tmp_path_factory.mktemp("page")
-    (root / "config").mkdir()
+    return made_once(tmp_path_factory, "page", _build) / "data"
+
+
+def _build(root: Path) -> None:
+    (root / "config").mkdir(parents=True)
     (root / "unkind.ttl").write_text(hostile_turtle(), encoding="utf-8")
     (root / "atlas.ttl").write_text(atlas_turtle(), encoding="utf-8")
     common = {"embedding": {"model": "hash"}, "write_markdown": False}
     sets = {
         "sample": {
-            "title": "Painted churches", "rdf": [str(ROOT / "data" / "sample" / "troodos.ttl")], "languages": ["en", "el"],
+            "title": "Painted churches", "rdf": [str(TROODOS)], "languages": ["en", "el"],
             "licence": "https://creativecommons.org/publicdomain/zero/1.0/", "attribution": "Us",
             "examples": ["When was Asinou painted?", "How many churches are in the Troodos mountains?"],
         },
@@ -61,7 +64,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in sets:
         build_all(Project(root, name).context())
     _evaluate(root / "data" / "evaluations" / "sample")
-    return root / "data"
 
 
 def _evaluate(folder: Path) -> None:

@@ -10,14 +10,13 @@ import pytest
 
 from crmrag_query import Client
 from crmrag_query.client.local import Engine, open_engine
-from tests.conftest import ROOT
-from tests.query.client.conftest import build
+from tests.query.client.conftest import sample_data
 from tests.support.service import PATIENCE, application, served
 
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("service") / "project", ROOT / "data" / "sample" / "troodos.ttl")
+    return sample_data(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -140,13 +140,18 @@ def test_it_says_where_it_serves_and_answers_at_once(data: Path) -> None:
         assert not (data / "service").exists()
 
 
-def test_answers_are_kept_in_the_data_folder_and_are_there_after_a_restart(data: Path) -> None:
-    with process(data) as running:
+def test_answers_are_kept_in_the_data_folder_and_are_there_after_a_restart(
+    data: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "data"
+    own.mkdir()
+    (own / "releases").symlink_to(data / "releases")
+    with process(own) as running:
         id = httpx.post(f"{running.address}{API}/ask", json={"question": QUESTION}, timeout=PATIENCE).json()[
             "id"
         ]
-    assert (data / "service" / "service.sqlite").is_file()
-    with process(data) as running:
+    assert (own / "service" / "service.sqlite").is_file()
+    with process(own) as running:
         kept = httpx.get(f"{running.address}{API}/answers", params={"id": id}, timeout=PATIENCE)
         assert kept.json()["answer"]["question"] == QUESTION
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crmrag_query.artifacts.release import Release, open_release
+import pytest
+
+from crmrag_query.artifacts.release import Release
 from crmrag_query.plans.records import Anchor, Dated, Plan, Related, Target, Way
 from tests.support.builds import build_all, make_project
+from tests.support.shared import shared_release
 
 BASE = "http://example.org/"
 NORTH, SOUTH = f"{BASE}north", f"{BASE}south"
@@ -76,11 +79,14 @@ def iri(name: str) -> str:
     return BASE + name
 
 
-def build_set_world(root: Path) -> Release:
+def set_museum(factory: pytest.TempPathFactory) -> Release:
     """The museum, built with the stand-in encoder, its licence and attribution declared."""
+    return shared_release(factory, "set_world", _build)
+
+
+def _build(root: Path) -> None:
     project = make_project(
         root, rdf=["museum.trig"], licence="CC0 1.0", attribution="The Museum", write_markdown=False
     )
     (root / "museum.trig").write_text(set_world(), encoding="utf-8")
     build_all(project.context())
-    return open_release(project.dataset, project.data)

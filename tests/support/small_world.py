@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from crmrag_query.answers.ask import Ask, Done, stream
 from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.release import Release
 from crmrag_query.questions.state import ConversationState
+from tests.support.builds import build_all, make_project
+from tests.support.shared import shared_release
 
 BASE = "http://example.org/"
 PREFIXES = f"""@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix : <{BASE}> .
@@ -46,6 +52,15 @@ def small_world() -> str:
             f"  crm:P108_has_produced :mural-{key} ; crm:P14_carried_out_by :{painter} .",
         ]
     return "\n".join(rows)
+
+
+def small_release(factory: pytest.TempPathFactory) -> Release:
+    """It as a release, encoded by the stand-in; shared by all tests."""
+    return shared_release(factory, "small_world", _build)
+
+
+def _build(root: Path) -> None:
+    build_all(make_project(root, small_world(), write_markdown=False).context())
 
 
 def iri(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The sample data set, built once with the stand-in encoder."""
+"""Releases to ask, built once with the stand-in encoder."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import pytest
 from pyoxigraph import RdfFormat, Store
 
 from crmrag_query.artifacts.release import Release, open_release
-from tests.conftest import ROOT
 from tests.support.builds import build_all, make_project
-from tests.support.set_world import build_set_world
-from tests.support.small_world import small_world
-
-SAMPLE = ROOT / "data" / "sample" / "troodos.ttl"
+from tests.support.set_world import set_museum
+from tests.support.shared import TROODOS, sample_release
+from tests.support.small_world import small_release
 
 
 def built(folder: Path, source: str) -> Release:
@@ -24,23 +22,23 @@ def built(folder: Path, source: str) -> Release:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return built(tmp_path_factory.mktemp("sample") / "project", SAMPLE.read_text(encoding="utf-8"))
+    return sample_release(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def store() -> Store:
     found = Store()
-    found.bulk_load(path=str(SAMPLE), format=RdfFormat.TURTLE)
+    found.bulk_load(path=str(TROODOS), format=RdfFormat.TURTLE)
     return found
 
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """Churches, painters and villages to talk about."""
-    return built(tmp_path_factory.mktemp("small") / "project", small_world())
+    return small_release(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def museum(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """Seven paintings with makers, years, materials and places, in two named graphs."""
-    return build_set_world(tmp_path_factory.mktemp("museum") / "project")
+    return set_museum(tmp_path_factory)

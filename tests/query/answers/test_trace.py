@@ -15,13 +15,14 @@ from crmrag_query.context.assemble import assemble
 from crmrag_query.context.records import ContextLine, Kind
 from crmrag_query.documents.documents import Line
 from crmrag_query.retrieval.pool import Candidate
-from tests.query.context.conftest import SAMPLE, analysis_of, built, candidates_of
+from tests.query.context.conftest import analysis_of, built, candidates_of
+from tests.support.shared import TROODOS
 
 
 @pytest.fixture(scope="module")
 def store() -> Store:
     found = Store()
-    found.bulk_load(path=str(SAMPLE), format=RdfFormat.TURTLE)
+    found.bulk_load(path=str(TROODOS), format=RdfFormat.TURTLE)
     return found
 
 

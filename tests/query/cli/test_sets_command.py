@@ -23,12 +23,12 @@ from crmrag_query.questions.state import ConversationState
 from crmrag_query.sets.build import Told, answer_set
 from crmrag_query.sets.describe import plan_json
 from crmrag_query.sets.facets import facets
-from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MATERIAL, build_set_world, iri
+from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MATERIAL, iri, set_museum
 
 
 @pytest.fixture(scope="module")
 def museum(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return build_set_world(tmp_path_factory.mktemp("set command") / "project")
+    return set_museum(tmp_path_factory)
 
 
 def call(museum: Release, plan: Plan | dict[str, Any] | str, *options: str) -> Result:

@@ -12,9 +12,9 @@ import yaml
 
 from crmrag_query import AsyncClient, Client
 from crmrag_query.client.local import open_engine
-from tests.conftest import ROOT
 from tests.support.api_server import api_server
 from tests.support.builds import Project, build_all
+from tests.support.shared import TROODOS, made_once
 
 
 def build(root: Path, source: Path, name: str = "sample") -> Path:
@@ -31,9 +31,14 @@ def build(root: Path, source: Path, name: str = "sample") -> Path:
     return project.data
 
 
+def sample_data(factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the sample, shared by all tests that only read it."""
+    return made_once(factory, "client", lambda root: build(root, TROODOS)) / "data"
+
+
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("client") / "project", ROOT / "data" / "sample" / "troodos.ttl")
+    return sample_data(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,9 @@ from crmrag_query.linking.records import LinkedEntity, Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, read_question
 from crmrag_query.retrieval.pool import Candidate
-from tests.conftest import ROOT
 from tests.support.builds import build_all, make_project
+from tests.support.shared import sample_release
 
-SAMPLE = ROOT / "data" / "sample" / "troodos.ttl"
 BASE = "http://example.org/"
 PREFIXES = f"""@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix : <{BASE}> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -124,4 +123,4 @@ def blocks_of(context: Context) -> list[Block]:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return built(tmp_path_factory.mktemp("sample"), SAMPLE.read_text(encoding="utf-8"))
+    return sample_release(tmp_path_factory)

@@ -19,6 +19,7 @@ from mcp.types import CallToolResult
 from crmrag_query.client.asynchronous import AsyncClient
 from tests.conftest import ROOT
 from tests.support.builds import Project, build_all
+from tests.support.shared import TROODOS, made_once
 
 HOSTILE = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix : <http://example.org/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -32,18 +33,20 @@ HOSTILE = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix : <htt
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the data sets `sample` and `hostile`."""
-    root = tmp_path_factory.mktemp("mcp") / "project"
+    return made_once(tmp_path_factory, "mcp", _build) / "data"
+
+
+def _build(root: Path) -> None:
     (root / "config").mkdir(parents=True)
     (root / "hostile.ttl").write_text(HOSTILE, encoding="utf-8")
     common = {"languages": ["en", "el"], "embedding": {"model": "hash"}, "write_markdown": False}
-    sources = {"sample": str(ROOT / "data" / "sample" / "troodos.ttl"), "hostile": str(root / "hostile.ttl")}
+    sources = {"sample": str(TROODOS), "hostile": str(root / "hostile.ttl")}
     entries = {name: common | {"title": name.title(), "rdf": [source]} for name, source in sources.items()}
     entries["sample"]["examples"] = ["When was Asinou painted?"]
     text = yaml.safe_dump({"datasets": entries}, allow_unicode=True)
     (root / "config" / "datasets.yaml").write_text(text, encoding="utf-8")
     for name in sources:
         build_all(Project(root, name).context())
-    return Project(root).data
 
 
 def command(*arguments: str, **environment: str) -> StdioServerParameters:

@@ -20,7 +20,7 @@ from crmrag_query.plans.records import Among, Anchor, Compute, Measure, Member, 
 from tests.support.builds import build_all, make_project
 from tests.support.model_server import Script, model_server
 from tests.support.plan_server import MODEL, plan_server, reply_with
-from tests.support.small_world import iri, small_world
+from tests.support.small_world import iri, small_release, small_world
 
 pytestmark = [
     pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed"),
@@ -43,9 +43,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    project = make_project(tmp_path_factory.mktemp("small") / "project", small_world(), write_markdown=False)
-    build_all(project.context())
-    return open_release(project.dataset, project.data)
+    return small_release(tmp_path_factory)
 
 
 def planned(release: Release, script: Script, question: str = QUESTION, *earlier: Earlier) -> ModelPlan:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crmrag_query.answers.understand import named
-from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.artifacts.release import Release
 from crmrag_query.context.text import tokens
 from crmrag_query.parsing.catalogue import Earlier, catalogue, earlier_of, written
 from crmrag_query.parsing.catalogue_rows import Row, by_relevance
@@ -18,17 +18,14 @@ from crmrag_query.plans.profile import Profile, TypeProfile
 from crmrag_query.plans.records import Among, Plan
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import ConversationState, Kind, Turn
-from tests.support.builds import build_all, make_project
-from tests.support.small_world import iri, small_world
+from tests.support.small_world import iri, small_release
 
 SECTIONS = ("relations", "relationships", "classes", "types", "properties", "graphs")
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    project = make_project(tmp_path_factory.mktemp("small") / "project", small_world(), write_markdown=False)
-    build_all(project.context())
-    return open_release(project.dataset, project.data)
+    return small_release(tmp_path_factory)
 
 
 def having(release: Release, **parts: Any) -> Release:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.artifacts.release import Release
 from crmrag_query.llm.model import CannedModel
 from crmrag_query.parsing.structured import plan_with_model
 from crmrag_query.parsing.structured_form import for_model
@@ -28,8 +28,7 @@ from crmrag_query.plans.records import (
     Texted,
     Way,
 )
-from tests.support.builds import build_all, make_project
-from tests.support.small_world import iri, small_world
+from tests.support.small_world import iri, small_release
 
 QUESTION = "Which churches are in Kolva?"
 PLACED = Way(paths=(("P55",),))
@@ -70,9 +69,7 @@ PART = LEAF | st.lists(LEAF, max_size=2) | st.sampled_from([for_model(plan) for 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    project = make_project(tmp_path_factory.mktemp("small") / "project", small_world(), write_markdown=False)
-    build_all(project.context())
-    return open_release(project.dataset, project.data)
+    return small_release(tmp_path_factory)
 
 
 def places(told: Any, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.artifacts.release import Release, open_release
-from tests.conftest import ROOT
-from tests.support.builds import build_all, make_project
-from tests.support.set_world import build_set_world
+from crmrag_query.artifacts.release import Release
+from tests.support.set_world import set_museum
+from tests.support.shared import sample_release
 
 
 @pytest.fixture(scope="session")
 def museum(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return build_set_world(tmp_path_factory.mktemp("museum") / "project")
+    return set_museum(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """The sample data set, encoded by the stand-in."""
-    root = tmp_path_factory.mktemp("sample") / "project"
-    rdf = str(ROOT / "data" / "sample" / "troodos.ttl")
-    project = make_project(root, rdf=[rdf], write_markdown=False)
-    build_all(project.context())
-    return open_release(project.dataset, project.data)
+    return sample_release(tmp_path_factory)

@@ -9,7 +9,7 @@ import pytest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.sparql import SparqlConfig
 from crmrag_query.sparql.desk import SparqlDesk
-from tests.support.set_world import build_set_world
+from tests.support.set_world import set_museum
 
 BOUNDS = SparqlConfig(
     seconds=60, rows=1000, characters=20_000, depth=64, result_characters=1_000_000, processes=1,
@@ -24,7 +24,7 @@ def bounds() -> SparqlConfig:
 
 @pytest.fixture(scope="session")
 def museum(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return build_set_world(tmp_path_factory.mktemp("museum") / "project")
+    return set_museum(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,47 @@
+"""What many tests only read is built once, also where several processes run them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from crmrag_query.artifacts.release import Release, open_release
+from tests.conftest import ROOT
+from tests.support.builds import build_all, make_project
+
+TROODOS = ROOT / "data" / "sample" / "troodos.ttl"
+"""The sample data set's triples."""
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder ``name``, filled by ``make`` in the first process that asks for it. Who changes something takes a copy."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # that of the process which started this one
+    folder, whole = base / "shared" / name, base / "shared" / f"{name}.whole"
+    folder.parent.mkdir(exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if not whole.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            make(folder)
+            whole.touch()
+    return folder
+
+
+def shared_release(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Release:
+    """The current release of the data set ``churches`` in the project that ``make`` builds in the folder ``name``."""
+    return open_release("churches", made_once(factory, name, make) / "data")
+
+
+def sample_release(factory: pytest.TempPathFactory) -> Release:
+    """The sample data set, encoded by the stand-in, under the name ``churches``."""
+    return shared_release(factory, "sample", _build_sample)
+
+
+def _build_sample(root: Path) -> None:
+    build_all(make_project(root, rdf=[str(TROODOS)], write_markdown=False).context())
