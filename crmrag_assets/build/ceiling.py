@@ -100,7 +100,7 @@ def _require(
         raise BuildError(
             f"Encoding '{context.name}' anew would take {' and '.join(told)}, more than its `ceiling` allows. "
             "Nothing was encoded.",
-            f"Raise `ceiling` of '{context.name}' in datasets.yaml, or take it out; what is finished is kept.",
+            f"Raise `ceiling` of '{context.name}' in datasets.yaml, or take it out.",
         )
 
 

@@ -21,7 +21,7 @@ NUMBERS = {
     errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: DENIED, errno.EACCES: DENIED, errno.EPERM: DENIED,
     errno.EIO: BROKEN,
 }  # fmt: skip
-GOES_ON = "then run the build again: what is finished is kept."
+GOES_ON = "then run the build again."
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Fail-points, for tests: stop a build at a named place, by an error or by killing the process.
+"""Fail-points, for tests: stop a build at a named place, by an error, by one that nobody foresaw, or by killing the process.
 
-``CRMRAG_FAILPOINT=<artifact>[:<chunk>][:before|during|after][=raise|kill]``, several separated by commas;
+``CRMRAG_FAILPOINT=<artifact>[:<chunk>][:before|during|after][=raise|fault|kill]``, several separated by commas;
 ``during`` (the default) is when the files are written and nothing is published yet. Without the variable a
 fail-point costs one look-up in the environment.
 """
@@ -41,4 +41,6 @@ def _matches(place: list[str], artifact: str, chunk: str | None, stage: str) -> 
 def _stop(action: str, place: str) -> None:
     if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    if action == "fault":
+        raise RuntimeError(f"Fail-point {place} was reached.")
     raise FailPoint(f"Fail-point {place} was reached.", f"Unset {VARIABLE} to build.")

@@ -94,7 +94,7 @@ class Processes:
             how = f" ({signals[1]})" if signals else ""
             raise BuildError(
                 f"A process that built a part of '{self.name}' was ended from outside{how}.",
-                "If memory ran out, build with fewer processes: --threads 1. What is finished is kept.",
+                "If memory ran out, build with fewer processes: --threads 1.",
             ) from error
 
 

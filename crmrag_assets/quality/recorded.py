@@ -19,7 +19,6 @@ from crmrag_query.config import config_hash
 from crmrag_query.errors import BuildError, CrmRagError
 
 FOLDER = "checks"  # in the working folder of a data set
-UNCHANGED = "The current release stays as it was."
 
 
 def judge(check: Check, context: BuildContext) -> Finding:
@@ -66,9 +65,7 @@ def require_sound(checks: Iterable[Check], context: BuildContext) -> None:
 
 def refusal(asset: str, name: str, says: str, remedy: str) -> BuildError:
     """What a person is told when a blocking check stops a build."""
-    return BuildError(
-        f"The check '{name}' of '{asset}' stops this build. {says}", f"{remedy} {UNCHANGED}".strip()
-    )
+    return BuildError(f"The check '{name}' of '{asset}' stops this build. {says}", remedy)
 
 
 def _told(check: Check, context: BuildContext) -> dict[str, object] | None:

@@ -128,6 +128,11 @@ class RdfFiles:
             normalise_property(p) for p in survey.properties
         ):
             return
+        if not survey.triples:
+            shown = ", ".join(map(self._shown, self._existing()[:3]))
+            raise SourceError(
+                f"{shown}: there is no triple of an entity in it.", "Did the export fail? Write it again."
+            )
         seen = ", ".join(sorted(survey.properties)[:3]) or "none"
         raise SourceError(
             f"There is no class or property of CIDOC-CRM in {', '.join(map(self._shown, self._existing()[:3]))} "
@@ -193,6 +198,11 @@ def _unreadable(path: Path, kind: Format, tally: Tally) -> SourceError:
     if head.lstrip()[:14].lower().startswith(("<!doctype html", "<html")):
         return SourceError(
             f"{path} is a web page, not RDF.", "Fetch the data itself: perhaps it needs a login."
+        )
+    if "h\0t\0t\0p" in head:
+        return SourceError(
+            f"{path} is written in UTF-16.",
+            "Save it in UTF-8, as RDF asks for.",
         )
     looks = sniff(head)
     hint = f"It looks like {looks.name}: give it that extension." if looks and looks.name != kind.name else ""

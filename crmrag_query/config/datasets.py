@@ -119,8 +119,8 @@ class DatasetConfig(Record):
             matches = _matches(self.root, entry)
             if not matches:
                 raise ConfigError.single(
-                    "datasets.yaml", f"datasets.{self.name}.rdf[{number}]", "no such file", value=repr(entry),
-                    remedy=f"Paths and globs are taken from {self.root or Path.cwd()}.",
+                    "datasets.yaml", f"datasets.{self.name}.rdf[{number}]", _nothing_at(self.root, entry),
+                    remedy=f"Is the export there? Paths and globs are taken from {self.root.resolve()}.",
                 )  # fmt: skip
             found.update(matches)
         return tuple(sorted(found))
@@ -137,8 +137,8 @@ class DatasetConfig(Record):
         file = self.root / name
         if not file.is_file():
             raise ConfigError.single(
-                "datasets.yaml", f"datasets.{self.name}.{key}", "no such file", value=repr(name),
-                remedy=f"Paths are taken from {self.root or Path.cwd()}.",
+                "datasets.yaml", f"datasets.{self.name}.{key}", _nothing_at(self.root, name),
+                remedy=f"Paths are taken from {self.root.resolve()}.",
             )  # fmt: skip
         return file
 
@@ -211,6 +211,13 @@ def project_root(file: Path) -> Path:
     """The folder that paths in a datasets.yaml are taken from: the one that holds its `config/`."""
     folder = file.resolve().parent
     return folder.parent if folder.name in ("config", "_config") else folder
+
+
+def _nothing_at(root: Path, entry: str) -> str:
+    """Why an entry gives no file."""
+    if (root / entry).is_dir():
+        return f"{entry!r} is a folder: name its files, as in '{entry.rstrip('/')}/*.ttl'"
+    return f"no file matches {entry!r}" if _MAGIC.search(entry) else f"no such file: {entry!r}"
 
 
 def _matches(root: Path, entry: str) -> list[Path]:

@@ -16,12 +16,13 @@ def default_folder() -> Path:
 
 
 def config_folder(folder: Path | str | None = None) -> Path:
-    """The argument, else CRMRAG_CONFIG, else ./config where it holds method.yaml, else what ships."""
+    """The argument, else CRMRAG_CONFIG, else ./config where it holds any of the files that ship, else what ships."""
     chosen = folder or os.environ.get(ENVIRONMENT)
     if chosen:
         return Path(chosen)
     here = Path("config")
-    return here if (here / "method.yaml").is_file() else default_folder()
+    ours = (here / shipped.name for shipped in default_folder().glob("*.yaml"))
+    return here if any(file.is_file() for file in ours) else default_folder()
 
 
 def part_file(name: str, folder: Path | str | None = None) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.errors import MissingExtraError, ModelError, ModelUnreachable
+from crmrag_query.errors import MissingExtraError, ModelError, ModelUnreachable, in_a_line
 from crmrag_query.retrieval.hashing import unit
 
 PASSING = (
@@ -23,6 +24,17 @@ PASSING = (
     "InternalServerError",
     "ServiceUnavailableError",
 )
+WAIT = "Wait, and look at the provider's limits and at the network; a new start resumes."
+CHECK = "Check the model's name, its API key in the environment and the network; a new start resumes."
+KEY = "Its API key is not accepted: set the right one in the environment."
+NAME = "Check the model's name in datasets.yaml (`embedding`), and that the account may use it."
+REMEDIES = {
+    "AuthenticationError": KEY,
+    "PermissionDeniedError": KEY,
+    "NotFoundError": NAME,
+    "BadRequestError": NAME,
+}
+_CLASSES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)\b(?:: | - ))+")
 
 
 @dataclass(frozen=True)
@@ -71,12 +83,21 @@ class EmbeddingApi:
                 found = sorted(answer.data, key=lambda item: int(item["index"]))
                 break
             except passing as error:
+                if lacking := _lacking(litellm, self.model):
+                    raise ModelError(
+                        f"The embedding model {self.model} needs an API key.", lacking
+                    ) from error
                 if attempt == self.attempts:
-                    told = self._failed(f"{type(error).__name__} {attempt} times: {error}")
-                    raise ModelUnreachable(told.what, told.remedy) from error
+                    raise ModelUnreachable(
+                        f"The embedding model {self.model} did not answer {attempt} times: {_said(error)}.",
+                        WAIT,
+                    ) from error
                 time.sleep(self.wait * 2 ** (attempt - 1))
             except Exception as error:  # litellm passes on whatever its providers raise
-                raise self._failed(f"{type(error).__name__}: {error}") from error
+                remedy = REMEDIES.get(type(error).__name__, CHECK)
+                raise ModelError(
+                    f"The embedding model {self.model} refused: {_said(error)}.", remedy
+                ) from error
         if len(found) != len(texts):
             raise self._failed(f"{len(found)} vectors for {len(texts)} texts")
         return [item["embedding"] for item in found]
@@ -90,10 +111,19 @@ class EmbeddingApi:
         return options
 
     def _failed(self, how: str) -> ModelError:
-        return ModelError(
-            f"The embedding model {self.model} answered with {how}.",
-            "Check the model's name, its API key in the environment and the network; a new start resumes.",
-        )
+        return ModelError(f"The embedding model {self.model} answered with {how}.", CHECK)
+
+
+def _lacking(litellm: ModuleType, model: str) -> str:
+    """What to do where the model's API key is not in the environment, "" where it is or none is known to be needed."""
+    names = [name for name in litellm.validate_environment(model)["missing_keys"] if name.endswith("_KEY")]
+    return f"Set {' and '.join(names)} in the environment." if names else ""
+
+
+def _said(error: Exception) -> str:
+    """A provider's own words, without the classes of errors that litellm puts before them."""
+    said = in_a_line(error)
+    return _CLASSES.sub("", said) or said
 
 
 def load_litellm() -> ModuleType:

@@ -331,5 +331,9 @@ def _of_connection(error: Exception, limits: Limits) -> Failure:
         return Failure(f"no whole response within {limits.seconds:g} s")
     if isinstance(cause, http.client.IncompleteRead | zlib.error):
         return Failure(f"its response is cut off or damaged ({cause})")
+    if isinstance(cause, ssl.SSLError):
+        return Failure(
+            f"no secure connection ({cause.reason or cause}); perhaps it is http:// there", unreachable=True
+        )
     refused = isinstance(error, URLError) and not isinstance(cause, ConnectionResetError)
     return Failure(f"no connection ({cause or type(cause).__name__})", unreachable=refused)

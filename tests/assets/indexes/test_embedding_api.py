@@ -17,7 +17,7 @@ import pytest
 from crmrag_assets.indexes.embed import embed_chunk
 from crmrag_assets.indexes.encoder import EncoderOptions, LiteLLMEncoder
 from crmrag_assets.indexes.export import export_encoder
-from crmrag_query.errors import ModelError
+from crmrag_query.errors import ModelError, ModelUnreachable
 from crmrag_query.retrieval.embedding_api import EmbeddingApi, load_litellm
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.hashing import hash_vectors
@@ -35,12 +35,13 @@ class EmbeddingServer:
     failures: list[int] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     drop: int = 0
+    dimension: int = 0  # of its vectors, whatever is asked for; 0: as asked for
 
     def answer(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         self.requests.append(request)
         if self.failures:
             return self.failures.pop(0), {"error": {"message": "scripted failure", "code": "scripted"}}
-        vectors = 3 * hash_vectors(request["input"], request.get("dimensions", DIMENSION))
+        vectors = 3 * hash_vectors(request["input"], self.dimension or request.get("dimensions", DIMENSION))
         rows = [{"object": "embedding", "index": n, "embedding": v.tolist()} for n, v in enumerate(vectors)]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         return 200, {"object": "list", "data": rows[::-1][self.drop :], "model": "scripted", "usage": usage}
@@ -104,9 +105,26 @@ def test_a_lasting_failure_names_model_and_remedy(server: EmbeddingServer) -> No
 
 def test_a_refusal_is_not_tried_again(server: EmbeddingServer) -> None:
     server.failures = [401] * 50
-    with pytest.raises(ModelError, match="API key"):
+    with pytest.raises(ModelError, match=r"refused: Error code: 401 .*Its API key is not accepted"):
         api(server).encode(["icon"])
     assert len(server.requests) == 1
+
+
+def test_a_key_that_is_not_there_is_named_at_once(
+    server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(ModelError, match=r"needs an API key\. Set OPENAI_API_KEY in the env") as caught:
+        api(server).encode(["icon"])
+    assert not isinstance(caught.value, ModelUnreachable) and not server.requests
+
+
+def test_vectors_of_another_length_than_before_are_an_error(server: EmbeddingServer) -> None:
+    model = replace(api(server), model="openai/text-embedding-3-small", dimensions=8)
+    encoder = LiteLLMEncoder(model, EncoderOptions())
+    server.dimension = 12
+    with pytest.raises(ModelError, match="gave vectors of 12 dimensions in place of 8"):
+        encoder.encode(["icon"])
 
 
 def test_an_answer_with_too_few_vectors_is_an_error(server: EmbeddingServer) -> None:

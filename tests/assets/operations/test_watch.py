@@ -161,7 +161,7 @@ def test_a_file_that_comes_is_a_change_one_that_is_missing_a_fault(files: Watch)
     declared.write_text(
         declared.read_text().replace("- churches.ttl", "- churches.ttl\n    - '*.nt'\n    - more.ttl")
     )
-    assert "no such file" in files.look(60).says
+    assert "no file matches" in files.look(60).says
     again = files.look(60)
     assert "2 looks in a row" in again.says and again.state.faults == 2
     files.write(2, "more.ttl")

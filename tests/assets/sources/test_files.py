@@ -194,6 +194,10 @@ def test_an_unreadable_file_is_an_error_that_names_it(tmp_path: Path) -> None:
         discover(write(tmp_path, a__nt=CHURCH), tmp_path / "d")
     with pytest.raises(SourceError, match=r"Nothing in .*b\.ttl can be read as Turtle.*line 1"):
         discover(write(tmp_path, b__ttl=b"\x00\x01\x02"), tmp_path / "d")
+    with pytest.raises(SourceError, match=r"c\.ttl is written in UTF-16\. Save it in UTF-8"):
+        discover(write(tmp_path, c__ttl=CHURCH.encode("utf-16")), tmp_path / "d")
+    with pytest.raises(SourceError, match=r"d\.ttl: there is no triple.*Did the export fail"):
+        discover(write(tmp_path, d__ttl="# nothing"), tmp_path / "d")
 
 
 def test_missing_and_damaged_files_are_errors_that_name_them(tmp_path: Path) -> None:
@@ -212,5 +216,7 @@ def test_a_data_set_gives_its_source(tmp_path: Path) -> None:
     (tmp_path / "a.ttl").write_text(CHURCH, encoding="utf-8")
     found = discover(source_for(DatasetConfig(name="x", rdf=("*.ttl",)), tmp_path, METHOD), tmp_path / "d")
     assert found.report.files[0].file == "a.ttl"
-    with pytest.raises(ConfigError, match="no such file"):
+    with pytest.raises(ConfigError, match=r"no file matches '\*\.nt'"):
         source_for(DatasetConfig(name="x", rdf=("*.nt",)), tmp_path, METHOD)
+    with pytest.raises(ConfigError, match=r"'\.' is a folder: name its files"):
+        source_for(DatasetConfig(name="x", rdf=(".",)), tmp_path, METHOD)

@@ -59,7 +59,8 @@ def test_absolute_paths_are_taken_as_they_are(project: Path) -> None:
 
 def test_a_file_that_is_missing_is_named(project: Path) -> None:
     with pytest.raises(
-        ConfigError, match=r"datasets\.museum\.rdf\[1\]: no such file \(found 'data/x\*\.ttl'\)"
+        ConfigError,
+        match=r"datasets\.museum\.rdf\[1\]: no file matches 'data/x\*\.ttl'\. Is the export there",
     ):
         one(project, "    rdf: [data/a.ttl, data/x*.ttl]\n").files()
 
@@ -110,6 +111,7 @@ def test_where_a_project_stands_is_no_part_of_its_values(project: Path) -> None:
             "    rdf: a\n    rdf: b\n",
             "line 3: not valid YAML: the key 'rdf' stands twice, the second time in line 4",
         ),
+        ("    title: bell \x07\n", "not text in UTF-8, or with control characters in it. Save it in UTF-8"),
         ("    !!python/object/apply:os.system [ls]\n", "not valid YAML: could not determine a constructor"),
     ],
 )

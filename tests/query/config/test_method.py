@@ -329,8 +329,11 @@ def test_folder_argument_then_environment_then_project_then_what_ships(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CRMRAG_CONFIG", raising=False)
     assert config_folder() == Path("config")
-    (folder / "method.yaml").unlink()
+    for file in folder.glob("*.yaml"):
+        file.unlink()
     assert config_folder() == default_folder()
+    (folder / "operations.yaml").write_text("owners: []\n")
+    assert config_folder() == Path("config")
     monkeypatch.setenv("CRMRAG_CONFIG", str(tmp_path / "elsewhere"))
     assert config_folder() == tmp_path / "elsewhere"
     assert config_folder(folder) == folder

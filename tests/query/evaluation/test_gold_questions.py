@@ -128,7 +128,7 @@ def test_the_sample_declares_its_questions(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("churches", "", "declares no questions for 'churches'.*crmrag evaluate churches QUESTIONS"),
         ("nowhere", "", "declares no questions for 'nowhere'"),
-        ("churches", "gone.yaml", r"datasets\.churches\.questions: no such file \(found 'gone\.yaml'\)"),
+        ("churches", "gone.yaml", r"datasets\.churches\.questions: no such file: 'gone\.yaml'"),
     ],
 )
 def test_a_data_set_without_questions_is_told_what_to_do(

@@ -311,7 +311,8 @@ def test_tls_is_trusted_by_its_certificate_alone(monkeypatch: pytest.MonkeyPatch
 def test_speaking_tls_to_a_server_that_does_not_is_a_failure() -> None:
     with serving(star()) as server:
         failure = fails(server.url.replace("http:", "https:"))
-        assert not failure.certificate and "no connection" in failure.reason
+        assert not failure.certificate and failure.unreachable
+        assert failure.reason.startswith("no secure connection (") and "http://" in failure.reason
 
 
 @pytest.mark.parametrize("kind", ["basic", "digest", "bearer"])
