@@ -9,9 +9,14 @@ import dagster as dg
 from dagster import DagsterInstance
 
 from crmrag_assets.build.locks import is_locked
+from crmrag_assets.build.sharing import endpoint_turns
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.jobs import BUILDS_TAG, WAITS_TAG, build_job
+from crmrag_assets.lost import BEFORE_LOCK as BEFORE_LOCK
 
+ENDPOINT_TAG = (
+    "crmrag/endpoint"  # by this the queue starts one build of an endpoint at a time: see dagster.yaml
+)
 UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -19,7 +24,6 @@ UNFINISHED = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-BEFORE_LOCK = 600  # seconds in which a run that has started takes its data set's lock, or is dead
 
 
 def names_of(datasets: Iterable[str], prefix: str) -> dict[str, str]:
@@ -35,11 +39,11 @@ def names_of(datasets: Iterable[str], prefix: str) -> dict[str, str]:
 
 def build_request(context: BuildContext, key: str | None, why: str) -> dg.RunRequest:
     """A run of the job `build` for a data set; an endpoint is asked again."""
-    return dg.RunRequest(
-        run_key=key,
-        run_config=build_config(context.name, context.config.endpoint is not None),
-        tags={BUILDS_TAG: context.name, "crmrag/why": why},
-    )
+    tags = {BUILDS_TAG: context.name, "crmrag/why": why}
+    if (turns := endpoint_turns(context)) is not None:
+        tags[ENDPOINT_TAG] = turns.folder.name
+    config = build_config(context.name, context.config.endpoint is not None)
+    return dg.RunRequest(run_key=key, run_config=config, tags=tags)
 
 
 def build_config(dataset: str, refresh: bool) -> dict[str, Any]:

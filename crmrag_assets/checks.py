@@ -6,10 +6,13 @@ from typing import Any
 import dagster as dg
 
 from crmrag_assets.metadata import markdown_table
+from crmrag_assets.partitions import dataset_partitions
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.finding import Check, Finding
-from crmrag_assets.quality.recorded import judge
+from crmrag_assets.quality.recorded import judge, refusal
+from crmrag_assets.quiet import known_betas
 from crmrag_assets.resources import BuildResource
+from crmrag_assets.told import afterwards, explained, told_as_is
 from crmrag_query.errors import BuildError
 
 REMEDY, DATASET = "what_to_do", "dataset"  # keys of a result's metadata
@@ -18,6 +21,7 @@ SEVERITY = {
     "fails": dg.AssetCheckSeverity.ERROR,
     "warns": dg.AssetCheckSeverity.WARN,
 }
+Result = dg.AssetCheckResult | dg.AssetCheckEvaluation
 CONSEQUENCE = {
     "blocks": "Stops the build: the current release stays.",
     "fails": "An error that stops nothing.",
@@ -26,24 +30,37 @@ CONSEQUENCE = {
 
 
 def declared(asset: str, guards: Sequence[Check]) -> dg.AssetChecksDefinition:
-    """The checks of an asset as Dagster knows them: one step for all, of which each can be executed alone."""
+    """The checks of an asset as Dagster knows them: one step for all, of each data set."""
     of = {check.name: check for check in guards}
-    specs = [
-        dg.AssetCheckSpec(
-            check.name,
-            asset=asset,
-            blocking=check.blocks,
-            description=f"{check.about}\n\n{CONSEQUENCE[check.weight]}",
-        )
-        for check in guards
-    ]
+    with known_betas():
+        specs = [
+            dg.AssetCheckSpec(
+                check.name,
+                asset=asset,
+                blocking=check.blocks,
+                description=f"{check.about}\n\n{CONSEQUENCE[check.weight]}",
+                partitions_def=dataset_partitions,
+            )
+            for check in guards
+        ]
 
-    @dg.multi_asset_check(name=f"checks_of_{asset}", specs=specs, can_subset=True)
-    def run(context: dg.AssetCheckExecutionContext, build: BuildResource) -> Iterator[dg.AssetCheckResult]:
-        dataset = dataset_of(context, asset)
-        opened = build.opened(dataset)
-        for key in sorted(context.selected_asset_check_keys, key=lambda key: [*of].index(key.name)):
-            yield result(of[key.name], dataset, judge(of[key.name], opened))
+    name = f"checks_of_{asset}"
+
+    @dg.multi_asset_check(name=name, specs=specs, can_subset=True)
+    def run(context: dg.AssetCheckExecutionContext, build: BuildResource) -> Iterator[Result]:
+        refused = None
+        with explained(name):
+            dataset = dataset_of(context, asset)
+            opened = build.opened(dataset)
+            for key in sorted(context.selected_asset_check_keys, key=lambda key: [*of].index(key.name)):
+                check, finding = of[key.name], judge(of[key.name], opened)
+                found = result(check, dataset, finding)
+                yield found if context.has_partition_key else _by_itself(found, check, dataset)
+                if check.blocks and not finding.holds:
+                    refused = refused or refusal(asset, check.name, finding.says, finding.remedy)
+        if refused is not None:
+            ending = f"{refused.remedy}\n{afterwards(opened.data, dataset)}"
+            raise told_as_is(BuildError(refused.what, ending))
 
     return run
 
@@ -74,6 +91,20 @@ def result(check: Check, dataset: str, finding: Finding) -> dg.AssetCheckResult:
         severity=SEVERITY[check.weight],
         description=f"{dataset}: {finding.says}",
         metadata=shown,
+    )
+
+
+def _by_itself(found: dg.AssetCheckResult, check: Check, dataset: str) -> dg.AssetCheckEvaluation:
+    """The same, of a run that has no data set of its own: Dagster could not tell of which it is."""
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(check.asset),
+        check_name=check.name,
+        passed=found.passed,
+        severity=found.severity,
+        description=found.description,
+        metadata=found.metadata,
+        blocking=check.blocks,
+        partition=dataset,
     )
 
 

@@ -1,45 +1,53 @@
 """What a failed run says of itself, as a person should read it."""
 
-import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
 
 from crmrag_assets.automation import dataset_of
 from crmrag_assets.build.layers import ARTIFACTS
 from crmrag_assets.jobs import build_job, evaluate_job, layer_jobs
-from crmrag_assets.launch import DATASET_TAG, LAYER_TAG, PARENT_TAG
+from crmrag_assets.launch import PARENT_TAG
+from crmrag_assets.lost import DATASET_TAG, FROM_ASSETS, LAYER_TAG
 from crmrag_assets.operations.message import Message
 from crmrag_assets.partitions import RANGE_START
+from crmrag_assets.told import LOST, told_of
 
-FROM_ASSETS = "__ASSET_JOB"  # what Dagster calls a run that was started from the asset graph
+MARKED = "This run has been marked as failed"  # by Dagster's code server, whose process of it is gone
+WILL_RETRY = "dagster/will_retry"
 PARTITION = "dagster/partition"
 JOBS = {build_job.name, evaluate_job.name, *(job.name for job in layer_jobs)}
 ASSETS = {dg.AssetKey(name) for name in (*ARTIFACTS, "evaluation")}
-_OWN_CLASS = re.compile(r"crmrag_\w+(?:\.\w+)*: ")  # how Dagster puts the class before the message
 
 
 def failure_message(context: dg.RunFailureSensorContext, ui: str | None) -> Message | None:
-    """What to tell of a failed run; None of one that is not ours, and of a layer whose build tells of it itself."""
+    """What to tell of a failed run; None of one that is not ours or that somebody stopped, of a layer whose build
+    tells of it itself, and of a lost run that Dagster starts again."""
     run = context.dagster_run
-    if not _is_ours(run) or PARENT_TAG in run.tags:
+    if not _is_ours(run) or PARENT_TAG in run.tags or run.tags.get(WILL_RETRY) == "true":
         return None
-    errors = [_error(event) for event in context.get_step_failure_events()]
-    reasons = [_reason(error) for error in errors if error is not None]
+    told = [one for event in context.get_step_failure_events() if (one := told_of(event))]
+    if any(one.interrupted for one in told):
+        return None
+    reasons = [one.text for one in told]
     dataset = _dataset(run)
     return Message(
         kind="failure",
         what=_what(run, dataset),
-        why="\n".join(dict.fromkeys(reasons))
-        or (context.failure_event.message or "Dagster gives no reason."),
+        why="\n".join(dict.fromkeys(reasons)) or _why(context.failure_event.message),
         dataset=dataset,
         job=run.job_name,
         run=run.run_id,
         link=f"{ui}/runs/{run.run_id}" if ui else "",
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
+
+
+def _why(message: str | None) -> str:
+    """Why a run failed of which no step did."""
+    if message is None:
+        return "Dagster gives no reason."
+    return LOST if message.startswith(MARKED) else message
 
 
 def _is_ours(run: dg.DagsterRun) -> bool:
@@ -63,22 +71,3 @@ def _dataset(run: dg.DagsterRun) -> str:
     """The data set that a run is about."""
     partition = run.tags.get(PARTITION) or run.tags.get(RANGE_START, "")
     return run.tags.get(DATASET_TAG) or dataset_of(run) or partition.rpartition("|")[2]
-
-
-def _error(event: dg.DagsterEvent) -> Any:
-    return event.step_failure_data.error
-
-
-def _reason(error: Any) -> str:
-    """Our own words where the error or a cause of it is ours, else the innermost message."""
-    messages = list(_messages(error))
-    for message in messages:
-        if own := _OWN_CLASS.match(message):
-            return message[own.end() :]
-    return messages[-1]
-
-
-def _messages(error: Any) -> Iterator[str]:
-    while error is not None:
-        yield error.message.strip()
-        error = error.cause

@@ -11,7 +11,10 @@ from pathlib import Path
 import dagster as dg
 from dagster import DagsterInstance
 from dagster._core.instance.ref import InstanceRef
+from filelock import FileLock
 
+from crmrag_assets.database import database_explained
+from crmrag_assets.told import LOST
 from crmrag_query.artifacts.files import write_text
 
 SETTINGS = """\
@@ -23,10 +26,18 @@ nux:
 concurrency:
   runs:
     max_concurrent_runs: 4  # two builds: each is a run, and one for the layer that it is at
+    tag_concurrency_limits:  # the others wait in the queue, where they keep no place from builds of other sources
+      - key: crmrag/endpoint
+        value: {applyLimitPerUniqueValue: true}
+        limit: 1
+run_retries:  # a build whose process was killed is started again, as often as operations.yaml says (retrying: lost)
+  enabled: true
+  retry_on_asset_or_op_failure: false
 sensors:  # a slow endpoint does not keep other data sets from being looked at
   use_threads: true
   num_workers: 8
 """
+OPENING = ".opening"
 NO_CAPTURE = {
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
@@ -51,8 +62,19 @@ def open_instance(data: Path) -> Iterator[DagsterInstance]:
     # An interruption is raised wherever the program is; within SQLAlchemy's closing of a connection it would be logged
     # there too, with its traceback, though it goes on to the caller.
     logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
-    with DagsterInstance.from_ref(InstanceRef.from_dir(str(home), overrides=NO_CAPTURE)) as instance:
+    with database_explained():
+        opened = _opened(home)
+    with opened as instance:
         yield instance
+
+
+def _opened(home: Path) -> DagsterInstance:
+    """The instance with its databases, which several builds that begin at once would make all at the same time."""
+    with FileLock(home / OPENING):
+        instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home), overrides=NO_CAPTURE))
+        for storage in (instance.run_storage, instance.event_log_storage, instance.schedule_storage):
+            assert storage is not None
+        return instance
 
 
 def end_dead_runs(instance: DagsterInstance, tags: dict[str, str]) -> int:
@@ -63,5 +85,6 @@ def end_dead_runs(instance: DagsterInstance, tags: dict[str, str]) -> int:
     unfinished = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.NOT_STARTED]
     dead = instance.get_runs(filters=dg.RunsFilter(statuses=unfinished, tags=tags))
     for run in dead:
-        instance.report_run_canceled(run, message="The process that ran it ended before it did.")
+        instance.report_run_canceled(run, message=LOST)
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     return len(dead)

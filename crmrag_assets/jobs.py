@@ -1,22 +1,28 @@
 """Jobs: one for each layer of a build, ``build``, which runs the layers in order, and ``evaluate``."""
 
 import time
+from pathlib import Path
 
 import dagster as dg
+from pydantic import Field
 
 from crmrag_assets.build.layers import LAYERS, Layer
 from crmrag_assets.build.reporting import LogReporter
+from crmrag_assets.lost import attend
 from crmrag_assets.metadata import markdown_table, summary_rows
 from crmrag_assets.resources import BuildResource
-from crmrag_query.config.operations import load_operations
-from crmrag_query.errors import BuildHeldUp
+from crmrag_assets.settings import lost_retries
+from crmrag_assets.told import told_as_is
+from crmrag_query.config.operations import Retrying, load_operations
+from crmrag_query.errors import BuildHeldUp, CrmRagError
 
 WAITS_TAG = "crmrag/waits_until"  # on a run of it that will try again: when, in seconds since 1970
-BUILDS_TAG = "crmrag/builds"  # on runs of the job `build` that a sensor or a schedule asked for: the data set
+BUILDS_TAG = "crmrag/builds"  # on runs of the job `build`: the data set
 
 
 def layer_job_name(layer: Layer) -> str:
-    return f"layer_{layer.name}"
+    """With its number, by which the UI lists the layers in the order of a build."""
+    return f"layer_{LAYERS.index(layer) + 1}_{layer.name}"
 
 
 layer_jobs = [
@@ -39,14 +45,11 @@ evaluate_job = dg.define_asset_job(
 
 
 class BuildConfig(dg.Config):
-    """Which data set to build, as declared in datasets.yaml; ``sample``: only that many connected entities of it.
+    """What to build."""
 
-    ``refresh``: ask an endpoint again for what was harvested from it before.
-    """
-
-    dataset: str
-    sample: int = 0
-    refresh: bool = False
+    dataset: str = Field(description="A data set that is declared in datasets.yaml.")
+    sample: int = Field(0, description="Only that many connected entities of it, as NAME-sample; 0 for all.")
+    refresh: bool = Field(False, description="Ask an endpoint again for what was harvested from it before.")
 
 
 @dg.op
@@ -54,17 +57,17 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
     """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
     from crmrag_assets.launch import BuildRequest, run_build
 
+    attend(Path(build.data), context.run)
+    context.instance.add_run_tags(
+        context.run_id, {BUILDS_TAG: config.dataset}
+    )  # so that a list of runs says which
     request = BuildRequest(config.dataset, build, config.sample or None, config.refresh, context.run_id)
     try:
         result = run_build(request, context.instance, LogReporter(context.log.info))
     except BuildHeldUp as error:
-        retrying = load_operations(build.config_folder).retrying
-        context.log.warning(
-            f"{error} Tried again in {retrying.minutes:g} minutes, {retrying.times} times at most."
-        )
-        until = time.time() + 60 * retrying.minutes
-        context.instance.add_run_tags(context.run_id, {WAITS_TAG: f"{until:.0f}"})
-        raise dg.RetryRequested(retrying.times, 60 * retrying.minutes) from error
+        raise _again(context, error, load_operations(build.config_folder).retrying) from told_as_is(error)
+    except CrmRagError as error:  # where it arose stands with the layer's run: here it would hide what to do
+        raise told_as_is(error) from None
     for remark in result.remarks:
         context.log.info(remark)
     for warning in result.warnings:
@@ -79,11 +82,26 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
     )
 
 
+def _again(context: dg.OpExecutionContext, error: BuildHeldUp, retrying: Retrying) -> dg.RetryRequested:
+    """A request to begin again later; the log says when, unless that was tried often enough."""
+    if context.retry_number < retrying.times:
+        left = retrying.times - context.retry_number
+        times = "once more" if left == 1 else f"{left} times at most"
+        context.log.warning(f"{error} Tried again in {retrying.minutes:g} minutes, {times}.")
+    until = time.time() + 60 * retrying.minutes
+    context.instance.add_run_tags(context.run_id, {WAITS_TAG: f"{until:.0f}"})
+    return dg.RetryRequested(retrying.times, 60 * retrying.minutes)
+
+
 # What the launchpad of the UI starts with: the bundled data set, to be changed for another one.
 LAUNCHPAD = {"ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0, "refresh": False}}}}
 
 
-@dg.job(name="build", executor_def=dg.in_process_executor, config=LAUNCHPAD)
+# Of a build whose process was lost: Dagster's daemon starts it again, from what is finished on.
+LOST_TAGS = {"dagster/max_retries": str(lost_retries()), "dagster/retry_strategy": "ALL_STEPS"}
+
+
+@dg.job(name="build", executor_def=dg.in_process_executor, config=LAUNCHPAD, tags=LOST_TAGS)
 def build_job() -> None:
     """Build a data set from its source to a release. What is finished and unchanged is not made again.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -21,14 +22,27 @@ from crmrag_assets.build.reporting import Reporter, current_reporter, reporting_
 from crmrag_assets.build.step import BuildContext, Outcome
 from crmrag_assets.build.steps import STEPS, finished_layer
 from crmrag_assets.checks import REMEDY
+from crmrag_assets.database import database_explained, persistently
 from crmrag_assets.home import end_dead_runs
-from crmrag_assets.partitions import DATASET, chunk_key, range_tags
+from crmrag_assets.lost import DATASET_TAG as DATASET_TAG
+from crmrag_assets.lost import LAYER_TAG as LAYER_TAG
+from crmrag_assets.lost import end_lost_runs
+from crmrag_assets.partitions import DATASET, chunk_key, offer_chunks, range_tags
 from crmrag_assets.quality.checks import CHECKS
-from crmrag_assets.quality.recorded import held, refusal
+from crmrag_assets.quality.recorded import held
 from crmrag_assets.resources import BuildResource
-from crmrag_query.errors import BuildError, BuildHeldUp, ModelUnreachable, SourceUnreachable
+from crmrag_assets.told import ELSEWHERE, afterwards, reason, told_of
+from crmrag_query.errors import (
+    BuildError,
+    BuildFault,
+    BuildHeldUp,
+    CrmRagError,
+    DatabaseUnreachable,
+    ModelUnreachable,
+    SourceUnreachable,
+)
 
-DATASET_TAG, BUILD_TAG, LAYER_TAG = "crmrag/dataset", "crmrag/build", "crmrag/layer"
+BUILD_TAG = "crmrag/build"
 PARENT_TAG = "crmrag/build_run"  # the run of the job `build` that a layer's run belongs to
 # By this the UI finds the runs of a job; workspace.yaml names the location.
 REPOSITORY_TAG, REPOSITORY = ".dagster/repository", "__repository__@crmrag"
@@ -79,17 +93,28 @@ class _Recording:
         self.result.outcomes.append(outcome)
         self.inner.finished(outcome)
 
+    def told(self, text: str) -> None:
+        self.inner.told(text)
+
 
 def run_build(
     request: BuildRequest, instance: DagsterInstance, reporter: Reporter | None = None
 ) -> BuildResult:
     """Run all layers of a data set, skipping what is finished and unchanged.
 
-    Raises BuildError when another process builds it or a run fails, and whatever CrmRagError a step raised.
+    Raises BuildError when another process builds it or a run fails (BuildFault where nobody foresaw the reason), and
+    CrmRagError for what is wrong before any run.
     """
     opened = request.build.opened(request.dataset)
-    with disk_explained(opened.data):
-        return _run(request, instance, opened, reporter)
+    try:
+        with disk_explained(opened.data), database_explained():
+            return _run(request, instance, opened, reporter)
+    except CrmRagError:
+        raise
+    except Exception as error:
+        what = f"The build of '{request.dataset}' failed. {reason(error)}"
+        trace = "".join(traceback.format_exception(error))
+        raise BuildFault(what, afterwards(opened.data, request.dataset), trace=trace) from error
 
 
 def _run(
@@ -106,20 +131,40 @@ def _run(
             opened = _refreshed(opened)
         tags = {DATASET_TAG: name}
         end_dead_runs(instance, tags)
+        end_lost_runs(instance, opened.data)
         instance.add_dynamic_partitions(DATASET, [name])
         tags[BUILD_TAG] = uuid4().hex[:12]
         if request.parent:
             tags[PARENT_TAG] = request.parent
         for layer in LAYERS:
-            if _report_finished(layer, opened, instance):
-                continue
-            chunks = chunks_of(opened) if layer.chunked else []
-            with made_ahead(layer, opened):
-                run = _run_layer(layer, name, chunks, request.build, instance, tags)
-            result.runs.append(run.run_id)
-            result.warnings.extend(_warnings(run))
+            persistently(
+                partial(_make, layer, opened, request.build, instance, tags, result),
+                partial(end_dead_runs, instance, {DATASET_TAG: name}),
+                opened.operations.database,
+            )
     result.remarks.extend(_remarks(opened, request.refresh, started))
     return result
+
+
+def _make(
+    layer: Layer,
+    opened: BuildContext,
+    build: BuildResource,
+    instance: DagsterInstance,
+    tags: dict[str, str],
+    result: BuildResult,
+) -> None:
+    """Make one layer, or find it finished. Raises BuildError where its run fails."""
+    if _report_finished(layer, opened, instance):
+        return
+    chunks = chunks_of(opened) if layer.chunked else []
+    offer_chunks(instance, chunks)
+    with made_ahead(layer, opened):
+        run = _run_layer(layer, opened.name, chunks, build, instance, tags)
+        result.warnings.extend(_warnings(run))
+        if not run.success:
+            raise _failure(run, layer, result.warnings)
+    result.runs.append(run.run_id)
 
 
 def _refreshed(opened: BuildContext) -> BuildContext:
@@ -193,64 +238,54 @@ def _run_layer(
         | {LAYER_TAG: layer.name, REPOSITORY_TAG: REPOSITORY}
         | (range_tags(name, chunks) if chunks else {})
     )
-    finished = job.execute_in_process(
+    return job.execute_in_process(
         run_config={"resources": {"build": {"config": build.settings()}}} | QUIET,
         instance=instance,
         partition_key=None if chunks else name,
         tags=own,
         raise_on_error=False,
     )
-    if not finished.success:
-        raise _failure(finished, layer)
-    return finished
 
 
-_LOOK = "See the run's events: crmrag ui."
-INTERRUPTED = "DagsterExecutionInterruptedError"  # what Dagster makes of Ctrl-C within a step
-_OURS = re.compile(r"crmrag_\w+(?:\.\w+)*\.(\w+): ")  # how Dagster puts the class before the message
-PASSING = (SourceUnreachable.__name__, ModelUnreachable.__name__)
+OTHERS = "Other checks found:"
+HOLDING_UP = {
+    SourceUnreachable.__name__: BuildHeldUp,
+    ModelUnreachable.__name__: BuildHeldUp,
+    DatabaseUnreachable.__name__: DatabaseUnreachable,
+}
 
 
-def _failure(finished: dg.ExecuteInProcessResult, layer: Layer) -> BuildError:
-    """The first failed step's error as a person should read it; our own errors carry their remedy.
+def _failure(run: dg.ExecuteInProcessResult, layer: Layer, warnings: Sequence[str]) -> BuildError:
+    """The first failed step's error; where a check stopped the build, with what others found.
 
     Raises KeyboardInterrupt for a run that was interrupted.
     """
-    if (refused := _refused(finished)) is not None:
-        return refused
-    for event in finished.all_events:
-        error = event.step_failure_data.error if event.is_step_failure else None
-        messages = []
-        while error is not None:
-            messages.append(error.message.strip())
-            error = error.cause
-        if not messages:
+    for event in run.all_events:
+        told = told_of(event)
+        if told is None:
             continue
-        if any(INTERRUPTED in message for message in messages):
+        if told.interrupted:
             raise KeyboardInterrupt
-        for message in messages:
-            if own := _OURS.match(message):
-                kind = BuildHeldUp if own[1] in PASSING else BuildError
-                return kind(f"'{event.step_key}' failed. {message[own.end() :]}")
-        return BuildError(f"'{event.step_key}' failed. {messages[-1].rstrip('.')}.", _LOOK)
-    return BuildError(f"Layer '{layer.name}' failed.", _LOOK)
+        if not told.kind:
+            return BuildFault(told.text, trace=told.trace)
+        others = [OTHERS, *warnings] if warnings and _is_refused(run) else []
+        return HOLDING_UP.get(told.kind, BuildError)("\n".join([told.text, *others]))
+    return BuildError(f"Layer '{layer.name}' failed.", ELSEWHERE)
 
 
-def _warnings(finished: dg.ExecuteInProcessResult) -> Iterator[str]:
+def _is_refused(run: dg.ExecuteInProcessResult) -> bool:
+    """Whether a check stopped the run."""
+    return any(_stops(event) for event in run.get_asset_check_evaluations())
+
+
+def _stops(event: dg.AssetCheckEvaluation) -> bool:
+    return bool(event.blocking) and not event.passed and event.severity == dg.AssetCheckSeverity.ERROR
+
+
+def _warnings(run: dg.ExecuteInProcessResult) -> Iterator[str]:
     """What the run's checks found that does not stop it."""
-    for event in finished.get_asset_check_evaluations():
-        if not event.passed:
+    for event in run.get_asset_check_evaluations():
+        if not event.passed and not _stops(event):
             told = event.metadata.get(REMEDY)
             says = (event.description or "").partition(": ")[2]
             yield f"{event.check_name}: {says} {told.value if told is not None else ''}".strip()
-
-
-def _refused(finished: dg.ExecuteInProcessResult) -> BuildError | None:
-    """What the first blocking check found that stopped the run; None where none did."""
-    for event in finished.get_asset_check_evaluations():
-        if event.blocking and not event.passed and event.severity == dg.AssetCheckSeverity.ERROR:
-            says = (event.description or "").partition(": ")[2]
-            told = event.metadata.get(REMEDY)
-            remedy = str(told.value) if told is not None else ""
-            return refusal(event.asset_key.to_user_string(), event.check_name, says, remedy)
-    return None

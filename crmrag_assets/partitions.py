@@ -1,10 +1,16 @@
-"""Partitions: a data set, and its chunks. A data set uses the chunks that its size calls for, out of 256."""
+"""Partitions: a data set, and its chunks. A data set uses the chunks that its size calls for, out of 256.
+
+Dagster is told of a chunk when a data set first needs it, so that what it shows as missing is mostly to be made.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import dagster as dg
+from dagster import DagsterInstance
+from sqlalchemy.exc import IntegrityError
 
 from crmrag_assets.quiet import known_betas
 
@@ -23,7 +29,7 @@ def chunk_order(bits: int = CHUNK_BITS) -> list[str]:
 
 
 dataset_partitions = dg.DynamicPartitionsDefinition(name=DATASET)
-chunk_partitions = dg.StaticPartitionsDefinition(chunk_order())
+chunk_partitions = dg.DynamicPartitionsDefinition(name=CHUNK)
 dataset_chunk_partitions = dg.MultiPartitionsDefinition(
     {CHUNK: chunk_partitions, DATASET: dataset_partitions}
 )
@@ -33,6 +39,16 @@ with known_betas():
     by_dataset = dg.MultiToSingleDimensionPartitionMapping(partition_dimension_name=DATASET)
 
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+
+def offer_chunks(instance: DagsterInstance, chunks: Sequence[str]) -> None:
+    """Have Dagster know the chunks of a data set, in the order that makes them a range."""
+    keys = chunk_order()[: len(chunks)]
+    while keys and set(keys) - set(instance.get_dynamic_partitions(CHUNK)):
+        with suppress(
+            IntegrityError
+        ):  # another build offered one of them between Dagster's look and its writing
+            instance.add_dynamic_partitions(CHUNK, keys)
 
 
 def chunk_key(dataset: str, chunk: str) -> dg.MultiPartitionKey:

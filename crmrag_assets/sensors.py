@@ -9,6 +9,7 @@ from crmrag_assets.build.marks import confirm
 from crmrag_assets.failures import failure_message
 from crmrag_assets.freshness import freshness_sensor
 from crmrag_assets.jobs import build_job
+from crmrag_assets.lost import lost_runs_sensor
 from crmrag_assets.operations.declared import Declared, read_declared
 from crmrag_assets.operations.notify import faults, tell
 from crmrag_assets.operations.watch import watch
@@ -32,6 +33,7 @@ def sensors_of(declared: Declared) -> list[dg.SensorDefinition]:
         found.append(freshness_sensor(watching.freshness_seconds))
     if declared.operations.notify:
         found.append(failure_sensor())
+    found.append(lost_runs_sensor())
     return found
 
 

@@ -24,6 +24,11 @@ def owners() -> tuple[str, ...]:
     return _operations().owners
 
 
+def lost_retries() -> int:
+    """How often a build begins again after its process was lost."""
+    return _operations().retrying.lost
+
+
 def service_address() -> str | None:
     """Where `crmrag serve` is reached, without a slash at the end; None where nobody says."""
     return _operations().service

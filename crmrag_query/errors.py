@@ -6,7 +6,9 @@ CrmRagError
  │    └── SourceUnreachable  a source that does not answer at the moment
  ├── OntologyError      an ontology file or table that cannot be used
  ├── BuildError         a build that cannot start or go on
- │    └── BuildHeldUp   one that something outside held up: the same may succeed later
+ │    ├── BuildHeldUp   one that something outside held up: the same may succeed later
+ │    │    └── DatabaseUnreachable   Dagster's database did not answer
+ │    └── BuildFault    one that failed in a way that nobody foresaw
  ├── ReleaseError       a release that is missing, incomplete or altered
  │    └── ReleaseNotFound
  ├── QuestionError      a question or request that cannot be answered as put
@@ -33,6 +35,12 @@ class CrmRagError(Exception):
         self.what = what
         self.remedy = remedy
         super().__init__(f"{what} {remedy}".strip())
+
+
+def in_a_line(error: BaseException, most: int = 300) -> str:
+    """What the error of a library says, in one line without end stop, cut at ``most`` characters."""
+    said = " ".join(str(error).split()).rstrip(". ") or type(error).__name__
+    return said if len(said) <= most else f"{said[:most]} …"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,18 @@ class BuildError(CrmRagError):
 
 class BuildHeldUp(BuildError):
     """A build that a source or a model held up by not answering; the same build may succeed later."""
+
+
+class BuildFault(BuildError):
+    """A build that failed in a way that nobody foresaw; ``trace`` is the traceback, for a report."""
+
+    def __init__(self, what: str, remedy: str = "", *, trace: str = "") -> None:
+        self.trace = trace
+        super().__init__(what, remedy)
+
+
+class DatabaseUnreachable(BuildHeldUp):
+    """A build that Dagster's database held up; once it answers, the same build goes on."""
 
 
 class ReleaseError(CrmRagError):

@@ -20,11 +20,12 @@ from crmrag_assets.settings import owners
 
 Body = Callable[..., Any]
 LAYER, RELEASED = "crmrag/layer", "crmrag/released"  # keys of tags
+HARVEST, ENCODING = "harvest", "encoding"  # pools: unlimited unless an operator limits them in the UI
 CODE = "dagster/code_references"  # by this the UI finds the code of an asset
 
 CHUNKS_NOTE = (
-    "Partitions: of the 256 chunks on offer, a data set uses the first 1, 2, 4 … 256, as its size asks for "
-    "(see the asset `entities`). Chunks that it does not use stay grey and are not missing."
+    "Partitions: a data set has the first 1, 2, 4 … 256 of the chunks, as its size asks for (see the asset `entities`). "
+    "As many are listed as the largest data set has; those that a smaller one does not use count as missing, and are not."
 )
 
 

@@ -34,8 +34,8 @@ def documents(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Mat
 
 @dataset_asset(group_name="documents", kinds={"markdown"}, deps=made_from(ENTITY_DOCUMENTS))
 def entity_documents(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
-    """The documents as Markdown files; `write_markdown: false` leaves them out.
+    """The documents as Markdown files, one for each.
 
-    For people who want to see what is said of an entity; nothing else reads them.
+    For people who want to see what is said of an entity; nothing else reads them. `write_markdown: false` leaves them out.
     """
     return build_artifact(context, build, ENTITY_DOCUMENTS)

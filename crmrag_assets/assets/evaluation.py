@@ -1,18 +1,19 @@
 """Group ``evaluation``: how well questions with known answers are answered from a release."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from crmrag_assets.assets.common import dataset_asset
 from crmrag_assets.evaluated import data_version_of, evaluation_metadata
+from crmrag_assets.lost import attend
 from crmrag_assets.resources import BuildResource
+from crmrag_assets.told import explained
 from crmrag_query.artifacts.release import open_release
-from crmrag_query.evaluation.evaluate import Plan, evaluate_file
 from crmrag_query.evaluation.report import evaluations_folder, write_report
 from crmrag_query.evaluation.systems import parse_stages
-from crmrag_query.llm.model import LiteLLM
 
 NO_QUESTIONS = (
     "Nothing was evaluated: datasets.yaml declares no questions for '{}'. Add `questions: FILE` to its entry; "
@@ -39,6 +40,17 @@ def evaluation(
 
     Not part of a build or a release: run the job `evaluate` for it. Without `questions` in datasets.yaml nothing is made.
     """
+    attend(Path(build.data), context.run)
+    with explained("evaluation"):
+        yield from _evaluated(context, config, build)
+
+
+def _evaluated(
+    context: dg.AssetExecutionContext, config: EvaluationRun, build: BuildResource
+) -> Iterator[dg.MaterializeResult[Any]]:
+    from crmrag_query.evaluation.evaluate import Plan, evaluate_file  # all of answering, which no build needs
+    from crmrag_query.llm.model import LiteLLM
+
     opened = build.opened(context.partition_key)
     file = opened.config.questions_file()
     if file is None:

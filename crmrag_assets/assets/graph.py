@@ -22,9 +22,9 @@ def graph(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Materia
 
 @dataset_asset(group_name="graph", kinds={"parquet"}, deps=made_from(EDGES))
 def edges(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
-    """`edges.parquet`: every triple once with its labels (s, s_label, p, p_label, o, o_label).
+    """Every triple once with its labels (s, s_label, p, p_label, o, o_label), as one Parquet file.
 
-    For people and other tools (DuckDB, pandas, polars); nothing that answers questions reads it.
+    `edges.parquet` is for people and other tools (DuckDB, pandas, polars); nothing that answers questions reads it.
     """
     return build_artifact(context, build, EDGES)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.assets.common import chunk_asset, dataset_asset, made_from
+from crmrag_assets.assets.common import ENCODING, chunk_asset, dataset_asset, made_from
 from crmrag_assets.build.indexes import (
     AGGREGATION_INDEX,
     BM25_INDEX,
@@ -29,7 +29,7 @@ def encoder(context: dg.AssetExecutionContext, build: BuildResource) -> dg.Mater
     return build_artifact(context, build, ENCODER)
 
 
-@chunk_asset(group_name="indexes", kinds={"numpy"}, deps=made_from(EMBEDDINGS))
+@chunk_asset(group_name="indexes", kinds={"numpy"}, deps=made_from(EMBEDDINGS), pool=ENCODING)
 def embeddings(
     context: dg.AssetExecutionContext, build: BuildResource
 ) -> Iterator[dg.MaterializeResult[Any]]:

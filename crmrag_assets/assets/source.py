@@ -5,24 +5,28 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.assets.common import chunk_asset, dataset_asset, made_from
+from crmrag_assets.assets.common import HARVEST, chunk_asset, dataset_asset, made_from
 from crmrag_assets.build.harvest import HARVEST_REPORT
+from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.source import ENTITIES, PREFETCH
 from crmrag_assets.materialise import build_artifact, build_chunks
+from crmrag_assets.partitions import offer_chunks
 from crmrag_assets.resources import BuildResource
 
 
-@dataset_asset(group_name="source", kinds={"rdf"})
+@dataset_asset(group_name="source", kinds={"rdf"}, pool=HARVEST)
 def entities(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
     """Discovery: one pass over the source counts its entities, which decides on the number of chunks.
 
     Broken lines are skipped, counted and shown; a source without CIDOC-CRM ends the build with a message. Read by
     `prefetch`, which takes what was found apart by chunks.
     """
-    return build_artifact(context, build, ENTITIES)
+    found = build_artifact(context, build, ENTITIES)
+    offer_chunks(context.instance, chunks_of(build.opened(context.partition_key)))
+    return found
 
 
-@chunk_asset(group_name="source", kinds={"parquet"}, deps=made_from(PREFETCH))
+@chunk_asset(group_name="source", kinds={"parquet"}, deps=made_from(PREFETCH), pool=HARVEST)
 def prefetch(context: dg.AssetExecutionContext, build: BuildResource) -> Iterator[dg.MaterializeResult[Any]]:
     """Outgoing triples, literals and types of a chunk's entities: `triples.parquet`.
 

@@ -15,6 +15,7 @@ from crmrag_query.artifacts.files import write_text
 from crmrag_query.config import DatasetConfig, Method, load_method
 from crmrag_query.config.datasets import parse_dataset, read_entries
 from crmrag_query.config.folders import config_folder, datasets_file, default_folder, ontology_folders
+from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.errors import BuildError
 from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 
@@ -54,6 +55,7 @@ def open_context(
         threads=threads or os.cpu_count() or 1,
         sample=None if base == name else sample_size(data, name),
         refreshed=refresh_time(data, base) if dataset.endpoint else "",
+        operations=_operations(config, _stamp(config)),
     )
     return context if progress is None else replace(context, progress=progress)
 
@@ -73,6 +75,11 @@ def _method(config: Path | None, stamp: object) -> Method:
 @lru_cache(maxsize=2)
 def _vocabulary(config: Path | None, stamp: object) -> Vocabulary:
     return load_vocabulary(config)
+
+
+@lru_cache(maxsize=2)
+def _operations(config: Path | None, stamp: object) -> Operations:
+    return load_operations(config)
 
 
 def resolved(method: Method, dataset: DatasetConfig) -> Method:

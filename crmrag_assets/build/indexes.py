@@ -16,6 +16,7 @@ from crmrag_assets.build.opened import (
     text_digests,
     texts_hash,
 )
+from crmrag_assets.build.sharing import asking_api
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always
 from crmrag_assets.build.store import data_version
 from crmrag_assets.build.workers import side_by_side, workers_of
@@ -71,7 +72,8 @@ def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> 
     chosen = documents_in_chunk(context, chunk or "").tolist()
     texts = [(documents.entity(number), documents.text(number)) for number in chosen]
     own, *others = caches_of(context, chunk or "")
-    embedded = embed_chunk(texts, encoder, own, context.progress, others)
+    with asking_api(context):
+        embedded = embed_chunk(texts, encoder, own, context.progress, others)
     write_embedded(folder, embedded)
     counts: Stats = {
         "documents": len(texts),

@@ -25,6 +25,9 @@ class Reporter(Protocol):
     def finished(self, outcome: Outcome) -> None:
         """An artifact or one chunk of it is finished."""
 
+    def told(self, text: str) -> None:
+        """Something that a person who waits should know, in a sentence."""
+
 
 class SilentReporter:
     """Tells nobody."""
@@ -36,6 +39,9 @@ class SilentReporter:
         return SilentProgress()
 
     def finished(self, outcome: Outcome) -> None:
+        pass
+
+    def told(self, text: str) -> None:
         pass
 
 
@@ -59,6 +65,9 @@ class LogReporter:
         self._chunks[artifact] = (done + 1, chunks)
         how = "unchanged" if outcome.reused else f"{outcome.record.stats.get('seconds', 0):.1f} s"
         self.write(f"{artifact}{f' {outcome.chunk}' if outcome.chunk else ''} ({done + 1}/{chunks}): {how}")
+
+    def told(self, text: str) -> None:
+        self.write(text)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from crmrag_assets.build.context import base_of
 from crmrag_assets.build.layers import bits_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.sample import SampleSource
+from crmrag_assets.build.sharing import endpoint_turns, reading_endpoint
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, run_step
 from crmrag_assets.build.store import data_version
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
@@ -24,7 +25,11 @@ def source_of(context: BuildContext) -> Source:
     """Where the data set's triples come from; for a sample, its base's discovery."""
     base = base_of(context)
     source = source_for(
-        context.config, method=context.method, work=base.store.root, refreshed=context.refreshed
+        context.config,
+        method=context.method,
+        work=base.store.root,
+        refreshed=context.refreshed,
+        turns=endpoint_turns(context),
     )
     if context.sample is None:
         return source
@@ -56,7 +61,8 @@ def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> St
         base = base_of(context)
         with dataset_lock(base.store.root, base.name):
             run_step(ENTITIES, base)
-    found = source_of(context).discover(folder, context.progress)
+    with reading_endpoint(context):
+        found = source_of(context).discover(folder, context.progress)
     found.save(folder)
     report = found.report
     broken = [{"place": f"{b.file}, line {b.line}", "reason": b.reason} for b in report.broken[:SHOWN]]
@@ -76,9 +82,10 @@ def prefetch_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 
 def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    table, report = prefetch_chunk(
-        source_of(context), context.folder("entities"), chunk or "", bits_of(context), context.method
-    )
+    with reading_endpoint(context):
+        table, report = prefetch_chunk(
+            source_of(context), context.folder("entities"), chunk or "", bits_of(context), context.method
+        )
     write_prefetch(table, report, folder)
     stats: Stats = {
         "fetched": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -17,6 +17,7 @@ from crmrag_assets.build.store import Record, Store, data_version, working_folde
 from crmrag_query import __version__
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config import DatasetConfig, Method
+from crmrag_query.config.operations import Operations
 from crmrag_query.errors import BuildError
 from crmrag_query.ontology.load import Vocabulary
 
@@ -26,6 +27,7 @@ class BuildContext:
     """What every step is given; ``name`` is the data set's, or that of a sample of it.
 
     ``refreshed``: when an endpoint was last to be asked again, "" for never; of a sample, when that of its base was.
+    ``operations``: among others how much this and other builds ask of the same server at once.
     """
 
     name: str
@@ -38,6 +40,7 @@ class BuildContext:
     progress: Progress = field(default_factory=SilentProgress)
     sample: int | None = None
     refreshed: str = ""
+    operations: Operations = field(default_factory=Operations)
 
     @property
     def store(self) -> Store:
@@ -131,9 +134,9 @@ def current_outcome(step: Step, context: BuildContext, chunk: str | None = None)
 def run_step(step: Step, context: BuildContext, chunk: str | None = None) -> Outcome:
     """Make the artifact, or find that it is still what these inputs give."""
     failpoints.reach(step.artifact, chunk, failpoints.BEFORE)
-    version = version_of(step, context, chunk)
-    reused = context.store.is_current(step.artifact, version, chunk)
     with disk_explained(context.data):
+        version = version_of(step, context, chunk)
+        reused = context.store.is_current(step.artifact, version, chunk)
         if not reused:
             stats: Stats = {}
             with context.store.writing(step.artifact, version, stats, chunk) as folder:

@@ -64,6 +64,9 @@ class BarReporter:
         else:
             self._bars.update(task, advance=1, note=note)
 
+    def told(self, text: str) -> None:
+        self._bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
     def within(self, artifact: str, done: int, total: int | None, note: str) -> None:
         """Progress inside a step: the bar of an artifact in one piece, the note of one in chunks."""
         task = self._tasks.get(artifact)
@@ -118,6 +121,9 @@ class LineReporter:
             self._line(artifact, f"{self.clock() - work.start:6.1f} s{_unchanged(work)}")
         elif self._due(work):
             self._line(artifact, f"{work.done:,} of {work.chunks:,} chunks{self._left(work)}")
+
+    def told(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def within(self, artifact: str, done: int, total: int | None, note: str) -> None:
         """Progress inside a step: ``done`` at its first call is what was there before, as far as time goes."""

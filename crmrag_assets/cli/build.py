@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from crmrag_assets.cli.options import config_option, data_option, threads_option, use_threads
+from crmrag_query.errors import BuildFault
 
 INTERRUPTED = 130
 
@@ -51,6 +52,9 @@ def build(
             f"\nStopped. What is finished is kept: `{again}` goes on from here{anew}.", soft_wrap=True
         )
         raise SystemExit(INTERRUPTED) from None
+    except BuildFault as fault:
+        click.echo(f"{fault.trace.rstrip()}\n", err=True)  # for the report that the message asks for
+        raise
 
 
 def _build(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -40,5 +41,7 @@ def ui(data: Path, config: Path | None, port: int, host: str) -> None:
     target = ["-w", WORKSPACE] if Path(WORKSPACE).exists() else ["-m", "crmrag_assets.definitions"]
     command = [found, "dev", *target, "-h", host, "-p", str(port)]
     if os.name == "posix":  # in place of this process, so that a signal to end it reaches Dagster
+        # A shell starts what is in the background with Ctrl-C ignored; Dagster would then ignore being ended, too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         os.execve(found, command, environment)
     raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)

@@ -138,10 +138,30 @@ class Watching(Record):
 
 class Retrying(Record):
     """How often the job `build` begins again after a source or an embedding API did not answer, and minutes before each time;
-    what was finished is kept. Nothing else is tried again: a full disk or a mistake stays what it is."""
+    what was finished is kept. `lost`: how often it begins again after its process was killed, or the machine restarted.
+    Nothing else is tried again: a full disk or a mistake stays what it is."""
 
     times: int = Field(default=3, ge=0)
     minutes: NotNegative = 10
+    lost: int = Field(default=2, ge=0)
+
+
+class Database(Record):
+    """How patiently a build waits for Dagster's database: further attempts, each after twice the wait before."""
+
+    retries: int = Field(default=5, ge=0)
+    wait_seconds: NotNegative = 2
+
+
+class Limits(Record):
+    """How much all builds and watches of one data folder ask of the same server at once.
+
+    `endpoint_requests`: of a SPARQL endpoint; by default as many as the `requests: parallel` of the data set that asks.
+    `api_requests`: of an embedding API; a build sends one request after another, so that this many builds use it at once.
+    """
+
+    endpoint_requests: Count | None = None
+    api_requests: Count = 2
 
 
 class Operations(Record):
@@ -158,6 +178,8 @@ class Operations(Record):
     sending: Sending = Sending()
     retrying: Retrying = Retrying()
     watching: Watching = Watching()
+    limits: Limits = Limits()
+    database: Database = Database()
 
 
 def load_operations(folder: Path | str | None = None) -> Operations:

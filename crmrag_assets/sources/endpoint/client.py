@@ -9,17 +9,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TypeVar
 
 import pyoxigraph as ox
 
+from crmrag_assets.build.turns import Turns
 from crmrag_assets.harvest.traffic import Gathered, Traffic
 from crmrag_assets.sources.endpoint import transport
-from crmrag_assets.sources.endpoint.pace import Pace
+from crmrag_assets.sources.endpoint.pace import CommonClock, Pace
 from crmrag_assets.sources.endpoint.queries import ALIVE, Scope
 from crmrag_assets.sources.endpoint.results import (
     JSON,
@@ -42,6 +44,8 @@ from crmrag_query.errors import SourceError, SourceUnreachable
 NAMES = "s", "p", "o", "g"
 COUNT = ("n",)
 REFUSALS = (400, 413, 414, 422, 431)  # the query is at fault: asking again does not help, a smaller one may
+BUSY = (429, 503)
+IS_BUSY = "It has too much to do. Build later, or ask it less (`requests`: `parallel`, `pause_seconds`)."
 NO_ENDPOINT = (401, 403, 404, 405, 406, 410, 415, 501)
 DAMAGED = 3  # damaged TSV bodies after which JSON is asked for from the start
 R = TypeVar("R", bound=Results)
@@ -81,15 +85,28 @@ class Learned:
 
 
 class Client:
-    """Sends queries, several threads at once; a query is tried again until it is answered or given up."""
+    """Sends queries, several threads at once; a query is tried again until it is answered or given up.
 
-    def __init__(self, config: EndpointConfig, requests: Requests, learned: Learned = Learned()) -> None:
+    ``turns``: how many requests at once other processes leave; None where nobody else asks the endpoint.
+    """
+
+    def __init__(
+        self,
+        config: EndpointConfig,
+        requests: Requests,
+        learned: Learned = Learned(),
+        turns: Turns | None = None,
+    ) -> None:
         self.settings, self.scope, self.learned = requests, Scope(config.graphs), learned
         self.url, self._default_graphs = config.url, config.default_graphs
         self._credentials = credentials_of(config)
         self._agent = f"CRM-RAG/{__version__} ({config.contact or 'no contact given'})"
         self._limits = Limits(requests.timeout_seconds, requests.response_bytes)
-        self._pace = Pace(requests.pause_seconds)
+        self._turns = turns
+        common = (
+            CommonClock(turns) if turns and turns.patience == inf else None
+        )  # a look waits for no back-off
+        self._pace = Pace(requests.pause_seconds, common)
         self._pool: Executor | None = None
         self._seats = threading.BoundedSemaphore(requests.parallel)
         self._lock = threading.Lock()
@@ -214,7 +231,7 @@ class Client:
         raise failure
 
     def _attempt(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> R:
-        with self._seats:
+        with self._seats, self._turns.turn() if self._turns else nullcontext():
             return self._attempt_now(query, read, format, again)
 
     def _attempt_now(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> R:
@@ -306,6 +323,8 @@ class Client:
             )
         if self._answered:
             return SourceUnreachable(f"{self.url} stopped answering: {failure.reason}.", RESUMES)
+        if failure.code in BUSY:
+            return SourceUnreachable(what, IS_BUSY)
         remedy = "Check the address and whether the endpoint is up."
         if failure.reason.startswith("it answers something"):
             return SourceError(

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from crmrag_assets.build.progress import Progress, SilentProgress
+from crmrag_assets.build.turns import Turns
 from crmrag_assets.harvest.chunks import chunk_bits
 from crmrag_assets.harvest.entities import in_namespace, without_schema
 from crmrag_assets.harvest.report import MERGED, REPEATED, HarvestReport, Tally
@@ -31,6 +32,7 @@ from crmrag_assets.sources.endpoint.triples import COLUMNS
 from crmrag_assets.sources.iris import valid_iri
 from crmrag_query.artifacts.chunks import BUCKETS, bucket_of
 from crmrag_query.artifacts.files import canonical_json, write_text
+from crmrag_query.config.build import Requests
 from crmrag_query.config.endpoint import EndpointConfig
 from crmrag_query.config.models import Method
 
@@ -39,12 +41,16 @@ SUBJECTS, SETTLED, JOURNAL = "subjects.parquet", "blank_nodes.json", "journal"
 
 @dataclass(frozen=True)
 class SparqlEndpoint:
-    """An endpoint; ``work`` keeps what helps later requests, ``refreshed`` tells one harvest of it from the next."""
+    """An endpoint; ``work`` keeps what helps later requests, ``refreshed`` tells one harvest of it from the next.
+
+    ``turns``: at which its requests and those of other builds are sent.
+    """
 
     config: EndpointConfig
     method: Method
     work: Path
     refreshed: str = ""
+    turns: Turns | None = None
 
     def fingerprint(self) -> str:
         """SHA-256 of address, graphs and the time of the last refresh: an endpoint has no checksum of its content."""
@@ -142,12 +148,22 @@ class SparqlEndpoint:
         """A client for a look at the endpoint between builds: it asks once, and waits no longer for a response."""
         requests = self.config.resolved(self.method.requests)
         patience = {"retries": 0, "timeout_seconds": min(seconds, requests.timeout_seconds)}
-        return Client(self.config, requests.model_copy(update=patience), Learned.load(self._learned))
+        turns = self._turns_of(requests)
+        return Client(
+            self.config,
+            requests.model_copy(update=patience),
+            Learned.load(self._learned),
+            replace(turns, patience=seconds) if turns else None,
+        )
 
     @cached_property
     def _client(self) -> Client:
         requests = self.config.resolved(self.method.requests)
-        return Client(self.config, requests, Learned.load(self._learned))
+        return Client(self.config, requests, Learned.load(self._learned), self._turns_of(requests))
+
+    def _turns_of(self, requests: Requests) -> Turns | None:
+        """As many requests at once as the data set asks for, unless the turns are fewer."""
+        return self.turns and self.turns.at_most(requests.parallel)
 
     @cached_property
     def _lists(self) -> dict[Path, pl.DataFrame]:

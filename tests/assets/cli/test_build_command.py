@@ -10,11 +10,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import dagster as dg
 import pyoxigraph as ox
 import pytest
 
 from crmrag_assets.cli import commands
 from crmrag_assets.cli.summary import size_text
+from crmrag_assets.failures import failure_message
+from crmrag_assets.home import open_instance
+from crmrag_assets.operations.message import Message
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.cli.main import BUILD_COMMANDS
 from tests.conftest import ROOT
@@ -67,6 +71,23 @@ def test_an_interrupted_build_says_how_to_go_on(project: Project) -> None:
         _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     assert "`crmrag build churches` goes on from here" in told and "Traceback" not in told
+    assert messages_of(project) == [None], "who stopped it need not be told"
+
+
+def messages_of(project: Project) -> list[Message | None]:
+    """What is sent of each run that failed."""
+    with open_instance(project.data) as instance:
+        runs = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE]))
+        ends = [
+            instance.all_logs(run.run_id, dg.DagsterEventType.RUN_FAILURE)[0].dagster_event for run in runs
+        ]
+        return [
+            failure_message(
+                dg.build_run_status_sensor_context("told", end, instance, run).for_run_failure(), None
+            )
+            for run, end in zip(runs, ends, strict=True)
+            if end is not None
+        ]
 
 
 @pytest.fixture

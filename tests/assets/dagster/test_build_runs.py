@@ -153,7 +153,7 @@ def test_a_sample_is_a_data_set_of_its_own(project: Project, instance: dg.Dagste
 
 
 def test_runs_of_a_killed_build_are_ended_by_the_next(instance: dg.DagsterInstance) -> None:
-    job = defs.resolve_job_def("layer_graph")
+    job = defs.resolve_job_def("layer_3_graph")
     run = instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={DATASET_TAG: "churches"})
     assert end_dead_runs(instance, {DATASET_TAG: "palaces"}) == 0
     assert end_dead_runs(instance, {DATASET_TAG: "churches"}) == 1

@@ -20,7 +20,7 @@ from crmrag_assets.build.layers import ARTIFACTS, LAYERS
 from crmrag_assets.build.steps import STEPS
 from crmrag_assets.definitions import defs
 from crmrag_assets.jobs import layer_job_name
-from crmrag_assets.partitions import chunk_order, datasets_of, range_tags
+from crmrag_assets.partitions import chunk_order, datasets_of, offer_chunks, range_tags
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quiet import known_betas
 from crmrag_assets.release.contents import PLACES
@@ -219,6 +219,8 @@ def test_a_range_of_one_data_set_is_its_chunks() -> None:
     tags = list(range_tags("b", chunks).values())
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("dataset", ["a", "b", "c"])
+        offer_chunks(instance, ["00", "80"])  # of a smaller data set, before
+        offer_chunks(instance, chunks)
         found = dataset_chunk_partitions.get_partition_keys_in_range(
             dg.PartitionKeyRange(*tags), dynamic_partitions_store=instance
         )

@@ -16,7 +16,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from crmrag_assets.automation import BEFORE_LOCK, busy, dataset_of, names_of
+from crmrag_assets.automation import BEFORE_LOCK, ENDPOINT_TAG, build_request, busy, dataset_of, names_of
 from crmrag_assets.build.locks import dataset_lock, is_locked
 from crmrag_assets.build.marks import PUBLISHED, confirm
 from crmrag_assets.build.step import BuildContext
@@ -111,14 +111,15 @@ def launched(
 
 def test_nothing_runs_by_itself_unless_that_is_configured(tmp_path: Path) -> None:
     declared = read_declared(make_project(tmp_path / "plain").config)
-    assert sensors_of(declared) == [] and schedules_of(declared.datasets) == []
+    assert [one.name for one in sensors_of(declared)] == ["end_lost_runs"]
+    assert schedules_of(declared.datasets) == []
 
 
 def test_what_is_configured_runs_from_the_start(project: Project) -> None:
     operate(project, notify=[{"kind": "slack", "url_variable": "SLACK"}])
     declared = read_declared(project.config)
     sensors, (schedule,) = sensors_of(declared), schedules_of(declared.datasets)
-    assert [one.name for one in sensors] == ["watch_churches", "freshness", TELLING]
+    assert [one.name for one in sensors] == ["watch_churches", "freshness", TELLING, "end_lost_runs"]
     assert {one.default_status for one in sensors} == {dg.DefaultSensorStatus.RUNNING}
     assert sensors[0].minimum_interval_seconds == 60
     assert (schedule.name, schedule.cron_schedule, schedule.execution_timezone) == (
@@ -127,6 +128,17 @@ def test_what_is_configured_runs_from_the_start(project: Project) -> None:
         "Europe/Athens",
     )
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
+
+
+def test_builds_of_one_endpoint_wait_in_the_queue_for_one_another(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "remote", rdf=None, endpoint="https://Data.museum.example/sparql")
+    assert build_request(project.context(), None, "a test").tags[ENDPOINT_TAG] == "data.museum.example"
+    with open_instance(project.data) as instance:
+        queue = instance.get_concurrency_config().run_queue_config
+    assert queue is not None and list(queue.tag_concurrency_limits) == [
+        {"key": ENDPOINT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
+    ]
+    assert ENDPOINT_TAG not in build_request(make_project(tmp_path / "files").context(), None, "a test").tags
 
 
 def test_a_mistake_in_one_data_set_leaves_the_others_watched(project: Project) -> None:
@@ -165,7 +177,7 @@ def test_the_definitions_of_a_project_load_with_all_of_them(project: Project) ->
     )  # fmt: skip
     assert (
         done.stdout.strip()
-        == f"['freshness', '{TELLING}', 'watch_churches'] ['rebuild_churches'] ['{CHECK}']"
+        == f"['end_lost_runs', 'freshness', '{TELLING}', 'watch_churches'] ['rebuild_churches'] ['{CHECK}']"
     ), done.stderr
     assert "Beta" not in done.stderr and "Preview" not in done.stderr
 
@@ -301,7 +313,7 @@ def test_a_failed_build_is_told_once_in_our_words_with_a_link(
     config = {"ops": {"build_layers": {"config": {"dataset": "churches"}}}}
     run = launched(project, instance, dg.RunRequest(run_config=config))
     failed = [one for one in instance.get_runs() if one.status == dg.DagsterRunStatus.FAILURE]
-    assert not run.success and {one.job_name for one in failed} == {"build", "layer_discovery"}
+    assert not run.success and {one.job_name for one in failed} == {"build", "layer_1_discovery"}
     assert [one.tags[PARENT_TAG] for one in failed if PARENT_TAG in one.tags] == [run.run_id]
     for _ in range(4):  # a tick tells of one run
         ticks.tick()

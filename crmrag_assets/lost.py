@@ -1,0 +1,114 @@
+"""Runs whose process is gone, killed or with the machine: ended, so that nothing waits for them and they may begin again.
+
+Dagster sees the end of a process only while the one that started it lives. So a run holds a lock that the operating system
+frees with its process, however that ends; the run of a layer has that of its data set.
+"""
+
+import time
+from pathlib import Path
+
+import dagster as dg
+from dagster import DagsterInstance
+from filelock import FileLock, Timeout
+
+from crmrag_assets.build.locks import is_locked
+from crmrag_assets.build.store import working_folder
+from crmrag_assets.resources import BuildResource
+from crmrag_assets.told import LOST
+
+FOLDER = "running"  # in Dagster's folder: a lock for each run
+LAYER_TAG, DATASET_TAG = "crmrag/layer", "crmrag/dataset"
+FROM_ASSETS = "__ASSET_JOB"  # what Dagster calls a run that was started from the asset graph
+BEFORE_LOCK = 600  # seconds in which a run that has started takes its lock, or is dead
+BEGUN = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+_HELD: dict[str, FileLock] = {}
+
+
+def attend(data: Path, run: dg.DagsterRun) -> None:
+    """Hold the lock of a run until this process ends; that of a layer's run is its data set's."""
+    if LAYER_TAG in run.tags or run.run_id in _HELD:
+        return
+    lock = FileLock(_file(data, run.run_id), timeout=0, thread_local=False)
+    lock.acquire()
+    _HELD[run.run_id] = lock
+
+
+def end_lost_runs(instance: DagsterInstance, data: Path, now: float | None = None) -> list[dg.DagsterRun]:
+    """End every run of ours that is under way without a process; those that were ended."""
+    ended = []
+    for record in instance.get_run_records(dg.RunsFilter(statuses=BEGUN)):
+        run = record.dagster_run
+        begun = record.start_time or record.create_timestamp.timestamp()
+        since = (time.time() if now is None else now) - begun
+        if _is_ours(run) and _is_lost(data, run, since) and _is_still(instance, run):
+            _end(instance, run)
+            ended.append(run)
+    _forget(instance, data)
+    return ended
+
+
+def _is_ours(run: dg.DagsterRun) -> bool:
+    return LAYER_TAG in run.tags or run.job_name in ("build", "evaluate", FROM_ASSETS)
+
+
+def _is_lost(data: Path, run: dg.DagsterRun, seconds: float) -> bool:
+    """Whether nobody holds the lock of a run that began so many seconds ago."""
+    if LAYER_TAG in run.tags:
+        return not is_locked(working_folder(data, run.tags.get(DATASET_TAG, "")))
+    file = _file(data, run.run_id)
+    return seconds > BEFORE_LOCK if not file.exists() else _is_free(file)
+
+
+def _is_free(file: Path) -> bool:
+    lock = FileLock(file, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return False
+    lock.release()
+    return True
+
+
+def _is_still(instance: DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether the run is under way even now: it may have ended between the two looks."""
+    found = instance.get_run_by_id(run.run_id)
+    return found is not None and found.status == run.status
+
+
+def _end(instance: DagsterInstance, run: dg.DagsterRun) -> None:
+    """Cancelled where somebody asked for that, or where its build tells of it; else failed, so that it may begin again."""
+    if run.status == dg.DagsterRunStatus.CANCELING or LAYER_TAG in run.tags:
+        instance.report_run_canceled(run, message=LOST)
+    else:
+        instance.report_run_failed(run, LOST)
+    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+
+
+def _file(data: Path, run: str) -> Path:
+    return data / "dagster" / FOLDER / run
+
+
+def _forget(instance: DagsterInstance, data: Path) -> None:
+    """Remove the locks of runs that have ended."""
+    for file in (data / "dagster" / FOLDER).glob("*"):
+        run = instance.get_run_by_id(file.name)
+        if run is None or run.is_finished:
+            file.unlink(missing_ok=True)
+
+
+def lost_runs_sensor() -> dg.SensorDefinition:
+    """Ends runs whose process is gone, and says of each tick which."""
+
+    @dg.sensor(
+        name="end_lost_runs",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Ends runs whose process was killed or went with the machine, so that they keep no place in the queue. "
+        "A build is then started again by itself, as often as `retrying: lost` in operations.yaml says.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, build: BuildResource) -> dg.SkipReason:
+        ended = end_lost_runs(context.instance, Path(build.data))
+        told = ", ".join(f"{run.run_id[:8]} ({run.job_name})" for run in ended)
+        return dg.SkipReason(f"Ended as lost: {told}." if told else "Every run under way has its process.")
+
+    return sensor

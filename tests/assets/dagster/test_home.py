@@ -1,0 +1,32 @@
+"""Dagster's folder: made once, also by several builds that begin at the same moment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+OPEN = """
+import sys
+from pathlib import Path
+from crmrag_assets.home import open_instance
+print("ready", flush=True)
+sys.stdin.readline()
+with open_instance(Path(sys.argv[1])) as instance:
+    assert instance.get_runs() == []
+"""
+
+
+def test_a_new_folder_may_be_opened_by_several_processes_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OPEN, str(tmp_path / "data")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = [subprocess.Popen(command, cwd=ROOT, text=True, **pipes) for _ in range(3)]  # type: ignore[call-overload]
+    for process in started:
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], told
