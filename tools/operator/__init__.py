@@ -1,0 +1,1 @@
+"""Works the Dagster UI as an operator does, in a browser, and takes the pictures of docs/operate.md."""
