@@ -32,10 +32,12 @@ from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.recorded import held
 from crmrag_assets.resources import BuildResource
 from crmrag_assets.told import ELSEWHERE, afterwards, reason, told_of
+from crmrag_query.config.operations import load_operations
 from crmrag_query.errors import (
     BuildError,
     BuildFault,
     BuildHeldUp,
+    ConfigError,
     CrmRagError,
     DatabaseUnreachable,
     ModelUnreachable,
@@ -143,6 +145,7 @@ def _run(
                 opened.operations.database,
             )
     result.remarks.extend(_remarks(opened, request.refresh, started))
+    result.warnings.extend(_of_operations(request.build))
     return result
 
 
@@ -174,6 +177,14 @@ def _refreshed(opened: BuildContext) -> BuildContext:
     base = base_of(opened)
     with dataset_lock(base.store.root, base.name):
         return ask_again(opened)
+
+
+def _of_operations(build: BuildResource) -> Iterator[str]:
+    """What is wrong with operations.yaml, of which a build takes the limits."""
+    try:
+        load_operations(build.config_folder)
+    except ConfigError as error:
+        yield f"{error}\nUntil that is mended, the defaults of operations.yaml hold."
 
 
 def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator[str]:

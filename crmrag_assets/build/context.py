@@ -16,7 +16,7 @@ from crmrag_query.config import DatasetConfig, Method, load_method
 from crmrag_query.config.datasets import parse_dataset, read_entries
 from crmrag_query.config.folders import config_folder, datasets_file, default_folder, ontology_folders
 from crmrag_query.config.operations import Operations, load_operations
-from crmrag_query.errors import BuildError
+from crmrag_query.errors import BuildError, ConfigError
 from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 
 SAMPLE_MARK = "-sample"
@@ -79,7 +79,11 @@ def _vocabulary(config: Path | None, stamp: object) -> Vocabulary:
 
 @lru_cache(maxsize=2)
 def _operations(config: Path | None, stamp: object) -> Operations:
-    return load_operations(config)
+    """The configuration of operations; with a mistake, of which a build tells, the defaults."""
+    try:
+        return load_operations(config)
+    except ConfigError:
+        return Operations()
 
 
 def resolved(method: Method, dataset: DatasetConfig) -> Method:
