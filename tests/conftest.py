@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -33,6 +34,18 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data sets are not at hand (set CRMRAG_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Path]:
+    """Where commands run that need not load everything first (`tests.support.forked`)."""
+    from tests.support.forked import forking
+
+    with (
+        TemporaryDirectory() as folder,
+        forking(Path(folder)) as listening,
+    ):  # a socket's path has to be short
+        yield listening
 
 
 @pytest.fixture(autouse=True)

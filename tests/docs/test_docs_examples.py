@@ -77,9 +77,9 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def place(
-    built: Path, service: str, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Path, service: str, endpoint: str, forked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Workplace:
-    found = furnish(tmp_path / "clone", built, service, endpoint)
+    found = furnish(tmp_path / "clone", built, service, endpoint, forked)
     monkeypatch.chdir(found.root)
     monkeypatch.setenv("PATH", f"{found.bin}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CRMRAG_CONFIG", raising=False)

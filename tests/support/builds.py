@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from crmrag_assets.build.step import BuildContext, Outcome, run_step
 from crmrag_assets.build.steps import STEPS
 from crmrag_query.artifacts.files import entries
 from crmrag_query.artifacts.release import open_release
-from tests.conftest import ROOT
+from tests.support.forked import start
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 BASE = "http://example.org/"
@@ -127,21 +126,13 @@ def failing_at(point: str) -> Iterator[None]:
         del os.environ["CRMRAG_FAILPOINT"]
 
 
-def run_build_command(
-    project: Project, *options: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """`crmrag build` as a process of its own."""
-    code = "import sys; from crmrag_assets.cli.build import build; build(sys.argv[1:])"
+def start_build(
+    forked: Path, project: Project, *options: str, dataset: str = "", **environment: str
+) -> subprocess.Popen[str]:
+    """`crmrag build` as a process of its own, forked off the one that listens at ``forked``."""
     folders = ("--data", str(project.data), "--config", str(project.config))
-    return subprocess.run(
-        [sys.executable, "-c", code, project.dataset, *folders, *options],
-        env=os.environ | environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    words = ("crmrag", "build", dataset or project.dataset, *folders, *options)
+    return start(forked, *words, **environment)
 
 
 def two_releases(root: Path, before: int, after: int) -> tuple[Path, str, str]:

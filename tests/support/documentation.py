@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from tests.conftest import ROOT
+from tests.support.forked import command
 
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "tutorial.ipynb")
@@ -40,7 +41,6 @@ MUSEUM = """\
 )
 """The museum of the examples: bells by Jan Moer, paintings of Geneva."""
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n> ([^\n]+))?", re.MULTILINE | re.DOTALL)
-_STANDINS = Path(__file__).with_name("standins.py")
 _RELEASE = re.compile(r"[./\w]*\b4809cd34156da298\b")
 
 
@@ -99,8 +99,9 @@ class Workplace:
         return str(releases / (releases / "current").read_text(encoding="utf-8").strip())
 
 
-def furnish(root: Path, data: Path, service: str, endpoint: str) -> Workplace:
-    """A workplace at ``root``, with a copy of a data folder, and the museum's file in ``exports/``."""
+def furnish(root: Path, data: Path, service: str, endpoint: str, forked: Path) -> Workplace:
+    """A workplace at ``root``, with a copy of a data folder, and the museum's file in ``exports/``; commands run where
+    ``forked`` listens."""
     shutil.copytree(data, root / "data", ignore=shutil.ignore_patterns("work", "dagster"))
     for folder in ("config", "exports", ".venv/bin"):
         (root / folder).mkdir(parents=True)
@@ -118,7 +119,7 @@ def furnish(root: Path, data: Path, service: str, endpoint: str) -> Workplace:
     (place.bin / "activate").write_text("", encoding="utf-8")
     for name in ("crmrag", "claude", "pip", "make", "python"):
         path = place.bin / name
-        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{_STANDINS}" {name} "$@"\n', encoding="utf-8")
+        path.write_text(command(forked, name), encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
     (place.bin / "ir_measures").symlink_to(Path(sys.executable).with_name("ir_measures"))
     return place

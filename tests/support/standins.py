@@ -82,11 +82,8 @@ def python(*words: str) -> int:
     return told.returncode or len(unknown)
 
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
+def run(words: list[str]) -> int:
+    """Run a command, as its name and its words; the status it ends with."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    sys.exit(
-        {"crmrag": crmrag, "claude": claude, "pip": pip, "make": make, "python": python}[sys.argv[1]](
-            *sys.argv[2:]
-        )
-    )
+    commands = {"crmrag": crmrag, "claude": claude, "pip": pip, "make": make, "python": python}
+    return commands[words[0]](*words[1:])

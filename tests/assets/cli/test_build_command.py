@@ -22,7 +22,7 @@ from crmrag_assets.operations.message import Message
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.cli.main import BUILD_COMMANDS
 from tests.conftest import ROOT
-from tests.support.builds import Project, build_all, make_project, run_build_command, turtle
+from tests.support.builds import Project, build_all, make_project, start_build, turtle
 from tests.support.sparql_exchange import Endpoint
 from tests.support.sparql_server import serving
 
@@ -33,18 +33,20 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_three_kills_and_the_fourth_build_gives_the_release_of_an_undisturbed_one(
-    project: Project, tmp_path: Path
+    project: Project, forked: Path, tmp_path: Path
 ) -> None:
     undisturbed = make_project(tmp_path / "undisturbed")
     build_all(undisturbed.context())
     for point in ("prefetch:during=kill", "embeddings:after=kill", "publish:during=kill"):
-        killed = run_build_command(project, "--quiet", CRMRAG_FAILPOINT=point)
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-    done = run_build_command(project, CRMRAG_FAILPOINT="")
-    assert done.returncode == 0, done.stderr
+        killed = start_build(forked, project, "--quiet", CRMRAG_FAILPOINT=point)
+        _, told = killed.communicate(timeout=120)
+        assert killed.returncode == 128 + signal.SIGKILL, told
+    done = start_build(forked, project, CRMRAG_FAILPOINT="")
+    printed, told = done.communicate(timeout=120)
+    assert done.returncode == 0, told
     expected = open_release("churches", undisturbed.data).id
-    assert f"Release {expected}" in done.stdout
-    assert "unchanged" in done.stderr and "documents" in done.stderr
+    assert f"Release {expected}" in printed
+    assert "unchanged" in told and "documents" in told
     open_release("churches", project.data).verify()
 
 
@@ -104,16 +106,17 @@ def remote(tmp_path: Path, endpoint: Endpoint) -> Project:
 
 
 def test_an_endpoint_gives_the_release_of_the_files_and_the_next_build_says_how_to_ask_again(
-    project: Project, remote: Project, endpoint: Endpoint
+    project: Project, remote: Project, endpoint: Endpoint, forked: Path
 ) -> None:
     build_all(project.context())
     release = open_release("churches", project.data).id
-    first = run_build_command(remote)
-    assert first.returncode == 0 and f"Release {release}" in first.stdout, first.stderr
+    first = start_build(forked, remote)
+    printed, told = first.communicate(timeout=120)
+    assert first.returncode == 0 and f"Release {release}" in printed, told
     asked = len(endpoint.log)
-    second = run_build_command(remote)
-    assert len(endpoint.log) == asked and "--refresh" not in first.stderr
-    assert "Ask the endpoint again: crmrag build churches --refresh" in second.stderr
+    _, told_again = start_build(forked, remote).communicate(timeout=120)
+    assert len(endpoint.log) == asked and "--refresh" not in told
+    assert "Ask the endpoint again: crmrag build churches --refresh" in told_again
 
 
 def test_an_interrupted_refresh_says_that_it_goes_on_without_asking_again(

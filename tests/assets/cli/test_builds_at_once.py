@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,14 +9,14 @@ import pyoxigraph as ox
 import pytest
 import yaml
 
+from crmrag_assets.build.turns import FOLDER, READERS
 from crmrag_query.artifacts.release import open_release
-from tests.conftest import ROOT
-from tests.support.builds import Project, turtle
+from tests.support.builds import Project, start_build, turtle
+from tests.support.daemon import until
 from tests.support.sparql_exchange import Endpoint
 from tests.support.sparql_server import serving
 
 PAUSE = 0.04
-CODE = "import sys; from crmrag_assets.cli.build import build; build(sys.argv[1:])"
 
 
 @pytest.fixture
@@ -47,19 +44,13 @@ def project(tmp_path: Path, endpoint: Endpoint) -> Project:
     return project
 
 
-def start(project: Project, dataset: str) -> subprocess.Popen[str]:
-    folders = ["--data", str(project.data), "--config", str(project.config)]
-    return subprocess.Popen(
-        [sys.executable, "-c", CODE, dataset, *folders],
-        cwd=ROOT, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
 def test_builds_at_once_take_turns_at_an_endpoint_and_one_that_fails_touches_no_other(
-    project: Project, endpoint: Endpoint
+    project: Project, endpoint: Endpoint, forked: Path
 ) -> None:
     names = ("museum", "other_museum", "churches", "broken")
-    started = {name: start(project, name) for name in names}
+    readers = project.data / FOLDER
+    endpoint.before(1, lambda: until(lambda: len(list(readers.glob(f"*/{READERS}/*"))) == 2))
+    started = {name: start_build(forked, project, dataset=name) for name in names}
     told = {name: process.communicate(timeout=120)[1] for name, process in started.items()}
     assert {name: process.returncode for name, process in started.items()} == {
         "museum": 0, "other_museum": 0, "churches": 0, "broken": 1,

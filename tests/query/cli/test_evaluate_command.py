@@ -125,9 +125,7 @@ def test_questions_are_declared_with_the_data_set(tmp_path: Path) -> None:
     write_questions(made.root)
     file = made.config / "datasets.yaml"
     command = ["museum", "--rdf", "churches.ttl", "--file", str(file), "--questions"]
-    with pytest.raises(
-        ConfigError, match=r"datasets\.museum\.questions: no such file: 'gone\.json'"
-    ):
+    with pytest.raises(ConfigError, match=r"datasets\.museum\.questions: no such file: 'gone\.json'"):
         CliRunner().invoke(datasets, ["add", *command, "gone.json"], catch_exceptions=False)
     assert CliRunner().invoke(datasets, ["add", *command, "gold.json"]).exit_code == 0
     assert load_datasets(file)["museum"].questions_file() == made.root / "gold.json"

@@ -1,0 +1,127 @@
+"""Commands without the seconds that Python needs to load what they use: each is a process forked off one that has it loaded.
+
+`forking(FOLDER)` starts that process and gives the socket at which it listens. `command` and `start` pass words, folder,
+environment and streams on, and end as the command does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parents[2]
+# What builds and answers load, but nothing that reads a configuration while it is loaded.
+LOADED = (
+    "alembic.command", "crmrag_assets.build.steps", "crmrag_query.cli.main", "crmrag_query.client.local", "dagster",
+    "dagster._core.storage.event_log", "faiss", "pandas", "pyshacl", "rich.progress", "sqlalchemy",
+)  # fmt: skip
+_CLIENT = """\
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({socket!r})
+    said = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+    socket.send_fds(server, [len(said).to_bytes(8, "big")], [0, 1, 2])
+    server.sendall(said)
+    status = server.recv(1)
+sys.exit(status[0] if status else 137)
+"""
+
+
+def command(listening: Path, name: str) -> str:
+    """A shell script that runs a command with its words in a process that is forked off."""
+    return f'#!/bin/sh\nexec "{sys.executable}" -I -S "{_client(listening)}" {name} "$@"\n'
+
+
+def start(listening: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a command in a process that is forked off; one that is killed ends with the status that a shell gives it."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", _client(listening), *words], cwd=ROOT, env=os.environ | environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def _client(listening: Path) -> Path:
+    return listening.with_suffix(".py")
+
+
+@contextmanager
+def forking(folder: Path) -> Iterator[Path]:
+    """The socket of a process that runs stand-ins' commands (`standins.run`), which ends with the block."""
+    listening = folder / "forked"
+    arguments = [sys.executable, "-m", "tests.support.forked", str(listening)]
+    _client(listening).write_text(_CLIENT.format(socket=str(listening)), encoding="utf-8")
+    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "listening\n"
+        try:
+            yield listening
+        finally:
+            process.terminate()
+
+
+def serve(listening: str) -> NoReturn:
+    for name in LOADED:
+        importlib.import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for what is forked off
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(listening)
+        server.listen(64)
+        print("listening", flush=True)
+        while True:
+            asked, _ = server.accept()
+            with asked:
+                if not os.fork():
+                    server.close()
+                    _run(asked)
+
+
+def _run(asked: socket.socket) -> NoReturn:
+    """The command that is asked for, in this process, as if it had been started like any other."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    status = 1
+    try:
+        length, streams, _, _ = socket.recv_fds(asked, 8, 3)
+        words, folder, environment = _read(asked, int.from_bytes(length, "big"))
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        from tests.support.standins import run
+
+        status = run(words)
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for written in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                written.flush()
+        with suppress(OSError):
+            asked.send(bytes([status & 255]))
+        os._exit(status & 255)
+
+
+def _read(asked: socket.socket, length: int) -> Any:
+    found = b""
+    while len(found) < length:
+        found += asked.recv(length - len(found))
+    return json.loads(found)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
