@@ -25,13 +25,13 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	@$(BIN)/crmrag demo
 
-# Types are checked while the tests run, in one process more than the two cores of our CI: tests wait for processes now and then.
+# Types are checked while the tests run, in two processes more than the two cores of our CI: tests wait for processes now and then.
 test: $(STAMP)
 	@$(MAKE) --no-print-directory --jobs 2 check pytest
 
 .PHONY: pytest
 pytest: $(STAMP)
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 check: $(STAMP)
 	@$(BIN)/ruff check .
