@@ -58,11 +58,13 @@ def glance(artifact: str, context: BuildContext, chunk: str | None = None) -> Gl
 
 
 def doublings(values: Numbers) -> Bars:
-    """How many of the values (from 0 up) are 0, 1, 2–3, 4–7 and so on, up to the largest."""
+    """How many of the values (from 0 up) are 0, 1, 2–3, 4–7 and so on, from the least to the largest."""
     if not len(values):
         return []
     counts = np.bincount(np.frexp(values.astype(np.float64))[1])
-    return [(_span(power), int(count)) for power, count in enumerate(counts)]
+    return [
+        (_span(power), int(counts[power])) for power in range(int(np.flatnonzero(counts)[0]), len(counts))
+    ]
 
 
 def _span(power: int) -> str:

@@ -56,6 +56,7 @@ def test_the_longest_documents_come_first(built: BuildContext) -> None:
 def test_doublings_count_every_value_in_its_span(values: list[int]) -> None:
     bars = doublings(np.array(values, np.int64))
     assert sum(count for _, count in bars) == len(values)
+    assert all(bars[at][1] for at in (0, -1) if bars), "no empty bars at the ends"
     for name, count in bars:
         low, _, high = name.replace(",", "").partition("–")
         assert count == sum(int(low) <= value <= int(high or low) for value in values)
