@@ -16,10 +16,11 @@ help:
 	@echo "make docs   the documentation as a site, in site/index.html; rewrites docs/reference from the code"
 	@echo "make clean  remove what builds wrote (data/) but not the sample; make clean-env removes .venv"
 
+# Python compiles a module when it is first used; compiling all of them here takes longer than fetching them.
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || { echo "Creating the environment in $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing (about 2.5 GB, a few minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build,llm,evaluate,service,mcp,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[build,llm,evaluate,service,mcp,dev]'
 	@touch $@
 
 demo: $(STAMP)
