@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, Protocol, TypedDict
 
-from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.errors import ModelError
 from crmrag_query.llm.faults import broken_off, declined, fault_of, short
+from crmrag_query.llm.loading import load_litellm
 
 CUT = "…"
 """The last piece of a reply that ends at the model's length limit."""
@@ -80,14 +81,12 @@ class LiteLLM:
     timeout: float = 60.0
     temperature: float = 0.0
 
+    def load(self) -> ModuleType:
+        """litellm, which whoever asks first would wait for; MissingExtraError where it is not installed."""
+        return load_litellm(f"Answering with the model {self.name}")
+
     def complete(self, messages: Sequence[Message]) -> Generator[str, None, Usage]:
-        # litellm fetches its price table over the network on import unless told otherwise.
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-        try:
-            import litellm
-        except ImportError as error:
-            raise MissingExtraError(f"Answering with the model {self.name}", "llm", "litellm") from error
-        litellm.suppress_debug_info = True
+        litellm = self.load()
         said = False
         try:
             reply: Any = litellm.completion(
@@ -128,8 +127,7 @@ class LiteLLM:
 
     def _cost(self, prompt: int, completion: int) -> float | None:
         """US dollars by litellm's table of prices; None for a model that it does not list, or lists as free."""
-        import litellm
-
+        litellm = self.load()
         try:
             each = litellm.cost_per_token(model=self.name, prompt_tokens=prompt, completion_tokens=completion)
         except Exception:  # it raises plain exceptions for models that it does not know

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.errors import ModelError
 from crmrag_query.llm.faults import declined, fault_of, within
+from crmrag_query.llm.loading import load_litellm
 from crmrag_query.llm.model import LiteLLM, Message, Model
 
 Schema = Mapping[str, Any]
@@ -52,13 +52,7 @@ def reply_of(
 def _whole(
     model: LiteLLM, messages: Sequence[Message], schema: Schema, seconds: float, most: int | None
 ) -> str:
-    # litellm fetches its price table over the network on import unless told otherwise.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    try:
-        import litellm
-    except ImportError as error:
-        raise MissingExtraError(f"Analysing with the model {model.name}", "llm", "litellm") from error
-    litellm.suppress_debug_info = True
+    litellm = load_litellm(f"Analysing with the model {model.name}")
     try:
         reply: Any = litellm.completion(
             model=model.name,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 import re
 import time
 from collections.abc import Sequence
@@ -14,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.errors import MissingExtraError, ModelError, ModelUnreachable, in_a_line
+from crmrag_query.errors import ModelError, ModelUnreachable, in_a_line
+from crmrag_query.llm.loading import load_litellm
 from crmrag_query.retrieval.hashing import unit
 
 PASSING = (
@@ -70,7 +69,7 @@ class EmbeddingApi:
         return unit(vectors)
 
     def _batch(self, texts: Sequence[str]) -> list[list[float]]:
-        litellm = load_litellm()
+        litellm = load_litellm("An embedding API")
         passing = tuple(getattr(litellm.exceptions, name) for name in PASSING)
         for attempt in range(1, self.attempts + 1):
             try:
@@ -124,14 +123,3 @@ def _said(error: Exception) -> str:
     """A provider's own words, without the classes of errors that litellm puts before them."""
     said = in_a_line(error)
     return _CLASSES.sub("", said) or said
-
-
-def load_litellm() -> ModuleType:
-    """litellm, imported when first needed (it takes seconds) and kept off the network until it is called."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    try:
-        litellm = importlib.import_module("litellm")
-    except ImportError as error:
-        raise MissingExtraError("An embedding API", "llm", "litellm") from error
-    vars(litellm)["suppress_debug_info"] = True  # else it prints advice to standard output
-    return litellm

@@ -73,7 +73,8 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        threading.Thread(target=make_ready, args=(desk.engine.releases,), name="opening", daemon=True).start()
+        ready = (desk.engine.releases, desk.engine.how.model)
+        threading.Thread(target=make_ready, args=ready, name="opening", daemon=True).start()
         if mcp is None:
             LOG.warning("MCP is not served at %s: it needs the extra 'mcp' (pip install 'crmrag[mcp]').", MCP)
         async with nullcontext() if mcp is None else mcp.running:

@@ -10,17 +10,24 @@ from crmrag_query.artifacts.ahead import read_ahead, room
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client.releases import FIRST, Library
 from crmrag_query.errors import CrmRagError
+from crmrag_query.llm.model import LiteLLM, Model
 
 LOG = logging.getLogger("crmrag.service")
 
 
-def make_ready(releases: Library) -> None:
-    """Open every release, read it and search it once, so that nobody waits for that. Asks no language model."""
+def make_ready(releases: Library, model: Model | None = None) -> None:
+    """Open every release, read it and search it once, and load what reaches the language model, so that nobody waits for
+    that. Asks no language model."""
     left = room()
     for release in open_all(releases):
         with suppress(CrmRagError, OSError):  # whoever asks is told what is the matter
             left = read_ahead(release.folder, left)
             prepare(release, FIRST, wikidata=False)
+    if isinstance(model, LiteLLM):
+        try:
+            model.load()
+        except CrmRagError as error:
+            LOG.warning("%s", error)
 
 
 def open_all(releases: Library) -> list[Release]:

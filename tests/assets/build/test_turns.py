@@ -23,7 +23,8 @@ from crmrag_assets.build.turns import SharedClock, Turns, turns_at
 from crmrag_assets.indexes.encoder import EncoderOptions, LiteLLMEncoder
 from crmrag_query.config.operations import Limits
 from crmrag_query.errors import SourceUnreachable
-from crmrag_query.retrieval.embedding_api import EmbeddingApi, load_litellm
+from crmrag_query.llm.loading import load_litellm
+from crmrag_query.retrieval.embedding_api import EmbeddingApi
 from tests.conftest import ROOT
 from tests.support.api_server import answering, send
 from tests.support.builds import Project, make_project
@@ -124,7 +125,7 @@ def test_an_api_is_asked_no_more_at_once_than_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
-    load_litellm()
+    load_litellm("A test")
     lock, busy, busiest, asked = threading.Lock(), 0, 0, 0
 
     def answer(request: BaseHTTPRequestHandler) -> None:

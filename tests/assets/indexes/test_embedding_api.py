@@ -18,7 +18,8 @@ from crmrag_assets.indexes.embed import embed_chunk
 from crmrag_assets.indexes.encoder import EncoderOptions, LiteLLMEncoder
 from crmrag_assets.indexes.export import export_encoder
 from crmrag_query.errors import ModelError, ModelUnreachable
-from crmrag_query.retrieval.embedding_api import EmbeddingApi, load_litellm
+from crmrag_query.llm.loading import load_litellm
+from crmrag_query.retrieval.embedding_api import EmbeddingApi
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.hashing import hash_vectors
 
@@ -68,7 +69,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingServer]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        load_litellm()
+        load_litellm("A test")
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     script.address = f"http://127.0.0.1:{listening.server_port}/v1"
     thread = threading.Thread(target=listening.serve_forever, daemon=True)
