@@ -125,7 +125,7 @@ def export_model(model: Any, path: Path) -> None:
     """The whole pipeline of a SentenceTransformer as one ONNX graph, batch and length left open."""
     import torch
 
-    class Pipeline(torch.nn.Module):
+    class Pipeline(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.pipeline = model
