@@ -13,9 +13,10 @@ from dagster import DagsterInstance
 from dagster._core.instance.ref import InstanceRef
 from filelock import FileLock
 
-from crmrag_assets.database import database_explained
+from crmrag_assets.database import database_explained, database_trouble
 from crmrag_assets.told import LOST
 from crmrag_query.artifacts.files import write_text
+from crmrag_query.errors import ConfigError, in_a_line
 
 SETTINGS = """\
 # Written once by crmrag; yours to change.
@@ -71,9 +72,19 @@ def open_instance(data: Path) -> Iterator[DagsterInstance]:
 def _opened(home: Path) -> DagsterInstance:
     """The instance with its databases, which several builds that begin at once would make all at the same time."""
     with FileLock(home / OPENING):
-        instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home), overrides=NO_CAPTURE))
-        for storage in (instance.run_storage, instance.event_log_storage, instance.schedule_storage):
-            assert storage is not None
+        try:
+            instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home), overrides=NO_CAPTURE))
+            for storage in (instance.run_storage, instance.event_log_storage, instance.schedule_storage):
+                assert storage is not None
+        except (
+            Exception
+        ) as error:  # a mistake in it shows as an error of YAML, of Dagster or of a module that it names
+            if isinstance(error, OSError) or database_trouble(error) is not None:
+                raise
+            raise ConfigError.single(
+                home / "dagster.yaml", "", in_a_line(error),
+                remedy="Mend it, or move it away: the next command then writes one with our settings.",
+            ) from error  # fmt: skip
         return instance
 
 

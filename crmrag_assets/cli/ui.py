@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import click
 
 from crmrag_assets.cli.options import config_option, data_option
-from crmrag_query.errors import MissingExtraError
+from crmrag_query.errors import MissingExtraError, ServiceError
 
 WORKSPACE = "workspace.yaml"
 
@@ -24,12 +25,15 @@ WORKSPACE = "workspace.yaml"
 @click.option("--host", default="127.0.0.1", show_default=True)
 def ui(data: Path, config: Path | None, port: int, host: str) -> None:
     """Open the Dagster UI; the job `build` builds a data set as `crmrag build` does."""
-    from crmrag_assets.home import dagster_home
+    from crmrag_assets.home import dagster_home, open_instance
 
     program = Path(sys.executable).with_name("dagster")
     found = str(program) if program.exists() else shutil.which("dagster")
     if found is None:
         raise MissingExtraError("The Dagster UI", "build", "dagster-webserver")
+    _see_that_it_is_free(host, port)
+    with open_instance(data):  # what is the matter with the database is told here, in words
+        pass
     environment = os.environ | {
         "DAGSTER_HOME": str(dagster_home(data)),
         "CRMRAG_DATA": str(data.resolve()),
@@ -45,3 +49,14 @@ def ui(data: Path, config: Path | None, port: int, host: str) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.execve(found, command, environment)
     raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+
+
+def _see_that_it_is_free(host: str, port: int) -> None:
+    """Dagster starts its daemon beside a web server that could not; ServiceError instead."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        raise ServiceError(
+            f"{host}:{port} cannot be listened on: {error.strerror}.",
+            "Is the UI open there already? Else give another one: --port 3001, --host …",
+        ) from error

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from crmrag_assets.home import open_instance
+from crmrag_query.errors import ConfigError
 from tests.conftest import ROOT
 
 OPEN = """
@@ -30,3 +34,22 @@ def test_a_new_folder_may_be_opened_by_several_processes_at_once(tmp_path: Path)
         process.stdin.flush()
     told = [process.communicate(timeout=120)[1] for process in started]
     assert [process.returncode for process in started] == [0, 0, 0], told
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("concurrency: [", "line 2"),
+        ("- a list", "dictionary"),
+        ("concurrency: {runs: {max_concurrent_runs: many}}", "max_concurrent_runs"),
+        ("storage: {postgres: {postgres_url: 'postgresql://u:secret@db/x', nonsense: 1}}", "postgres"),
+    ],
+)
+def test_a_mistake_in_its_settings_names_the_file_and_keeps_secrets(
+    tmp_path: Path, settings: str, said: str
+) -> None:
+    (tmp_path / "dagster").mkdir()
+    (tmp_path / "dagster" / "dagster.yaml").write_text(f"{settings}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"dagster\.yaml") as told, open_instance(tmp_path):
+        pass
+    assert said in str(told.value) and "Mend it" in str(told.value) and "secret" not in str(told.value)
