@@ -14,7 +14,7 @@ from crmrag_assets.quality.indexes import (
     sparse_covers_documents,
 )
 from crmrag_assets.quality.shapes.check import shapes_hold
-from crmrag_assets.quality.source import chunks_are_readable, harvest_is_whole
+from crmrag_assets.quality.source import chunks_are_readable, few_lines_are_broken, harvest_is_whole
 from crmrag_assets.quality.vectors import vectors_are_distinct, vectors_are_sound, vectors_have_not_drifted
 
 CHECKS = (
@@ -26,6 +26,14 @@ CHECKS = (
         "for what is missing and why, then read the source again (`crmrag build NAME --refresh`); where it changes all the "
         "time or will not give some triples, ask its operator for a dump and build from files.",
         harvest_is_whole,
+    ),
+    Check(
+        "few_lines_are_broken",
+        "harvest_report",
+        "warns",
+        "Few lines of the files cannot be read; they are skipped, each a triple less. If there are more, have the files "
+        "exported again, or mended where the table of this check says.",
+        few_lines_are_broken,
     ),
     Check(
         "chunks_are_readable",

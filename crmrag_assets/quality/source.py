@@ -12,6 +12,7 @@ from crmrag_assets.harvest.account import verdict
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, ChunkReport
 from crmrag_assets.harvest.triples import TRIPLES
 from crmrag_assets.quality.finding import Finding, Row
+from crmrag_assets.sources.base import Discovery
 
 
 def harvest_is_whole(context: BuildContext) -> Finding:
@@ -33,6 +34,26 @@ def harvest_is_whole(context: BuildContext) -> Finding:
         counts,
         {"first_missing": shown} if shown else {},
         remedy,
+    )
+
+
+def few_lines_are_broken(context: BuildContext) -> Finding:
+    """Few lines of the files cannot be read: each is a triple less, of which nothing else tells."""
+    checks = context.method.checks
+    report = Discovery.load(context.folder("entities")).report
+    triples = int(harvest_of(context)["triples"])
+    share = report.broken_count / max(report.broken_count + triples, 1)
+    shown: list[Row] = [
+        {"file": one.file, "line": one.line, "reason": one.reason} for one in report.broken[: checks.shown]
+    ]
+    says = f"{report.broken_count:,} broken lines were skipped and {triples:,} triples read ({share:.2%} broken)."
+    return Finding(
+        share <= checks.broken_share,
+        says if report.broken_count else f"No line is broken; {triples:,} triples were read.",
+        {"broken": report.broken_count, "share_broken": share},
+        {"first_broken": shown} if shown else {},
+        "Have the files exported again, or mended where the table says. A file in another encoding than UTF-8, or one that "
+        "broke off while it was copied, looks so.",
     )
 
 

@@ -215,6 +215,7 @@ class Checks(Record):
     """
 
     shown: Count
+    broken_share: Share
     unmapped_share: Share
     own_share: Share
     dangling_share: Share
