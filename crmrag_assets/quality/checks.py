@@ -7,7 +7,13 @@ from crmrag_assets.quality.coverage import as_much_is_known
 from crmrag_assets.quality.documents import every_entity_is_told, lengths_are_fair
 from crmrag_assets.quality.evaluated import retrieval_is_as_good
 from crmrag_assets.quality.finding import Check
-from crmrag_assets.quality.graph import has_entities, no_triple_lost, nothing_dangles, terms_are_known
+from crmrag_assets.quality.graph import (
+    has_entities,
+    no_triple_lost,
+    not_much_is_gone,
+    nothing_dangles,
+    terms_are_known,
+)
 from crmrag_assets.quality.indexes import (
     dense_covers_documents,
     dense_finds_the_nearest,
@@ -57,6 +63,14 @@ CHECKS = (
         "The graph describes entities, and some are of a Fundamental Category: else no document could say anything. If not, "
         "the source is no CIDOC-CRM, or of an ontology whose table is missing in config/ontology.",
         has_entities,
+    ),
+    Check(
+        "not_much_is_gone",
+        "graph",
+        "blocks",
+        "The number of entities is not far below that of the current release. If it did, an export may have broken off, or "
+        "a file may be left out. Where it is meant so: `checks: {entities_fall: 1}` in method.yaml for one build.",
+        not_much_is_gone,
     ),
     Check(
         "terms_are_known",

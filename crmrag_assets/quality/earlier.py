@@ -38,13 +38,19 @@ def earlier_release(context: BuildContext, artifact: str) -> Earlier | None:
 
     So a check says the same before the release is published and after.
     """
+    found = (_release(context, name) for name in (CURRENT, PREVIOUS))
+    return next((one for one in found if one is not None and not one.has_same(context, artifact)), None)
+
+
+def current_release(context: BuildContext) -> Earlier | None:
+    """The release that answers now; None where there is none, or none that can be read."""
+    return _release(context, CURRENT)
+
+
+def _release(context: BuildContext, name: str) -> Earlier | None:
     parent = dataset_folder(context.data, context.name)
-    for name in (CURRENT, PREVIOUS):
-        try:
-            release = pointer(parent, name)
-            found = None if release is None else Earlier(parent / release, read_manifest(parent / release))
-        except ReleaseError:
-            continue
-        if found is not None and not found.has_same(context, artifact):
-            return found
-    return None
+    try:
+        release = pointer(parent, name)
+        return None if release is None else Earlier(parent / release, read_manifest(parent / release))
+    except ReleaseError:
+        return None

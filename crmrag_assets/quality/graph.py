@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from crmrag_assets.build.graph import prefetched
 from crmrag_assets.build.opened import graph_of
 from crmrag_assets.build.step import BuildContext
+from crmrag_assets.quality.earlier import current_release
 from crmrag_assets.quality.finding import Finding, Row, made_anew, percent, share
 from crmrag_query.config.models import Method
 from crmrag_query.graph.arrays import FLAG_ENTITY
@@ -75,6 +76,26 @@ def has_entities(context: BuildContext) -> Finding:
         f"know can be added to config/ontology. Then run crmrag build {context.name}."
     )
     return Finding(bool(known), says, counts, remedy=remedy)
+
+
+def not_much_is_gone(context: BuildContext) -> Finding:
+    """The number of entities is not below that of the current release by more than `entities_fall`.
+
+    Once such a release is published, because it is meant so, the next ones are compared with that.
+    """
+    checks, now = context.method.checks, int(_entities(graph_of(context)).sum())
+    current = None if context.sample else current_release(context)
+    before = int(current.manifest.counts.get("entities", 0)) if current else 0
+    fall = max(before - now, 0) / before if before else 0.0
+    says = f"{now:,} entities; there is no current release to compare with."
+    if current is not None:
+        says = f"{now:,} entities; the current release {current.id} has {before:,}."
+    remedy = (
+        "Did an export break off, or was a file left out? Give the whole source, and build again. If it is meant so, let "
+        f"`checks: {{entities_fall: 1}}` stand in method.yaml for one build: crmrag build {context.name}."
+    )
+    holds = before < checks.coverage_entities or fall <= checks.entities_fall
+    return Finding(holds, says, {"entities": now, "before": before, "fall": fall}, remedy=remedy)
 
 
 def _entities(graph: Graph) -> Bools:

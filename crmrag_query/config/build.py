@@ -221,6 +221,7 @@ class Checks(Record):
     dangling_share: Share
     thin_share: Share
     oversized_share: Share
+    entities_fall: Share
     coverage_fall: Share
     coverage_entities: Count
     norm_error: Positive

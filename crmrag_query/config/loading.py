@@ -27,18 +27,19 @@ from crmrag_query.config.models import (
 )
 from crmrag_query.config.parsing import ParsingPart
 from crmrag_query.config.parts import EventsPart
-from crmrag_query.config.reading import read_part
+from crmrag_query.config.reading import read_over, read_part
 from crmrag_query.config.relations import RelationsPart
 from crmrag_query.config.sets import SetsPart
 from crmrag_query.errors import ConfigError
 
 
 def load_method(folder: Path | str | None = None) -> Method:
-    """The whole method; a file that the folder lacks comes from the configuration that ships.
+    """The whole method; a file that the folder lacks comes from the configuration that ships, as does what its method.yaml
+    leaves out.
 
     Raises ConfigError with every mistake of the first file that has any.
     """
-    constants = read_part(Constants, part_file("method.yaml", folder))
+    constants = read_over(Constants, part_file("method.yaml", folder), default_folder() / "method.yaml")
     sets = load_relationships(folder)
     if constants.relationships not in sets:
         raise ConfigError.single(

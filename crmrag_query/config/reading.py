@@ -82,6 +82,31 @@ def read_part(model: type[Part], path: Path) -> Part:
     return cast(Part, _part(model, path, _content(path)))
 
 
+def read_over(model: type[Part], path: Path, shipped: Path) -> Part:
+    """The file as `model`, where what it leaves out is as in the file that ships; ConfigError with every mistake in it."""
+    if path == shipped:
+        return read_part(model, path)
+    return cast(Part, _over(model, path, _content(path), shipped, _content(shipped)))
+
+
+@lru_cache(maxsize=16)
+def _over(model: type[Part], path: Path, content: bytes, shipped: Path, below: bytes) -> Part:
+    return parse_part(model, _laid_over(model, _values(path, content), _values(shipped, below)), path)
+
+
+def _laid_over(model: type[BaseModel], own: Any, below: Any) -> Any:
+    """Values over others, key by key where a record has them; a list, or a dictionary of names, stands for the whole."""
+    if own is None:
+        return below
+    if not isinstance(own, dict) or not isinstance(below, dict):
+        return own
+    merged = dict(below)
+    for key, value in own.items():
+        part = _model_at(model, (key,))
+        merged[key] = _laid_over(part, value, below.get(key)) if part and key in below else value
+    return merged
+
+
 # Parsing the files that ship takes a third of a second: as long as a file says the same, its record is the same.
 @lru_cache(maxsize=64)
 def _part(model: type[Part], path: Path, content: bytes) -> Part:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality.graph import has_entities, no_triple_lost, nothing_dangles, terms_are_known
+from crmrag_assets.quality.graph import (
+    has_entities,
+    no_triple_lost,
+    not_much_is_gone,
+    nothing_dangles,
+    terms_are_known,
+)
+from crmrag_query.artifacts.places import dataset_folder, pointer
 from tests.support.builds import make_project, turtle
 from tests.support.quality import build_up_to, lose_a_literal, rewriting, with_checks
 
@@ -80,3 +90,24 @@ def test_own_iris_that_are_never_described_dangle_and_others_are_links(
     assert not found.holds and found.counts["dangling"] == 1 and found.counts["elsewhere"] == 1
     assert found.tables["most_referenced"][0]["iri"] == "http://example.org/lost"
     assert found.tables["most_referenced"][0]["references"] == 2
+
+
+def test_a_source_that_broke_off_stops_the_build_unless_it_is_meant_so(copied: BuildContext) -> None:
+    assert not_much_is_gone(copied).holds and not_much_is_gone(copied).counts["fall"] == 0
+    first = pointer(dataset_folder(copied.data, "churches"))
+    source = copied.config.root / "churches.ttl"
+    source.write_text(turtle(9), encoding="utf-8")
+    build_up_to(copied, "graph")
+    assert not_much_is_gone(copied).holds
+    source.write_text(turtle(6), encoding="utf-8")
+    build_up_to(copied, "graph")
+    found = not_much_is_gone(copied)
+    assert not found.holds and f"the current release {first} has {found.counts['before']:,}." in found.says
+    assert found.counts["fall"] == pytest.approx(
+        1 - int(found.counts["entities"]) / int(found.counts["before"])
+    )
+    assert not_much_is_gone(with_checks(copied, entities_fall=1.0)).holds
+    assert not_much_is_gone(with_checks(copied, coverage_entities=1000)).holds
+    assert not_much_is_gone(replace(copied, sample=5)).holds
+    shutil.rmtree(dataset_folder(copied.data, "churches"))
+    assert "no current release" in not_much_is_gone(copied).says and not_much_is_gone(copied).holds

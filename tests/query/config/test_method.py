@@ -172,7 +172,12 @@ def test_the_hash_is_the_same_in_every_process() -> None:
             "relationships: fr67",
             "relationships: no such set of relationships (found 'fr67'). There are: fr109, fr76.",
         ),
-        ("method.yaml", "  damping: 0.85\n", "", "pagerank.damping: required, but missing. Add it."),
+        (
+            "method.yaml",
+            "pagerank:\n",
+            "pagerank: [1]\nnone:\n",
+            "pagerank: input should be a valid dictionary",
+        ),
         ("method.yaml", "  b: 0.75", "  k1: 0.75", "not valid YAML: the key 'k1' stands twice"),
         (
             "method.yaml",
@@ -226,9 +231,26 @@ def test_all_mistakes_of_a_file_are_told_at_once(folder: Path) -> None:
         load_method(folder)
     assert {mistake.key for mistake in caught.value.mistakes} == {
         "sparse.k1",
-        "chunks.max_bits",
         "chunks.maxbits",
     }
+
+
+def test_a_method_of_ones_own_holds_only_what_differs(tmp_path: Path) -> None:
+    def loaded(text: str) -> Method:
+        (tmp_path / "method.yaml").write_text(text, encoding="utf-8")
+        return load_method(tmp_path)
+
+    assert loaded("") == METHOD
+    own = loaded("checks: {entities_fall: 1}\nchaining: {exempt_categories: [Event]}\nrelationships: fr76\n")
+    checks = METHOD.checks.model_copy(update={"entities_fall": 1.0})
+    chaining = METHOD.chaining.model_copy(update={"exempt_categories": ("Event",)})
+    assert own == METHOD.model_copy(update={"checks": checks, "chaining": chaining, "relationships": "fr76"})
+    with pytest.raises(
+        ConfigError, match=r"(?s)method\.yaml.*checks\.entity_fall: unknown key.*entities_fall\?"
+    ):
+        loaded("checks: {entity_fall: 1}\n")
+    with pytest.raises(ConfigError, match="valid dictionary"):
+        loaded("[a, list]\n")
 
 
 @pytest.mark.parametrize(
