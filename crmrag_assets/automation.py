@@ -13,6 +13,7 @@ from crmrag_assets.build.sharing import endpoint_turns
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.jobs import BUILDS_TAG, WAITS_TAG, build_job
 from crmrag_assets.lost import BEFORE_LOCK as BEFORE_LOCK
+from crmrag_assets.lost import begun
 
 ENDPOINT_TAG = (
     "crmrag/endpoint"  # by this the queue starts one build of an endpoint at a time: see dagster.yaml
@@ -69,9 +70,8 @@ def busy(context: BuildContext, instance: DagsterInstance, now: float | None = N
         run = record.dagster_run
         if dataset_of(run) != context.name:
             continue
-        begun = max(record.start_time or 0.0, float(run.tags.get(WAITS_TAG, 0)))
-        since = (time.time() if now is None else now) - begun
-        if run.status != dg.DagsterRunStatus.STARTED or since < BEFORE_LOCK:
+        since = (time.time() if now is None else now) - max(begun(record), float(run.tags.get(WAITS_TAG, 0)))
+        if run.status == dg.DagsterRunStatus.QUEUED or since < BEFORE_LOCK:
             return (
                 f"'{context.name}' is about to be built by run {run.run_id[:8]} ({run.status.value.lower()})."
             )

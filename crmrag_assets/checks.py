@@ -1,10 +1,12 @@
 """Asset checks: what `crmrag_assets.quality` finds, shown in the catalogue; those that block stop the run."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from crmrag_assets.lost import attend
 from crmrag_assets.metadata import markdown_table
 from crmrag_assets.partitions import dataset_partitions
 from crmrag_assets.quality.checks import CHECKS
@@ -50,6 +52,7 @@ def declared(asset: str, guards: Sequence[Check]) -> dg.AssetChecksDefinition:
     def run(context: dg.AssetCheckExecutionContext, build: BuildResource) -> Iterator[Result]:
         refused = None
         with explained(name):
+            attend(Path(build.data), context.run)
             dataset = dataset_of(context, asset)
             opened = build.opened(dataset)
             for key in sorted(context.selected_asset_check_keys, key=lambda key: [*of].index(key.name)):

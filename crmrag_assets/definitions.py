@@ -27,4 +27,7 @@ defs = dg.Definitions(
     sensors=sensors_of(declared),
     schedules=schedules_of(declared.datasets),
     resources={"build": build},
+    # A run from the asset graph is one process, as those of our jobs are: it holds the run's lock to its end, and artifacts
+    # that are made side by side would wait for the lock of their data set.
+    executor=dg.in_process_executor,
 )

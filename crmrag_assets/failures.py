@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from crmrag_assets.automation import dataset_of
-from crmrag_assets.build.layers import ARTIFACTS
-from crmrag_assets.jobs import build_job, evaluate_job, layer_jobs
+from crmrag_assets.jobs import evaluate_job
 from crmrag_assets.launch import PARENT_TAG
-from crmrag_assets.lost import DATASET_TAG, FROM_ASSETS, LAYER_TAG
+from crmrag_assets.lost import DATASET_TAG, LAYER_TAG, is_ours
 from crmrag_assets.operations.message import Message
 from crmrag_assets.partitions import RANGE_START
 from crmrag_assets.told import LOST, told_of
@@ -16,15 +15,13 @@ from crmrag_assets.told import LOST, told_of
 MARKED = "This run has been marked as failed"  # by Dagster's code server, whose process of it is gone
 WILL_RETRY = "dagster/will_retry"
 PARTITION = "dagster/partition"
-JOBS = {build_job.name, evaluate_job.name, *(job.name for job in layer_jobs)}
-ASSETS = {dg.AssetKey(name) for name in (*ARTIFACTS, "evaluation")}
 
 
 def failure_message(context: dg.RunFailureSensorContext, ui: str | None) -> Message | None:
     """What to tell of a failed run; None of one that is not ours or that somebody stopped, of a layer whose build
     tells of it itself, and of a lost run that Dagster starts again."""
     run = context.dagster_run
-    if not _is_ours(run) or PARENT_TAG in run.tags or run.tags.get(WILL_RETRY) == "true":
+    if not is_ours(run) or PARENT_TAG in run.tags or run.tags.get(WILL_RETRY) == "true":
         return None
     told = [one for event in context.get_step_failure_events() if (one := told_of(event))]
     if any(one.interrupted for one in told):
@@ -48,14 +45,6 @@ def _why(message: str | None) -> str:
     if message is None:
         return "Dagster gives no reason."
     return LOST if message.startswith(MARKED) else message
-
-
-def _is_ours(run: dg.DagsterRun) -> bool:
-    """Whether a run, of whatever code location, is of our jobs or of our assets alone."""
-    if run.job_name != FROM_ASSETS:
-        return run.job_name in JOBS
-    checked = {key.asset_key for key in run.asset_check_selection or ()}
-    return bool(chosen := checked | set(run.asset_selection or ())) and chosen <= ASSETS
 
 
 def _what(run: dg.DagsterRun, dataset: str) -> str:

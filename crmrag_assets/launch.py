@@ -158,10 +158,10 @@ def _make(
     result: BuildResult,
 ) -> None:
     """Make one layer, or find it finished. Raises BuildError where its run fails."""
-    if _report_finished(layer, opened, instance):
-        return
     chunks = chunks_of(opened) if layer.chunked else []
     offer_chunks(instance, chunks)
+    if _report_finished(layer, opened, instance):
+        return
     with made_ahead(layer, opened):
         run = _run_layer(layer, opened.name, chunks, build, instance, tags)
         result.warnings.extend(_warnings(run))

@@ -4,13 +4,16 @@ Dagster sees the end of a process only while the one that started it lives. So a
 frees with its process, however that ends; the run of a layer has that of its data set.
 """
 
+import re
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
 from dagster import DagsterInstance
 from filelock import FileLock, Timeout
 
+from crmrag_assets.build.layers import ARTIFACTS
 from crmrag_assets.build.locks import is_locked
 from crmrag_assets.build.store import working_folder
 from crmrag_assets.resources import BuildResource
@@ -19,36 +22,50 @@ from crmrag_assets.told import LOST
 FOLDER = "running"  # in Dagster's folder: a lock for each run
 LAYER_TAG, DATASET_TAG = "crmrag/layer", "crmrag/dataset"
 FROM_ASSETS = "__ASSET_JOB"  # what Dagster calls a run that was started from the asset graph
-BEFORE_LOCK = 600  # seconds in which a run that has started takes its lock, or is dead
-BEGUN = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+JOBS = re.compile(r"build|evaluate|layer_\d+_\w+")
+ASSETS = {dg.AssetKey(name) for name in (*ARTIFACTS, "evaluation")}
+BEFORE_LOCK = 600  # seconds in which a run that has left the queue starts and takes its lock, or is dead
+STARTING = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
+UNDER_WAY = [*STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _HELD: dict[str, FileLock] = {}
 
 
 def attend(data: Path, run: dg.DagsterRun) -> None:
     """Hold the lock of a run until this process ends; that of a layer's run is its data set's."""
-    if LAYER_TAG in run.tags or run.run_id in _HELD:
+    file = _file(data, run.run_id)
+    if LAYER_TAG in run.tags or (run.run_id in _HELD and file.exists()):
         return
-    lock = FileLock(_file(data, run.run_id), timeout=0, thread_local=False)
-    lock.acquire()
-    _HELD[run.run_id] = lock
+    lock = FileLock(file, timeout=0, thread_local=False)
+    with suppress(Timeout):  # another process of the run holds it
+        lock.acquire()
+        _HELD[run.run_id] = lock
 
 
 def end_lost_runs(instance: DagsterInstance, data: Path, now: float | None = None) -> list[dg.DagsterRun]:
     """End every run of ours that is under way without a process; those that were ended."""
     ended = []
-    for record in instance.get_run_records(dg.RunsFilter(statuses=BEGUN)):
-        run = record.dagster_run
-        begun = record.start_time or record.create_timestamp.timestamp()
-        since = (time.time() if now is None else now) - begun
-        if _is_ours(run) and _is_lost(data, run, since) and _is_still(instance, run):
+    for record in instance.get_run_records(dg.RunsFilter(statuses=UNDER_WAY)):
+        run, since = record.dagster_run, (time.time() if now is None else now) - begun(record)
+        if is_ours(run) and _is_lost(data, run, since) and _is_still(instance, run):
             _end(instance, run)
             ended.append(run)
     _forget(instance, data)
     return ended
 
 
-def _is_ours(run: dg.DagsterRun) -> bool:
-    return LAYER_TAG in run.tags or run.job_name in ("build", "evaluate", FROM_ASSETS)
+def begun(record: dg.RunRecord) -> float:
+    """When a run started, or, of one that has not yet, left the queue; in seconds since 1970."""
+    if record.dagster_run.status in STARTING:
+        return record.update_timestamp.timestamp()
+    return record.start_time or record.create_timestamp.timestamp()
+
+
+def is_ours(run: dg.DagsterRun) -> bool:
+    """Whether a run, of whatever code location, is of our jobs or of our assets alone."""
+    if run.job_name != FROM_ASSETS:
+        return JOBS.fullmatch(run.job_name) is not None
+    checked = {key.asset_key for key in run.asset_check_selection or ()}
+    return bool(chosen := checked | set(run.asset_selection or ())) and chosen <= ASSETS
 
 
 def _is_lost(data: Path, run: dg.DagsterRun, seconds: float) -> bool:

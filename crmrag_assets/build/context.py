@@ -13,13 +13,12 @@ from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import RECORD, working_folder
 from crmrag_query.artifacts.files import write_text
 from crmrag_query.config import DatasetConfig, Method, load_method
-from crmrag_query.config.datasets import parse_dataset, read_entries
+from crmrag_query.config.datasets import SAMPLE_MARK, parse_dataset, read_entries
 from crmrag_query.config.folders import config_folder, datasets_file, default_folder, ontology_folders
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.errors import BuildError, ConfigError
 from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 
-SAMPLE_MARK = "-sample"
 SAMPLE_SIZE = 1000
 SIZE_FILE = "sample_size"
 REFRESH_FILE = "refreshed"

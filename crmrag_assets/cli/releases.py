@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -33,9 +34,15 @@ def list_(dataset: str | None, data: Path) -> None:
     names = (dataset,) if dataset else datasets_with_releases(data)
     if not names:
         click.echo(f"No releases in {data}. Build one: crmrag build DATASET")
+    damaged = False
     for name in names:
-        for line in _lines(name, data):
-            click.echo(line)
+        try:
+            click.echo("\n".join(_lines(name, data)))
+        except ReleaseError as error:
+            damaged = True
+            click.echo(f"{name}: {error}", err=True)
+    if damaged:
+        sys.exit(1)
 
 
 def _lines(name: str, data: Path) -> list[str]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from crmrag_assets.build.context import SAMPLE_MARK
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.store import working_folder
 from crmrag_query.artifacts.places import dataset_folder
+from crmrag_query.config.datasets import SAMPLE_MARK
 from crmrag_query.errors import BuildError
 
 REMOVED = ".removed"  # what a removed folder is called until all of it is gone

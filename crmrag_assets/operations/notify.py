@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ class Hook(Protocol):
 
     def send(self, message: Message) -> None:
         """Send it; raises ServiceError, or any other exception, where that does not succeed."""
+
+
+class Overdue(ServiceError):
+    """An attempt that was not done in time; it is not repeated, as the message may have come."""
 
 
 @dataclass(frozen=True)
@@ -91,21 +96,41 @@ def name_of(config: HookConfig) -> str:
 
 
 def _told(config: HookConfig, sending: Sending, message: Message, wait: Callable[[float], object]) -> Sent:
-    try:
-        hook = hook_of(config, sending)
-        for pause in _pauses(sending):
-            try:
-                hook.send(message)
-                return Sent(name_of(config))
-            except ServiceError:
-                if pause is None:
-                    raise
-                wait(pause)
-    except CrmRagError as error:
-        return Sent(name_of(config), str(error))
-    except Exception as error:  # a hook of somebody's own may raise anything
-        return Sent(name_of(config), f"it failed: {type(error).__name__}: {error}")
-    return Sent(name_of(config), "it was not tried")
+    error: BaseException | None = None
+    for pause in _pauses(sending):
+        error = _attempt(lambda: hook_of(config, sending).send(message), sending.timeout_seconds)
+        if pause is None or not isinstance(error, ServiceError) or isinstance(error, Overdue):
+            break
+        wait(pause)
+    if error is None:
+        return Sent(name_of(config))
+    failed = isinstance(error, CrmRagError)
+    return Sent(name_of(config), str(error) if failed else f"it failed: {type(error).__name__}: {error}")
+
+
+def _attempt(send: Callable[[], object], seconds: float) -> BaseException | None:
+    """What the attempt raises, of a hook of somebody's own anything; None of one that succeeds.
+
+    One that is not done in time is left to itself: a server that drips, or a hook that hangs, holds nobody up.
+    """
+    raised: list[BaseException | None] = []
+
+    def attempt() -> None:
+        try:
+            send()
+        except BaseException as error:
+            raised.append(error)
+        else:
+            raised.append(None)
+
+    thread = threading.Thread(target=attempt, name="hook", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not raised:
+        return Overdue(
+            f"It was not done within {seconds:g} seconds.", "Look at it, or raise `sending: timeout_seconds`."
+        )
+    return raised[0]
 
 
 def _pauses(sending: Sending) -> Iterator[float | None]:

@@ -76,7 +76,9 @@ def main() -> None:
     try:
         group(prog_name="crmrag")
     except CrmRagError as error:
-        click.echo(f"Error: {error}", err=True)
+        from crmrag_query.cli.render import printable
+
+        click.echo(printable(f"Error: {error}"), err=True)
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(141)

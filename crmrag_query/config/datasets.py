@@ -18,6 +18,7 @@ from crmrag_query.config.types import Count, NotNegative, Pattern, Positive
 from crmrag_query.errors import ConfigError, Mistake
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+SAMPLE_MARK = "-sample"  # at the end of a sample's name, after that of its data set
 OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes"})
 """Keys that say how a data set is run and nothing of what is made of it: no release depends on them."""
 _MAGIC = re.compile(r"[*?\[]")
@@ -95,6 +96,14 @@ class DatasetConfig(Record):
     def _one_or_many(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
 
+    @field_validator("title", "licence", "attribution")
+    @classmethod
+    def _of_one_line(cls, value: str) -> str:
+        line = " ".join(value.split())
+        if not line.isprintable():
+            raise ValueError("it holds a control character")
+        return line
+
     @field_validator("endpoint")
     @classmethod
     def _either(cls, endpoint: EndpointConfig | None, info: ValidationInfo) -> EndpointConfig | None:
@@ -169,6 +178,11 @@ def require_name(name: str, file: Path) -> None:
             "not a name for a data set",
             remedy="Use small letters, digits, '-' and '_', as in my_museum.",
         )
+    if name.endswith(SAMPLE_MARK):
+        raise ConfigError.single(
+            file, f"datasets.{name}", f"names that end in {SAMPLE_MARK} are those of samples (build --sample)",
+            remedy=f"Call it {name.removesuffix(SAMPLE_MARK)}_sample, say.",
+        )  # fmt: skip
 
 
 def parse_dataset(name: str, entry: Any, file: Path) -> DatasetConfig:

@@ -112,7 +112,7 @@ HookConfig = Annotated[WebhookConfig | SlackConfig | EmailConfig | OtherConfig, 
 
 
 class Sending(Record):
-    """How patiently a message is sent: seconds for one attempt, and further attempts, each after twice the wait before."""
+    """How patiently a message is sent: seconds for a whole attempt, and further ones, each after twice the wait before."""
 
     timeout_seconds: Positive = 10
     retries: int = Field(default=2, ge=0)

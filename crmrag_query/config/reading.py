@@ -155,7 +155,10 @@ def _remedy(detail: ErrorDetails) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:  # lists within lists within lists …
+        return "…"
     return text if len(text) <= 80 else text[:77] + "..."
 
 

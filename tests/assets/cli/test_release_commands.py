@@ -169,6 +169,19 @@ def test_the_list_marks_the_current_and_the_previous_release(kept: Kept) -> None
     assert marked[kept.new].endswith("* current") and marked[kept.old].endswith("previous")
 
 
+def test_a_damaged_pointer_of_one_data_set_keeps_no_other_from_the_list(kept: Kept) -> None:
+    damaged = kept.data / "releases" / "broken" / "current"
+    damaged.parent.mkdir()
+    damaged.write_text("nothing that is an id")
+    try:
+        done = kept.run("releases", "list")
+    finally:
+        damaged.unlink()
+        damaged.parent.rmdir()
+    assert done.exit_code == 1 and "* current" in done.output
+    assert "broken: " in done.output and "does not name a release" in done.output
+
+
 def test_the_commands_that_these_replace_are_gone(kept: Kept) -> None:
     for old in ("verify", "rollback"):
         assert "No such command" in kept.run("releases", old, "churches").output

@@ -16,13 +16,14 @@ import dagster as dg
 import pytest
 import yaml
 from dagster import DagsterInstance
+from filelock import FileLock
 
 from crmrag_assets.build.locks import HOLDER
 from crmrag_assets.definitions import defs
 from crmrag_assets.home import open_instance
 from crmrag_assets.jobs import BUILDS_TAG
 from crmrag_assets.launch import LAYER_TAG, BuildRequest, run_build
-from crmrag_assets.lost import BEFORE_LOCK, FOLDER, attend, end_lost_runs, lost_runs_sensor
+from crmrag_assets.lost import BEFORE_LOCK, FOLDER, FROM_ASSETS, attend, end_lost_runs, lost_runs_sensor
 from crmrag_assets.resources import BuildResource
 from crmrag_assets.told import LOST
 from crmrag_query.artifacts.release import open_release
@@ -94,15 +95,42 @@ def test_a_run_is_lost_when_its_process_is_gone_and_not_before(tmp_path: Path) -
 
 def test_a_run_that_never_came_to_its_lock_is_lost_after_a_while_and_others_are_left(tmp_path: Path) -> None:
     with open_instance(tmp_path) as instance:
-        for number, job in enumerate(("build", "evaluate", "other")):
-            run = dg.DagsterRun(job_name=job, run_id=f"{number}" * 8, status=STATUS.STARTED)
+        graph, other = frozenset({dg.AssetKey("graph")}), frozenset({dg.AssetKey("of_others")})
+        for number, (job, status, chosen) in enumerate(
+            [
+                ("build", STATUS.STARTED, None),
+                ("build", STATUS.STARTING, None),
+                ("layer_1_discovery", STATUS.NOT_STARTED, None),
+                (FROM_ASSETS, STATUS.STARTED, graph),
+                ("evaluate", STATUS.STARTED, None),
+                ("other", STATUS.STARTED, None),
+                (FROM_ASSETS, STATUS.STARTED, other),
+            ]
+        ):
+            run = dg.DagsterRun(job, f"{number}" * 8, status=status, asset_selection=chosen)
             instance.add_run(run)
             if job == "evaluate":
                 attend(tmp_path, run)
         now = time.time()
         assert end_lost_runs(instance, tmp_path, now + BEFORE_LOCK - 60) == []
         lost = end_lost_runs(instance, tmp_path, now + BEFORE_LOCK + 60)
-        assert [run.job_name for run in lost] == ["build"]
+        assert sorted(run.run_id[0] for run in lost) == ["0", "1", "2", "3"]
+        assert end_lost_runs(instance, tmp_path, now + BEFORE_LOCK + 60) == []
+
+
+def test_a_run_keeps_its_lock_from_step_to_step_and_one_of_its_processes_is_enough(tmp_path: Path) -> None:
+    for job in (*defs.resolve_all_job_defs(), defs.resolve_implicit_global_asset_job_def()):
+        assert job.executor_def is dg.in_process_executor, "else the lock would go with each step's process"
+    run = dg.DagsterRun("build", "0" * 8, status=STATUS.STARTED)
+    lock = tmp_path / "dagster" / FOLDER / run.run_id
+    with open_instance(tmp_path) as instance:
+        instance.add_run(run)
+        with FileLock(lock, timeout=0):
+            attend(tmp_path, run)
+        attend(tmp_path, run)
+        lock.unlink()  # whoever tidies up the folder
+        attend(tmp_path, run)
+        assert end_lost_runs(instance, tmp_path, time.time() + BEFORE_LOCK + 60) == []
 
 
 def test_the_sensor_says_what_it_ended(tmp_path: Path) -> None:

@@ -239,6 +239,11 @@ def test_a_run_whose_process_died_blocks_nothing_for_ever(
     context = project.context()
     assert "started" in busy(context, instance)
     assert busy(context, instance, time.time() + BEFORE_LOCK + 1) == ""
+    starting = instance.create_run_for_job(
+        build_job, status=dg.DagsterRunStatus.STARTING, tags={BUILDS_TAG: "churches"}
+    )
+    assert busy(context, instance, time.time() + BEFORE_LOCK + 1) == "", "killed while it started"
+    instance.report_run_canceled(starting)
     later = time.time() + 3600
     instance.add_run_tags(run.run_id, {WAITS_TAG: f"{later:.0f}"})
     assert "started" in busy(context, instance, later), "it waits for an endpoint that did not answer"

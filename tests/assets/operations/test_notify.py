@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -198,6 +200,41 @@ def test_a_hook_of_ones_own_is_made_by_its_dotted_name(tmp_path: Path) -> None:
     assert (tmp_path / "paged").read_text() == MESSAGE.title
     failing = told(hook, message=Message(kind="test", what="x", why="y"))
     assert failing[0].fault == "it failed: RuntimeError: no pager"
+
+
+class Stuck:
+    """A hook that hangs, or ends what calls it."""
+
+    def __init__(self, ended: bool = False) -> None:
+        self.ended = ended
+
+    def send(self, message: Message) -> None:
+        if self.ended:
+            raise SystemExit("bye")
+        threading.Event().wait(60)
+
+
+def test_a_hook_that_hangs_drips_or_ends_the_program_holds_nobody_up() -> None:
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        handler.rfile.read(int(handler.headers["Content-Length"]))
+        with suppress(OSError):
+            for _ in range(100):
+                handler.wfile.write(b"x")
+                handler.wfile.flush()
+                time.sleep(0.1)
+
+    stuck = f"{__name__}:Stuck"
+    with answering(drip) as url, receiving() as good:
+        hooks: list[dict[str, Any]] = [
+            {"kind": "other", "hook": stuck},
+            {"kind": "other", "hook": stuck, "settings": {"ended": True}},
+            {"kind": "webhook", "url": url},
+            {"kind": "webhook", "url": good.url},
+        ]
+        found = tell(operations(*hooks, timeout_seconds=0.5), MESSAGE)
+    assert "not done within 0.5 seconds" in found[0].fault and "not done within" in found[2].fault
+    assert found[1].fault == "it failed: SystemExit: bye"
+    assert not found[3].fault and len(good.bodies) == 1
 
 
 def test_the_command_lists_hooks_and_tries_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

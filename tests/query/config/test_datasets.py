@@ -106,6 +106,15 @@ def test_where_a_project_stands_is_no_part_of_its_values(project: Path) -> None:
             "datasets.museum.suspects.empty: unknown key (found 'x'). Did you mean empty_id?",
         ),
         ("    rdf: a\n    image_pattern: '('\n", "datasets.museum.image_pattern: no regular expression"),
+        (
+            '    rdf: a\n    title: "\\e[31mred"\n',
+            "datasets.museum.title: it holds a control character",
+        ),
+        (
+            "    rdf: " + "[" * 3000 + "]" * 3000,
+            "datasets.museum.rdf[0]: input should be a valid string (found …)",
+        ),
+        ("    rdf: a\n  museum-sample:\n    rdf: a\n", "names that end in -sample are those of samples"),
         ("    rdf: a\n    name: x\n", "datasets.museum.name: unknown key. The key above it is the name."),
         (
             "    rdf: a\n    rdf: b\n",
