@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from crmrag_assets.cli.options import config_option, data_option, threads_option, use_threads
+from crmrag_assets.cli.stopping import stoppable
 from crmrag_query.errors import BuildFault
 
 INTERRUPTED = 130
@@ -44,6 +45,7 @@ def build(
     use_threads(threads)
     console = Console(stderr=True)
     try:
+        stoppable()
         _build(dataset, data, config, threads, sample, refresh, None if quiet else console)
     except KeyboardInterrupt:
         again = f"crmrag build {dataset}" + (f" --sample {sample}" if sample else "")

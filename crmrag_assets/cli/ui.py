@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import click
 
 from crmrag_assets.cli.options import config_option, data_option
+from crmrag_assets.cli.stopping import stoppable
 from crmrag_query.errors import MissingExtraError, ServiceError
 
 WORKSPACE = "workspace.yaml"
@@ -45,8 +45,7 @@ def ui(data: Path, config: Path | None, port: int, host: str) -> None:
     target = ["-w", WORKSPACE] if Path(WORKSPACE).exists() else ["-m", "crmrag_assets.definitions"]
     command = [found, "dev", *target, "-h", host, "-p", str(port)]
     if os.name == "posix":  # in place of this process, so that a signal to end it reaches Dagster
-        # A shell starts what is in the background with Ctrl-C ignored; Dagster would then ignore being ended, too.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        stoppable()
         os.execve(found, command, environment)
     raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
 

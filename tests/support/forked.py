@@ -66,13 +66,15 @@ def forking(folder: Path) -> Iterator[Path]:
         try:
             yield listening
         finally:
-            process.terminate()
+            process.kill()
 
 
 def serve(listening: str) -> NoReturn:
     for name in LOADED:
         importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for what is forked off
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever whoever starts the tests ignores
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(listening)
         server.listen(64)
