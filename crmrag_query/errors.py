@@ -24,6 +24,7 @@ CrmRagError
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,9 +38,12 @@ class CrmRagError(Exception):
         super().__init__(f"{what} {remedy}".strip())
 
 
-def in_a_line(error: BaseException, most: int = 300) -> str:
-    """What the error of a library says, in one line without end stop, cut at ``most`` characters."""
-    said = " ".join(str(error).split()).rstrip(". ") or type(error).__name__
+def in_a_line(error: BaseException, most: int = 300, keeping: Callable[[str], str] = str) -> str:
+    """What the error of a library says, in one line without end stop, cut at ``most`` characters.
+
+    ``keeping``: what of it may be told.
+    """
+    said = " ".join(keeping(str(error)).split()).rstrip(". ") or type(error).__name__
     return said if len(said) <= most else f"{said[:most]} …"
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from crmrag_assets.harvest.traffic import Gathered, Missing, Traffic
+from crmrag_query.cli.printable import printable
 
 TEXT_LIMIT = 160  # characters kept of a broken line
 
@@ -93,7 +94,7 @@ class Tally:
         """Count a place that could not be read; it is kept while fewer than ``shown`` are kept."""
         self.broken_count += 1
         if self.keeps:
-            self.broken.append(Broken(self.file, line, shortened(text), shown(reason)))
+            self.broken.append(Broken(self.file, line, shortened(text), in_one_line(reason)))
 
 
 # What a chunk's traffic is called among the counts of its step, where `bytes` and `seconds` are those of its files.
@@ -143,13 +144,12 @@ def traffic_from(stats: Mapping[str, Any]) -> Gathered:
     return Gathered(traffic, notes=Counter(stats.get(NOTES, {})))
 
 
-def shown(text: str) -> str:
-    """The text without what could steer a terminal: a space for every kind of it, a sign for other control characters."""
-    return "".join(sign if sign.isprintable() else " " if sign.isspace() else "�" for sign in text)
+def in_one_line(text: str) -> str:
+    """The text as a list of faults shows it."""
+    return printable(" ".join(text.split()))
 
 
 def shortened(text: str | bytes) -> str:
-    """The text as it can be shown: of one line, without control characters, and not long."""
+    """The beginning of a text, in one line."""
     plain = (text.decode("utf-8", "replace") if isinstance(text, bytes) else text).strip()
-    plain = shown(plain[: TEXT_LIMIT + 1])
-    return plain if len(plain) <= TEXT_LIMIT else plain[: TEXT_LIMIT - 1] + "…"
+    return in_one_line(plain if len(plain) <= TEXT_LIMIT else plain[: TEXT_LIMIT - 1] + "…")

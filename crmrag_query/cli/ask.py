@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render import after_text, answer_text, plan_text, printable
+from crmrag_query.cli.printable import printable
+from crmrag_query.cli.render import after_text, answer_text, plan_text
 from crmrag_query.cli.set_text import set_lines
 
 if TYPE_CHECKING:  # imported when a question is asked, so that --help stays quick

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render import printable
+from crmrag_query.cli.printable import printable
 
 
 @click.command()

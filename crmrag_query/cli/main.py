@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 import click
 
 from crmrag_query import __version__
+from crmrag_query.cli.printable import printable
 from crmrag_query.errors import CrmRagError
 
 # Commands that need the build extra: named here so that an installation without it can say so.
@@ -76,8 +77,6 @@ def main() -> None:
     try:
         group(prog_name="crmrag")
     except CrmRagError as error:
-        from crmrag_query.cli.render import printable
-
         click.echo(printable(f"Error: {error}"), err=True)
         sys.exit(1)
     except BrokenPipeError:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 
 from crmrag_query.answers.records import Answer, Unsupported
+from crmrag_query.cli.printable import printable
 from crmrag_query.cli.set_text import set_lines
 from crmrag_query.sets.records import AnswerSet
 
@@ -78,14 +78,3 @@ def marked_text(answer: Answer) -> str:
 def _mark(one: Unsupported) -> str:
     missing = f": {', '.join(one.missing)}" if one.missing else ""
     return f"(unsupported: {MARKS.get(one.reason, one.reason)}{missing})"
-
-
-def printable(text: str) -> str:
-    """``text`` without control characters, any kind of space as a space: data can't steer the terminal."""
-    return "".join(_shown(char) for char in text)
-
-
-def _shown(char: str) -> str:
-    if char == "\n" or char.isprintable():
-        return char
-    return " " if unicodedata.category(char) == "Zs" else ""

@@ -1,4 +1,4 @@
-"""Whole sets as text for a terminal; names of the data as they are: see `render.printable`."""
+"""Whole sets as text for a terminal; names of the data as they are: see `printable`."""
 
 from __future__ import annotations
 

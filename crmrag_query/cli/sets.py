@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render import printable
+from crmrag_query.cli.printable import printable
 
 if TYPE_CHECKING:  # imported when a set is asked for, so that --help stays quick
     from crmrag_query.artifacts.release import Release

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.render import printable
+from crmrag_query.cli.printable import printable
 
 if TYPE_CHECKING:
     from crmrag_query.verify.check import Checked, Report

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from crmrag_query.answers import records as answers
 from crmrag_query.answers.lineage import Lineage as LineageRecord
 from crmrag_query.answers.records import Coordinates, Dates, Named, Source, SourceLink, SourceTriple
-from crmrag_query.cli.render import answer_text, marked_text, printable
+from crmrag_query.cli.printable import printable
+from crmrag_query.cli.render import answer_text, marked_text
 from crmrag_query.client.shown import Row, Shown
 
 SHOWN_TARGETS = 5  # targets of a relationship in a printed line

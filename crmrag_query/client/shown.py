@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crmrag_query.cli.render import printable
+from crmrag_query.cli.printable import printable
 from crmrag_query.client import html
 from crmrag_query.client.codec import to_json, to_plain
 from crmrag_query.errors import MissingExtraError

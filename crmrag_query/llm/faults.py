@@ -95,11 +95,15 @@ def too_slow(name: str, what: str) -> ModelError:
 def short(error: Exception) -> str:
     """The first line of an error's message without keys of the environment."""
     lines = str(error).splitlines()
-    text = lines[0] if lines else "no message"
-    for key, value in os.environ.items():
-        if key.endswith(SECRETS) and len(value) > 3:
+    return without_keys(lines[0] if lines else "no message")[:LONGEST]
+
+
+def without_keys(text: str) -> str:
+    """The text without the keys of the environment."""
+    for name, value in os.environ.items():
+        if name.endswith(SECRETS) and len(value) > 3:
             text = text.replace(value, "…")
-    return text[:LONGEST]
+    return text
 
 
 def _retry_after(error: Exception) -> str:

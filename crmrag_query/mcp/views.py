@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from crmrag_query.answers.records import Source, SourceTriple
-from crmrag_query.cli.render import printable
+from crmrag_query.cli.printable import printable
 from crmrag_query.client.records import Answer, Dataset, Datasets, Entity, Found, Neighbours
 from crmrag_query.client.sets import AnswerSet, Facets
 from crmrag_query.config.service import McpConfig

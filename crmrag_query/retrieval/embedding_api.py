@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.errors import ModelError, ModelUnreachable, in_a_line
+from crmrag_query.llm.faults import without_keys
 from crmrag_query.llm.loading import load_litellm
 from crmrag_query.retrieval.hashing import unit
 
@@ -120,6 +121,6 @@ def _lacking(litellm: ModuleType, model: str) -> str:
 
 
 def _said(error: Exception) -> str:
-    """A provider's own words, without the classes of errors that litellm puts before them."""
-    said = in_a_line(error)
+    """A provider's own words, without keys and the classes of errors that litellm puts before them."""
+    said = in_a_line(error, keeping=without_keys)
     return _CLASSES.sub("", said) or said

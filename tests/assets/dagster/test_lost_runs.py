@@ -23,7 +23,7 @@ from crmrag_assets.definitions import defs
 from crmrag_assets.home import open_instance
 from crmrag_assets.jobs import BUILDS_TAG
 from crmrag_assets.launch import LAYER_TAG, BuildRequest, run_build
-from crmrag_assets.lost import BEFORE_LOCK, FOLDER, FROM_ASSETS, attend, end_lost_runs, lost_runs_sensor
+from crmrag_assets.lost import BEFORE_LOCK, FOLDER, FROM_ASSETS, JOBS, attend, end_lost_runs, lost_runs_sensor
 from crmrag_assets.resources import BuildResource
 from crmrag_assets.told import LOST
 from crmrag_query.artifacts.release import open_release
@@ -121,6 +121,7 @@ def test_a_run_that_never_came_to_its_lock_is_lost_after_a_while_and_others_are_
 def test_a_run_keeps_its_lock_from_step_to_step_and_one_of_its_processes_is_enough(tmp_path: Path) -> None:
     for job in (*defs.resolve_all_job_defs(), defs.resolve_implicit_global_asset_job_def()):
         assert job.executor_def is dg.in_process_executor, "else the lock would go with each step's process"
+        assert job.name == FROM_ASSETS or JOBS.fullmatch(job.name), "else it would never be seen as lost"
     run = dg.DagsterRun("build", "0" * 8, status=STATUS.STARTED)
     lock = tmp_path / "dagster" / FOLDER / run.run_id
     with open_instance(tmp_path) as instance:

@@ -41,7 +41,9 @@ class EmbeddingServer:
     def answer(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         self.requests.append(request)
         if self.failures:
-            return self.failures.pop(0), {"error": {"message": "scripted failure", "code": "scripted"}}
+            return self.failures.pop(0), {
+                "error": {"message": "scripted failure for not-a-key", "code": "scripted"}
+            }
         vectors = 3 * hash_vectors(request["input"], self.dimension or request.get("dimensions", DIMENSION))
         rows = [{"object": "embedding", "index": n, "embedding": v.tolist()} for n, v in enumerate(vectors)]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
@@ -106,8 +108,9 @@ def test_a_lasting_failure_names_model_and_remedy(server: EmbeddingServer) -> No
 
 def test_a_refusal_is_not_tried_again(server: EmbeddingServer) -> None:
     server.failures = [401] * 50
-    with pytest.raises(ModelError, match=r"refused: Error code: 401 .*Its API key is not accepted"):
+    with pytest.raises(ModelError, match=r"refused: Error code: 401 .*Its API key is not accepted") as caught:
         api(server).encode(["icon"])
+    assert "scripted failure for …" in str(caught.value), "a server that repeats the key betrays it to nobody"
     assert len(server.requests) == 1
 
 

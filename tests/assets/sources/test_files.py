@@ -165,11 +165,12 @@ def test_fingerprint_is_the_content_not_the_place(tmp_path: Path) -> None:
 
 
 def test_report_counts_and_survives_json(tmp_path: Path) -> None:
-    broken = "".join(f"broken {number}\n" for number in range(12))
+    broken = "".join(f"broken \x1b[31m {number}\n" for number in range(12))
     good = f"<http://x/1> <{CRM}P2_has_type> <http://x/a b> .\n"
     source = write(tmp_path, a__nt=broken + good, b__ttl=CHURCH)
     found = discover(source, tmp_path / "d")
     report = found.report
+    assert all(fault.text.isprintable() and fault.reason.isprintable() for fault in report.broken)
     assert report.broken_count == 12 and [fault.line for fault in report.broken] == list(range(1, 11))
     assert [(file.file, file.format, file.triples) for file in report.files] == [
         ("a.nt", "N-Triples", 1),

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from crmrag_query.answers.ask import Done, Found, Restart, Token
 from crmrag_query.answers.records import Answer, Source, SourceTriple, Unsupported
 from crmrag_query.cli.ask import ask, chat, tell
-from crmrag_query.cli.render import answer_text, printable
+from crmrag_query.cli.printable import printable
+from crmrag_query.cli.render import answer_text
 from crmrag_query.errors import QuestionError, ReleaseNotFound
 from crmrag_query.questions.state import ConversationState
 from tests.support.builds import Project, build_all, make_project
