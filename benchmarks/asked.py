@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.linking.question import stop_words
+from crmrag_query.documents.documents import Documents
+from crmrag_query.linking import stop_words
 from crmrag_query.ontology.categories import Category
-from crmrag_query.retrieval.tokenizer import words
+from crmrag_query.plans.profile import Profile
+from crmrag_query.text import words
 
 MADE_OF = {"E22", "E24", "E19", "E18", "E84", "E78", "E36"}  # classes whose types are kinds of objects
 NAMES = 400  # of each category that are drawn
@@ -52,14 +54,14 @@ def questions(release: Release, count: int, seed: int) -> list[str]:
 
 
 def _draw(release: Release, chance: random.Random) -> Drawn:
-    documents, names = release.documents, dict[str, list[str]]()
+    documents, names = release[Documents], dict[str, list[str]]()
     order = chance.sample(range(documents.count), documents.count)
     for category in (Category.Actor, Category.Place, Category.Thing):
         named = (documents.label(i) for i in order if documents.category(i) == category)
         names[str(category.name)] = list(islice(filter(_is_name, named), NAMES)) or ["it"]
     kinds = [
         one.label.lower()
-        for one in release.profile.types
+        for one in release[Profile].types
         if any(code in MADE_OF for code, _ in one.classes[:1]) and _is_name(one.label)
     ]
     return Drawn(

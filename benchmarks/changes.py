@@ -24,6 +24,7 @@ import pyarrow as pa
 from scale import ENCODING, build, machine
 
 from crmrag_query.artifacts.release import open_release
+from crmrag_query.documents.documents import Documents
 
 HARVEST = ("entities", "prefetch", "harvest_report")
 NOTE = "<http://www.cidoc-crm.org/cidoc-crm/P3_has_note>"
@@ -61,7 +62,7 @@ def changed(file: Path, share: float, hub: str, out: Path, seed: int = 1) -> int
 
 def texts(data: Path) -> pl.DataFrame:
     """The current release's documents: ``iri`` and a hash of the ``text``."""
-    documents = open_release(NAME, data).documents
+    documents = open_release(NAME, data)[Documents]
     iris = documents.graph.iris.take(pa.array(documents.entities))
     hashed = pl.Series(pl.from_arrow(documents.table.column("text"))).hash()
     return pl.DataFrame({"iri": pl.Series(pl.from_arrow(iris)), "text": hashed})

@@ -24,17 +24,16 @@ from urllib.request import Request, urlopen
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.progress import SilentProgress
-from crmrag_assets.harvest.chunks import chunk_keys
+from crmrag_assets.build.chunks import chunk_keys
+from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
-from crmrag_assets.sources.base import Source
+from crmrag_assets.harvest.source import Source
 from crmrag_assets.sources.endpoint.client import Client
 from crmrag_assets.sources.endpoint.source import SparqlEndpoint
 from crmrag_assets.sources.files import RdfFiles
-from crmrag_assets.sources.formats import format_of
-from crmrag_assets.sources.streams import ByteStream
+from crmrag_assets.sources.streams import ByteStream, format_of
 from crmrag_query.config import load_method
-from crmrag_query.config.endpoint import EndpointConfig
+from crmrag_query.config.datasets import EndpointConfig
 
 EVERYTHING = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
 METHOD = load_method()
@@ -94,7 +93,7 @@ def serve(file: Path) -> None:
     """Serve the file and print the address, until the process is ended."""
     Handler.store = ox.Store()
     with ByteStream(file) as stream:
-        Handler.store.bulk_load(stream.whole(), format_of(file).parser)
+        Handler.store.bulk_load(stream.read(), format_of(file))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(f"http://127.0.0.1:{server.server_port}/sparql", flush=True)
     server.serve_forever()

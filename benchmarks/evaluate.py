@@ -23,12 +23,10 @@ from crmrag_query.artifacts.release import open_release
 from crmrag_query.config import load_method
 from crmrag_query.config.query import EvaluationConfig
 from crmrag_query.errors import CrmRagError
-from crmrag_query.evaluation.evaluate import Plan, evaluate_file
-from crmrag_query.evaluation.markdown import markdown, number, table
-from crmrag_query.evaluation.records import Evaluation
+from crmrag_query.evaluation.evaluate import BASELINES, Plan, evaluate_file, parse_stages
+from crmrag_query.evaluation.report import Compared, compare, compare_on, markdown, number, percentiles, table
 from crmrag_query.evaluation.runs import MEASURES
-from crmrag_query.evaluation.systems import BASELINES, parse_stages
-from crmrag_query.evaluation.tables import Compared, compare, compare_on, percentiles
+from crmrag_query.evaluation.scores import Evaluation
 
 PLACES = 4
 BEHIND = 1.0  # questions' worth that the pipeline may be behind on a set
@@ -99,7 +97,7 @@ def rounded(value: Any) -> Any:
 def json_text(evaluations: Sequence[Evaluation], config: EvaluationConfig, command: str) -> str:
     """The file as JSON with a line for each question."""
     about = ("dataset", "release", "relationships", "encoder", "file", "sha256", "questions", "unheld")
-    compared = [*compare(evaluations, config), *compare_on(evaluations, config.overall, config)]
+    compared = [*compare(evaluations, config), *compare_on(evaluations, config.overall)]
     parts = {
         "command": command,
         "sets": [{name: getattr(one, name) for name in about} for one in evaluations],

@@ -23,14 +23,13 @@ from typing import Any
 import exact_cidoc
 import exact_saam10k
 from evaluate import Wanted, rounded, wanted
+from exact_scores import Answered, ExactEvaluation, evaluate_exact_file
+from exact_tables import markdown, said_in_short, set_questions
 from gold_rows import GoldRows
 
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import CrmRagError
-from crmrag_query.evaluation.exact_report import markdown, said_in_short, set_questions
-from crmrag_query.evaluation.exact_run import Answered, ExactEvaluation, evaluate_exact_file
-from crmrag_query.evaluation.markdown import number, table
-from crmrag_query.evaluation.tables import mean, percentiles
+from crmrag_query.evaluation.report import mean, number, percentiles, table
 
 CRITERIA = {"exact": 0.60, "F1": 0.70, "sure and wrong": 0.03, "refused": 0.80}
 CIDOC_CRITERIA = {"en": 0.50, "el": 0.40, exact_cidoc.IDEAL: 0.95}

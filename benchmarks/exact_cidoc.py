@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from exact_scores import matched_columns
 from gold_rows import GoldRows
 
 from crmrag_query.answers.ask import ask
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import CrmRagError
-from crmrag_query.evaluation.bags import matched_columns
-from crmrag_query.evaluation.markdown import table
+from crmrag_query.evaluation.report import table
+from crmrag_query.plans.compute import BLOCK_ROWS, Outcome, cell
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome, cell
 from crmrag_query.plans.records import Plan, read_plan
 from crmrag_query.plans.world import World
 
@@ -56,7 +56,7 @@ def by_asking(release: Release, questions: Sequence[Mapping[str, Any]], gold: Go
             found = getattr(answer, "set", None)
             plan = read_plan(found.plan) if found is not None else None
             yield tried(
-                release.world, one, language, one[key], plan, gold,
+                release[World], one, language, one[key], plan, gold,
                 confident=answer.exhaustive or bool(found and found.exhaustive), text=answer.text, spent=spent,
             )  # fmt: skip
 
@@ -69,9 +69,9 @@ def by_plans(
         plan = read_plan(plans[one["id"]]) if plans.get(one["id"]) else None
         started = time.perf_counter()
         if plan is not None:
-            execute(plan, release.world)
+            execute(plan, release[World])
         spent = (time.perf_counter() - started) * 1000
-        yield tried(release.world, one, IDEAL, one["question"], plan, gold, text="", spent=spent)
+        yield tried(release[World], one, IDEAL, one["question"], plan, gold, text="", spent=spent)
 
 
 def tried(
@@ -116,7 +116,7 @@ def columns_of(world: World, outcome: Outcome) -> list[list[str]]:
     """What a plan gives, as a table of IRIs and texts: rows, groups and their sizes, the value, or the members."""
     if outcome.value is not None:
         return [[str(outcome.value)]]
-    blocks = list(outcome.blocks(world.config.block_rows))
+    blocks = list(outcome.blocks(BLOCK_ROWS))
     if not blocks:
         return []
     rows = np.concatenate(blocks)

@@ -13,11 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from exact_scores import folded_name, yes_no
+
 from crmrag_query.answers.ask import ask
 from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.release import Release
-from crmrag_query.evaluation.exact import folded_name, yes_no
-from crmrag_query.evaluation.markdown import table
+from crmrag_query.evaluation.report import table
+from crmrag_query.graph.graph import Graph
 from crmrag_query.sets.records import AnswerSet, Cell
 
 CONFIRMATION, COMPARATIVE = "confirmation", "comparative"
@@ -88,8 +90,8 @@ def named_by(release: Release, found: AnswerSet) -> list[set[str]]:
 
 
 def names_of(release: Release, cell: Cell) -> set[str]:
-    node = release.graph.node(cell.iri) if cell.iri else None
-    labels = [label.text for label in release.graph.labels(node)] if node is not None else []
+    node = release[Graph].node(cell.iri) if cell.iri else None
+    labels = [label.text for label in release[Graph].labels(node)] if node is not None else []
     return {folded_name(text) for text in (cell.label, *labels)}
 
 

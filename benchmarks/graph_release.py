@@ -15,13 +15,12 @@ import time
 from pathlib import Path
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.layers import chunks_of
 from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.opened import graph_of
-from crmrag_assets.build.release import METHOD
-from crmrag_assets.build.step import BuildContext, Step, run_step
-from crmrag_assets.build.steps import STEPS
-from crmrag_assets.release.contents import PLACES, link_file
+from crmrag_assets.build.step import BuildContext, Step, chunks_of, run_step
+from crmrag_assets.opened import graph_of
+from crmrag_assets.release.publish import PLACES, link_file
+from crmrag_assets.steps.registry import STEPS
+from crmrag_assets.steps.release import METHOD
 from crmrag_query.artifacts.files import FileEntry
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest
 

@@ -33,9 +33,8 @@ import pyarrow.compute as pc
 from crmrag_assets.indexes.names import Names, names_of, write_names
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config import Method, load_method
-from crmrag_query.linking.index import META, NameIndex
-from crmrag_query.linking.link import link
-from crmrag_query.linking.question import stop_words
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import META, NameIndex, link, plain_words, stop_words
 
 SEED = 866
 SYLLABLES = [
@@ -140,7 +139,7 @@ def speed(entities: int, count: int) -> dict[str, Any]:
     names = as_names(rows, entities)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        counts = write_names(names, stop_words(method.questions), method.linking.names, Path(folder))
+        counts = write_names(names, stop_words(method.questions), Path(folder))
         seconds = time.perf_counter() - start
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
         questions = json.dumps(invented_questions(rows, count))
@@ -156,10 +155,11 @@ def ask(folder: Path, questions: list[str]) -> dict[str, Any]:
     """Milliseconds of linking each question, the index opened and its pages read once before."""
     method = load_method()
     index, stop = NameIndex.open(folder), stop_words(method.questions)
+    plain = plain_words(method.questions)
     taken, mentions = [], 0
     for question in questions[: len(questions) // 10] + questions:
         start = time.perf_counter()
-        mentions += len(link(index, question, stop, method.linking))
+        mentions += len(link(index, question, stop, plain))
         taken.append(1000 * (time.perf_counter() - start))
     ordered = sorted(taken[len(questions) // 10 :])
     at = {"p50": 0.5, "p95": 0.95, "max": 1.0}
@@ -175,8 +175,8 @@ def name_index(release: Release, method: Method) -> NameIndex:
     if (release.folder / "names" / META).exists():
         return NameIndex.open(release.folder / "names")
     with tempfile.TemporaryDirectory() as folder:
-        names = names_of(release.graph, release.ontology, method)
-        write_names(names, stop_words(method.questions), method.linking.names, Path(folder))
+        names = names_of(release[Graph], release.ontology, method)
+        write_names(names, stop_words(method.questions), Path(folder))
         return NameIndex.open(Path(folder))
 
 
@@ -191,7 +191,7 @@ def anchors(release: Release, names: Names, sparql: str) -> list[frozenset[int]]
         prefixes[p] + local for p, local in re.findall(r"(?<!\w)([\w-]*:)([\w./%-]+)", body) if p in prefixes
     }
     linked = set(names.entity.tolist())
-    nodes = {release.graph.node(iri) for iri in iris}
+    nodes = {release[Graph].node(iri) for iri in iris}
     found = [frozenset([node]) for node in sorted(n for n in nodes if n is not None) if node in linked]
     for string in sorted(set(strings)):
         at = pc.index(names.texts, string.replace('\\"', '"')).as_py()
@@ -204,19 +204,18 @@ def anchor_recall(release: Release, questions: list[dict[str, Any]], misses: boo
     """Share of the anchors of all questions that are linked, and the mean number of entities that are linked."""
     method = load_method()
     index, stop = name_index(release, method), stop_words(method.questions)
-    names = names_of(release.graph, release.ontology, method)
+    plain = plain_words(method.questions)
+    names = names_of(release[Graph], release.ontology, method)
     hit = total = entities = 0
     for question in questions:
         asked = " ".join([*question.get("history", []), question["question"]])
-        found = {
-            one.entity for mention in link(index, asked, stop, method.linking) for one in mention.entities
-        }
+        found = {one.entity for mention in link(index, asked, stop, plain) for one in mention.entities}
         entities += len(found)
         for anchor in anchors(release, names, question["gold_sparql"] or ""):
             total += 1
             hit += bool(anchor & found)
             if misses and not anchor & found:
-                print(question["id"], "|", asked, "|", release.graph.label(min(anchor)), file=sys.stderr)
+                print(question["id"], "|", asked, "|", release[Graph].label(min(anchor)), file=sys.stderr)
     return {"anchors": total, "linked": hit, "recall": round(hit / max(total, 1), 3),
             "entities": round(entities / max(len(questions), 1), 1)}  # fmt: skip
 

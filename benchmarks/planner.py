@@ -25,9 +25,10 @@ from crmrag_query.answers.understand import named
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
+from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan
+from crmrag_query.plans.world import World
 from tests.support.plan_server import MODEL, plan_server, read_ideal
 
 
@@ -53,7 +54,7 @@ def replay(
         found = plan_with_model(release, question, named(release, question), model)
         spent = (time.perf_counter() - started) * 1000
         same = found.plan is not None and (
-            found.plan == plans[id] or _equal(found.outcome, execute(plans[id], release.world))
+            found.plan == plans[id] or _equal(found.outcome, execute(plans[id], release[World]))
         )
         yield Replayed(id, question, found, same, spent)
 

@@ -27,7 +27,8 @@ import pyarrow.compute as pc
 
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import CrmRagError
-from crmrag_query.evaluation.markdown import table
+from crmrag_query.evaluation.report import table
+from crmrag_query.plans.compute import BLOCK_ROWS
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.world import World
@@ -100,7 +101,7 @@ def timed(dataset: str, world: World, plans: Sequence[dict[str, Any]], repeat: i
         median, streamed = statistics.median(spent[1:]), None
         if outcome.pairing is not None:
             started = time.perf_counter()
-            for _ in outcome.blocks(world.config.block_rows):
+            for _ in outcome.blocks(BLOCK_ROWS):
                 pass
             streamed = (time.perf_counter() - started) * 1000
         yield Timed(
@@ -195,7 +196,7 @@ def main() -> None:
     try:
         for one in given.sets:
             name, _, release = one.partition("=")
-            found += timed(name, open_release(release, given.data).world, plans, given.repeat)
+            found += timed(name, open_release(release, given.data)[World], plans, given.repeat)
             print(f"{name}: {sum(one.dataset == name for one in found)} plans", flush=True)
     except CrmRagError as error:
         parser.exit(1, f"Error: {error}\n")

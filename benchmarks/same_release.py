@@ -24,10 +24,8 @@ import pyoxigraph as ox
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crmrag_assets.build.layers import chunks_of
-from crmrag_assets.build.step import BuildContext
-from crmrag_assets.sources.formats import format_of
-from crmrag_assets.sources.streams import ByteStream
+from crmrag_assets.build.step import BuildContext, chunks_of
+from crmrag_assets.sources.streams import ByteStream, format_of
 from crmrag_query.artifacts.places import dataset_folder, pointer
 from tests.support import virtuoso
 from tests.support.builds import Project, build_all, make_project

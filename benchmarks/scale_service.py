@@ -37,6 +37,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.documents.documents import Documents
+from crmrag_query.retrieval.channels import ReleaseChannels
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.sparse import SparseIndex
+
 K = 60
 FIRST = "Which were made in 1900?"
 WARMING = 10  # questions that are asked before any is measured
@@ -101,7 +107,7 @@ def memory() -> dict[str, float]:
 
 def opening(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     imports, start = Imports(), time.perf_counter()
-    from crmrag_query.client.releases import Library
+    from crmrag_query.client.local import Library
     from crmrag_query.service import opening as _  # noqa: F401
 
     begun, before = time.perf_counter(), imports.seconds
@@ -121,7 +127,7 @@ def opening(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
 def asking(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     from asked import questions
 
-    from crmrag_query.answers.prepare import search
+    from crmrag_query.answers.ask import search
     from crmrag_query.answers.understand import understand
     from crmrag_query.client import wire
     from crmrag_query.client.local import open_engine
@@ -166,21 +172,21 @@ def asking(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
 def finding(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     from asked import questions
 
-    from crmrag_query.client.releases import Library
+    from crmrag_query.client.local import Library
     from crmrag_query.ontology.categories import Category
 
     release = Library(data, dataset).release(dataset)[1]
-    asked = release.encoder.encode(questions(release, FOUND, seed))
+    asked = release[QueryEncoder].encode(questions(release, FOUND, seed))
     products = exact(release, asked)
-    masks = {"all": np.ones(release.documents.count, bool)}
-    masks |= {str(c.name): release.channels.of_categories(int(c)) for c in Category}
+    masks = {"all": np.ones(release[Documents].count, bool)}
+    masks |= {str(c.name): release[ReleaseChannels].of_categories(int(c)) for c in Category}
     found: dict[str, Any] = {}
     for name, mask in masks.items():
         if not mask.any():
             continue
         times, shares = Times(), []
         for row, vector in enumerate(asked):
-            near = times(lambda: release.channels.dense(vector, K, None if name == "all" else mask))  # noqa: B023
+            near = times(lambda: release[ReleaseChannels].dense(vector, K, None if name == "all" else mask))  # noqa: B023
             shares.append(recall(near, np.where(mask, products[row], -2), min(K, int(mask.sum()))))
         found[name] = {
             "documents": int(mask.sum()),
@@ -188,13 +194,13 @@ def finding(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
             "worst": round(float(np.min(shares)), 5),
             **times.told(),
         }
-    settings = release.encoder.settings
+    settings = release[QueryEncoder].settings
     return {"encoder": settings.model, "dimension": settings.dimension, f"recall_at_{K}": found}
 
 
 def exact(release: Any, asked: Floats) -> Floats:
     """The product of each question with the nearest window of each document, float32 [questions, documents]."""
-    products = np.full((len(asked), release.documents.count), -2, np.float32)
+    products = np.full((len(asked), release[Documents].count), -2, np.float32)
     for document, vectors in embedded(release):
         found = asked @ vectors.T
         for row in range(len(asked)):
@@ -204,7 +210,7 @@ def exact(release: Any, asked: Floats) -> Floats:
 
 def embedded(release: Any) -> Iterable[tuple[npt.NDArray[np.int32], Floats]]:
     """Documents and float32 vectors of the windows, block by block."""
-    dense = release.dense
+    dense = release[DenseIndex]
     for start in range(0, len(dense.rows), BLOCK):
         here = slice(start, start + BLOCK)
         yield dense.window_document[here], dense.rows[here]
@@ -219,20 +225,20 @@ def floors(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     import faiss
     from asked import questions
 
-    from crmrag_query.client.releases import Library
+    from crmrag_query.client.local import Library
 
     release = Library(data, dataset).release(dataset)[1]
     made = questions(release, count, seed)
-    flat: Any = faiss.IndexFlatIP(release.encoder.settings.dimension)
+    flat: Any = faiss.IndexFlatIP(release[QueryEncoder].settings.dimension)
     for _, vectors in embedded(release):
         flat.add(np.ascontiguousarray(vectors))
     told: dict[str, Any] = {"windows": flat.ntotal}
     encoding, plain, own = Times(), Times(), Times()
-    release.encoder.encode(made[:1])
+    release[QueryEncoder].encode(made[:1])
     for text in made:
-        vector = encoding(lambda: release.encoder.encode([text]))  # noqa: B023
+        vector = encoding(lambda: release[QueryEncoder].encode([text]))  # noqa: B023
         plain(lambda: flat.search(vector, K))  # noqa: B023
-        own(lambda: release.sparse.search(text, K))  # noqa: B023
+        own(lambda: release[SparseIndex].search(text, K))  # noqa: B023
     told |= {"encoding": encoding.told(), "faiss_flat": plain.told(), "own_sparse": own.told()}
     for backend in ("numpy", *(["numba"] if importlib.util.find_spec("numba") else [])):
         told[f"bm25s_{backend}"] = words_alone(release, made, backend)
@@ -248,7 +254,7 @@ def words_alone(release: Any, made: Sequence[str], backend: str) -> dict[str, An
     plain.unique_token_ids_set = set(range(len(plain.scores["indptr"]) - 1))
     plain.vocab_dict = {str(number): number for number in plain.unique_token_ids_set}
     times, first = Times(), Times()
-    terms = [found for text in made if (found := release.sparse.terms(text))]
+    terms = [found for text in made if (found := release[SparseIndex].terms(text))]
     first(lambda: plain.retrieve([terms[0]], k=K, show_progress=False))
     for found in terms:
         times(lambda: plain.retrieve([found], k=K, show_progress=False))  # noqa: B023

@@ -1,30 +1,51 @@
-"""What sensors and schedules share: names, the run that they ask for, and whether a data set is being built."""
+"""Schedules and sensors: builds at their times and where a source changed, unless the data set is being built; messages of
+failures and of what is stale.
+
+Dagster's own freshness policies speak of an asset as a whole, so that one fresh data set would hide twenty stale ones; and a
+build that finds nothing to do materialises nothing. So a check on the asset `release` has the ages of all data sets, and a
+sensor keeps it true between builds.
+"""
 
 import hashlib
+import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 from dagster import DagsterInstance
 
-from crmrag_assets.build.locks import is_locked
-from crmrag_assets.build.sharing import endpoint_turns
+from crmrag_assets.build.locks import endpoint_turns, is_locked
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.jobs import BUILDS_TAG, WAITS_TAG, build_job
-from crmrag_assets.lost import BEFORE_LOCK as BEFORE_LOCK
-from crmrag_assets.lost import begun
+from crmrag_assets.build.store import confirm
+from crmrag_assets.instance import LOST, run_error
+from crmrag_assets.launch import build_job, evaluate_job
+from crmrag_assets.metadata import markdown_table
+from crmrag_assets.operations.freshness import Age, Declared, age, read_declared, rows, sentence
+from crmrag_assets.operations.notify import Message, faults, tell
+from crmrag_assets.operations.watch import watch
+from crmrag_assets.partitions import RANGE_START, BuildResource
+from crmrag_assets.runs import (
+    BEFORE_LOCK,
+    BUILDS_TAG,
+    DATASET_TAG,
+    LAYER_TAG,
+    PARENT_TAG,
+    UNDER_WAY,
+    WAITS_TAG,
+    begun,
+    is_ours,
+    lost_runs_sensor,
+)
+from crmrag_query.config import DatasetConfig
+from crmrag_query.config.operations import Watching
+from crmrag_query.errors import BuildError, ConfigError
 
 ENDPOINT_TAG = (
     "crmrag/endpoint"  # by this the queue starts one build of an endpoint at a time: see dagster.yaml
 )
-UNFINISHED = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+RELEASE = dg.AssetKey("release")
 
 
 def names_of(datasets: Iterable[str], prefix: str) -> dict[str, str]:
@@ -65,7 +86,9 @@ def busy(context: BuildContext, instance: DagsterInstance, now: float | None = N
     """Why a data set cannot be built at this moment, "" where it can: it is being built, or a run waits to."""
     if is_locked(context.store.root):
         return f"'{context.name}' is being built."
-    records = instance.get_run_records(dg.RunsFilter(job_name=build_job.name, statuses=UNFINISHED))
+    records = instance.get_run_records(
+        dg.RunsFilter(job_name=build_job.name, statuses=[dg.DagsterRunStatus.QUEUED, *UNDER_WAY])
+    )
     for record in records:
         run = record.dagster_run
         if dataset_of(run) != context.name:
@@ -76,3 +99,220 @@ def busy(context: BuildContext, instance: DagsterInstance, now: float | None = N
                 f"'{context.name}' is about to be built by run {run.run_id[:8]} ({run.status.value.lower()})."
             )
     return ""
+
+
+MARKED = "This run has been marked as failed"  # by Dagster's code server, whose process of it is gone
+WILL_RETRY = "dagster/will_retry"
+PARTITION = "dagster/partition"
+
+
+def failure_message(context: dg.RunFailureSensorContext, ui: str | None) -> Message | None:
+    """What to tell of a failed run; None of one that is not ours or that somebody stopped, of a layer whose build
+    tells of it itself, and of a lost run that Dagster starts again."""
+    run = context.dagster_run
+    if not is_ours(run) or PARENT_TAG in run.tags or run.tags.get(WILL_RETRY) == "true":
+        return None
+    errors = [error for event in context.get_step_failure_events() if (error := run_error(event))]
+    if any(error.interrupted for error in errors):
+        return None
+    partition = run.tags.get(PARTITION) or run.tags.get(RANGE_START, "")
+    dataset = run.tags.get(DATASET_TAG) or dataset_of(run) or partition.rpartition("|")[2]
+    work = "evaluation" if run.job_name == evaluate_job.name else "build"
+    what = f"The {work} of '{dataset}' failed" if dataset else f"The {work} failed"
+    if work == "build" and (layer := run.tags.get(LAYER_TAG)):
+        what = f"{what} in its layer '{layer}'"
+    reason = context.failure_event.message or "Dagster gives no reason."  # of a run of which no step failed
+    if reason.startswith(MARKED):
+        reason = LOST
+    return Message(
+        kind="failure",
+        what=what,
+        why="\n".join(dict.fromkeys(error.text for error in errors)) or reason,
+        dataset=dataset,
+        job=run.job_name,
+        run=run.run_id,
+        link=f"{ui}/runs/{run.run_id}" if ui else "",
+        at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    )
+
+
+NAME, CHECK = "freshness", "releases_are_fresh"
+DAY = 24 * 3600
+
+
+def ages_of(build: BuildResource, now: datetime) -> list[Age]:
+    """The ages of all data sets with `fresh_hours`."""
+    return [age(build.opened(name), now) for name in read_declared(build.config_folder).ages]
+
+
+def _result(ages: Sequence[Age]) -> dict[str, Any]:
+    """The check's result, which it has by itself or from the sensor."""
+    return {
+        "passed": all(one.fresh for one in ages),
+        "severity": dg.AssetCheckSeverity.WARN,
+        "description": sentence(ages),
+        "metadata": {
+            "stale": sum(not one.fresh for one in ages),
+            "oldest_hours": round(max((one.hours for one in ages), default=0.0), 2),
+            "ages": dg.MetadataValue.md(markdown_table(rows(ages))),
+        },
+    }
+
+
+@dg.asset_check(
+    asset=RELEASE,
+    name=CHECK,
+    description="No data set is older than its `fresh_hours`: it was built, or found unchanged, within so many hours.",
+)
+def releases_are_fresh(context: dg.AssetCheckExecutionContext, build: BuildResource) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(**_result(ages_of(build, datetime.now(UTC))))
+
+
+def freshness_sensor(seconds: int) -> dg.SensorDefinition:
+    """Looks at all ages; what changed is recorded as the check's result, and told where a data set becomes stale."""
+
+    @dg.sensor(
+        name=NAME,
+        minimum_interval_seconds=seconds,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Looks whether what is published is older than its data set's `fresh_hours`, keeps the check "
+        f"`{CHECK}` of the asset `release`, and tells the hooks of operations.yaml when a data set becomes stale.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, build: BuildResource) -> dg.SensorResult:
+        return check_freshness(context, build, datetime.now(UTC))
+
+    return sensor
+
+
+def check_freshness(
+    context: dg.SensorEvaluationContext, build: BuildResource, now: datetime
+) -> dg.SensorResult:
+    """One tick: the check's result is recorded when a data set becomes stale or fresh, and once a day."""
+    ages = ages_of(build, now)
+    stale = {one.dataset: one for one in ages if not one.fresh}
+    try:  # what was stale, and when the check's result was recorded
+        kept = json.loads(context.cursor or "")
+        before, recorded = set(map(str, kept["stale"])), float(kept["told"])
+    except (ValueError, TypeError, KeyError):
+        before, recorded = set(), 0.0
+    operations = read_declared(build.config_folder).operations
+    for dataset in sorted(stale.keys() - before):
+        message = Message(
+            kind="stale",
+            what=f"The release of '{dataset}' is stale",
+            why=sentence([stale[dataset]]),
+            dataset=dataset,
+            link=f"{operations.ui}/assets/release" if operations.ui else "",
+            at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        )
+        for fault in faults(tell(operations, message)):
+            context.log.error(fault)
+    due = stale.keys() != before or now.timestamp() - recorded >= DAY
+    cursor = json.dumps({"stale": sorted(stale), "told": now.timestamp() if due else recorded})
+    result = dg.AssetCheckEvaluation(asset_key=RELEASE, check_name=CHECK, **_result(ages)) if due else None
+    return dg.SensorResult(skip_reason=sentence(ages), cursor=cursor, asset_events=[result] if result else [])
+
+
+def schedules_of(datasets: Mapping[str, DatasetConfig]) -> list[dg.ScheduleDefinition]:
+    """One for each data set with `rebuild: schedule`; it runs from the start, as that is what declaring it means."""
+    chosen = {name: one for name, one in datasets.items() if one.rebuild.schedule}
+    return [_schedule(chosen[dataset], name) for dataset, name in names_of(chosen, "rebuild").items()]
+
+
+def _schedule(dataset: DatasetConfig, name: str) -> dg.ScheduleDefinition:
+    when = f"{dataset.rebuild.schedule} ({dataset.rebuild.timezone})"
+
+    @dg.schedule(
+        name=name,
+        job_name=build_job.name,
+        cron_schedule=dataset.rebuild.schedule,
+        execution_timezone=dataset.rebuild.timezone,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description=f"Build '{dataset.name}' at {when}, "
+        + ("asking its endpoint again." if dataset.endpoint else "from its files as they are then."),
+    )
+    def schedule(
+        context: dg.ScheduleEvaluationContext, build: BuildResource
+    ) -> dg.RunRequest | dg.SkipReason:
+        opened = build.opened(dataset.name)
+        if reason := busy(opened, context.instance):
+            return dg.SkipReason(f"{reason} It is built again at the next time.")
+        return build_request(opened, None, f"schedule {when}")
+
+    return schedule
+
+
+TELLING = "tell_of_failures"
+
+
+def sensors_of(declared: Declared) -> list[dg.SensorDefinition]:
+    """All sensors that a configuration asks for; they run from the start, as that is what declaring them means."""
+    watched = {name: one for name, one in declared.datasets.items() if one.rebuild.watch}
+    watching, names = declared.operations.watching, names_of(watched, "watch")
+    found = [_watch_sensor(watched[dataset], name, watching) for dataset, name in names.items()]
+    if declared.ages:
+        found.append(freshness_sensor(watching.freshness_seconds))
+    if declared.operations.notify:
+        found.append(failure_sensor())
+    return [*found, lost_runs_sensor()]
+
+
+def _watch_sensor(dataset: DatasetConfig, name: str, limits: Watching) -> dg.SensorDefinition:
+    settings = dataset.rebuild
+
+    @dg.sensor(
+        name=name,
+        job_name=build_job.name,
+        minimum_interval_seconds=settings.every_seconds,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=f"Looks whether the source of '{dataset.name}' has changed, and builds it when a change has stayed "
+        f"as it is for {settings.settle_seconds} s. What the last look found is told in its tick.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, build: BuildResource) -> dg.SensorResult:
+        return look(context, build, dataset.name, limits, time.time())
+
+    return sensor
+
+
+def look(
+    context: dg.SensorEvaluationContext, build: BuildResource, dataset: str, limits: Watching, now: float
+) -> dg.SensorResult:
+    """One tick of a watch; what it remembers is the sensor's cursor."""
+    try:
+        opened = build.opened(dataset)
+    except (BuildError, ConfigError) as error:
+        return dg.SensorResult(skip_reason=f"{error} Then reload the code location.", cursor=context.cursor)
+    if reason := busy(opened, context.instance):
+        return dg.SensorResult(
+            skip_reason=f"{reason} Its source is looked at again then.", cursor=context.cursor
+        )
+    found = watch(opened, context.cursor, limits, now)
+    if found.confirmed:
+        confirm(opened.store.root)
+    memory = found.state.dumped()
+    if not found.change:
+        return dg.SensorResult(skip_reason=found.says, cursor=memory)
+    context.log.info(found.says)
+    request = build_request(opened, f"{dataset}:{found.change}", "its source changed")
+    return dg.SensorResult(run_requests=[request], cursor=memory)
+
+
+def failure_sensor() -> dg.SensorDefinition:
+    """Tells every hook of operations.yaml of each build, evaluation and layer that fails, once."""
+
+    @dg.run_failure_sensor(
+        name=TELLING,
+        monitor_all_code_locations=True,  # layers run in their build's process, of which Dagster knows no location
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Sends a message to every hook of operations.yaml when a build or an evaluation fails. "
+        "Try the hooks: `crmrag notify --test`.",
+    )
+    def sensor(context: dg.RunFailureSensorContext, build: BuildResource) -> None:
+        operations = read_declared(build.config_folder).operations
+        message = failure_message(context, operations.ui)
+        if message is None:
+            return
+        for fault in faults(tell(operations, message)):
+            context.log.error(fault)
+
+    return sensor

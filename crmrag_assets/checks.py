@@ -6,64 +6,66 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.lost import attend
+from crmrag_assets.instance import afterwards, as_run_error, explained, known_betas
 from crmrag_assets.metadata import markdown_table
-from crmrag_assets.partitions import dataset_partitions
+from crmrag_assets.partitions import BuildResource, dataset_partitions
 from crmrag_assets.quality.checks import CHECKS
-from crmrag_assets.quality.finding import Check, Finding
-from crmrag_assets.quality.recorded import judge, refusal
-from crmrag_assets.quiet import known_betas
-from crmrag_assets.resources import BuildResource
-from crmrag_assets.told import afterwards, explained, told_as_is
+from crmrag_assets.quality.finding import BuildCheck, judge, refusal
+from crmrag_assets.runs import hold_run_lock
 from crmrag_query.errors import BuildError
+from crmrag_query.verify.check import Finding
 
 REMEDY, DATASET = "what_to_do", "dataset"  # keys of a result's metadata
-SEVERITY = {
-    "blocks": dg.AssetCheckSeverity.ERROR,
-    "fails": dg.AssetCheckSeverity.ERROR,
-    "warns": dg.AssetCheckSeverity.WARN,
-}
-Result = dg.AssetCheckResult | dg.AssetCheckEvaluation
 CONSEQUENCE = {
-    "blocks": "Stops the build: the current release stays.",
-    "fails": "An error that stops nothing.",
-    "warns": "A warning: the build goes on.",
+    "blocks": (dg.AssetCheckSeverity.ERROR, "Stops the build: the current release stays."),
+    "fails": (dg.AssetCheckSeverity.ERROR, "An error that stops nothing."),
+    "warns": (dg.AssetCheckSeverity.WARN, "A warning: the build goes on."),
 }
 
 
-def declared(asset: str, guards: Sequence[Check]) -> dg.AssetChecksDefinition:
+def declared(asset: str, guards: Sequence[BuildCheck]) -> dg.AssetChecksDefinition:
     """The checks of an asset as Dagster knows them: one step for all, of each data set."""
-    of = {check.name: check for check in guards}
     with known_betas():
         specs = [
             dg.AssetCheckSpec(
                 check.name,
                 asset=asset,
                 blocking=check.blocks,
-                description=f"{check.about}\n\n{CONSEQUENCE[check.weight]}",
+                description=f"{check.about}\n\n{CONSEQUENCE[check.weight][1]}",
                 partitions_def=dataset_partitions,
             )
             for check in guards
         ]
-
     name = f"checks_of_{asset}"
 
     @dg.multi_asset_check(name=name, specs=specs, can_subset=True)
-    def run(context: dg.AssetCheckExecutionContext, build: BuildResource) -> Iterator[Result]:
+    def run(
+        context: dg.AssetCheckExecutionContext, build: BuildResource
+    ) -> Iterator[dg.AssetCheckResult | dg.AssetCheckEvaluation]:
         refused = None
         with explained(name):
-            attend(Path(build.data), context.run)
+            hold_run_lock(Path(build.data), context.run)
             dataset = dataset_of(context, asset)
             opened = build.opened(dataset)
-            for key in sorted(context.selected_asset_check_keys, key=lambda key: [*of].index(key.name)):
-                check, finding = of[key.name], judge(of[key.name], opened)
-                found = result(check, dataset, finding)
-                yield found if context.has_partition_key else _by_itself(found, check, dataset)
+            chosen = {key.name for key in context.selected_asset_check_keys}
+            for check in guards:
+                if check.name not in chosen:
+                    continue
+                finding = judge(check, opened)
+                if context.has_partition_key:
+                    yield dg.AssetCheckResult(asset_key=asset, **result(check, dataset, finding))
+                else:  # a run that has no data set of its own: Dagster could not tell of which this is
+                    yield dg.AssetCheckEvaluation(
+                        asset_key=dg.AssetKey(asset),
+                        blocking=check.blocks,
+                        partition=dataset,
+                        **result(check, dataset, finding),
+                    )
                 if check.blocks and not finding.holds:
-                    refused = refused or refusal(asset, check.name, finding.says, finding.remedy)
+                    refused = refused or refusal(check, finding.says, finding.remedy)
         if refused is not None:
             ending = f"{refused.remedy}\n{afterwards(opened.data, dataset)}"
-            raise told_as_is(BuildError(refused.what, ending))
+            raise as_run_error(BuildError(refused.what, ending))
 
     return run
 
@@ -81,37 +83,24 @@ def dataset_of(context: dg.AssetCheckExecutionContext, asset: str) -> str:
     return str(made.partition)
 
 
-def result(check: Check, dataset: str, finding: Finding) -> dg.AssetCheckResult:
+def result(check: BuildCheck, dataset: str, finding: Finding) -> dict[str, Any]:
     """What the catalogue shows: the sentence, the numbers, samples as tables, and what to do where it does not hold."""
     shown: dict[str, Any] = {DATASET: dataset, **finding.counts}
     if not finding.holds and finding.remedy:
         shown[REMEDY] = dg.MetadataValue.text(finding.remedy)
-    shown |= {name: dg.MetadataValue.md(markdown_table(rows)) for name, rows in finding.tables.items()}
-    return dg.AssetCheckResult(
-        asset_key=check.asset,
-        check_name=check.name,
-        passed=finding.holds,
-        severity=SEVERITY[check.weight],
-        description=f"{dataset}: {finding.says}",
-        metadata=shown,
-    )
-
-
-def _by_itself(found: dg.AssetCheckResult, check: Check, dataset: str) -> dg.AssetCheckEvaluation:
-    """The same, of a run that has no data set of its own: Dagster could not tell of which it is."""
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(check.asset),
-        check_name=check.name,
-        passed=found.passed,
-        severity=found.severity,
-        description=found.description,
-        metadata=found.metadata,
-        blocking=check.blocks,
-        partition=dataset,
-    )
+    shown |= {
+        name: dg.MetadataValue.md(markdown_table(rows)) for name, rows in finding.tables.items() if rows
+    }
+    return {
+        "check_name": check.name,
+        "passed": finding.holds,
+        "severity": CONSEQUENCE[check.weight][0],
+        "description": f"{dataset}: {finding.says}",
+        "metadata": shown,
+    }
 
 
 checks = [
-    declared(asset, [check for check in CHECKS if check.asset == asset])
-    for asset in dict.fromkeys(check.asset for check in CHECKS)
+    declared(asset, [check for check in CHECKS if check.of == asset])
+    for asset in dict.fromkeys(check.of for check in CHECKS)
 ]

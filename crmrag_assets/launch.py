@@ -1,38 +1,54 @@
-"""Running a build: its layers in order, each one Dagster run. The command line, the UI and schedules all start this."""
+"""Running a build: its layers in order, each one Dagster run. The command line, the UI and schedules all start this, the
+latter by the job ``build``. Beside it stands the job ``evaluate``."""
 
-from __future__ import annotations
-
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import dagster as dg
 from dagster import DagsterInstance
+from pydantic import Field
 
-from crmrag_assets.build.ahead import made_ahead
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, harvested_at
 from crmrag_assets.build.disks import disk_explained
-from crmrag_assets.build.layers import LAYERS, Layer, chunks_of
 from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.reporting import Reporter, current_reporter, reporting_to
-from crmrag_assets.build.step import BuildContext, Outcome
-from crmrag_assets.build.steps import STEPS, finished_layer
+from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, reporting_to
+from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.checks import REMEDY
-from crmrag_assets.database import database_explained, persistently
-from crmrag_assets.home import end_dead_runs
-from crmrag_assets.lost import DATASET_TAG as DATASET_TAG
-from crmrag_assets.lost import LAYER_TAG as LAYER_TAG
-from crmrag_assets.lost import end_lost_runs
-from crmrag_assets.partitions import DATASET, chunk_key, offer_chunks, range_tags
+from crmrag_assets.instance import (
+    ELSEWHERE,
+    afterwards,
+    as_run_error,
+    database_explained,
+    end_dead_runs,
+    reason,
+    retry,
+    run_error,
+)
+from crmrag_assets.layer_jobs import definitions as layer_definitions
+from crmrag_assets.layer_jobs import layer_job_name
+from crmrag_assets.metadata import markdown_table, operations, summary_rows
+from crmrag_assets.partitions import DATASET, BuildResource, chunk_key, offer_chunks, range_tags
 from crmrag_assets.quality.checks import CHECKS
-from crmrag_assets.quality.recorded import held
-from crmrag_assets.resources import BuildResource
-from crmrag_assets.told import ELSEWHERE, afterwards, reason, told_of
-from crmrag_query.config.operations import load_operations
+from crmrag_assets.quality.finding import held
+from crmrag_assets.runs import (
+    BUILD_TAG,
+    BUILDS_TAG,
+    DATASET_TAG,
+    LAYER_TAG,
+    PARENT_TAG,
+    WAITS_TAG,
+    end_lost_runs,
+    hold_run_lock,
+)
+from crmrag_assets.steps.registry import STEPS, finished_layer, made_ahead
+from crmrag_query.config.operations import Retrying, load_operations
 from crmrag_query.errors import (
     BuildError,
     BuildFault,
@@ -44,8 +60,6 @@ from crmrag_query.errors import (
     SourceUnreachable,
 )
 
-BUILD_TAG = "crmrag/build"
-PARENT_TAG = "crmrag/build_run"  # the run of the job `build` that a layer's run belongs to
 # By this the UI finds the runs of a job; workspace.yaml names the location.
 REPOSITORY_TAG, REPOSITORY = ".dagster/repository", "__repository__@crmrag"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -95,8 +109,8 @@ class _Recording:
         self.result.outcomes.append(outcome)
         self.inner.finished(outcome)
 
-    def told(self, text: str) -> None:
-        self.inner.told(text)
+    def remark(self, text: str) -> None:
+        self.inner.remark(text)
 
 
 def run_build(
@@ -107,16 +121,17 @@ def run_build(
     Raises BuildError when another process builds it or a run fails (BuildFault where nobody foresaw the reason), and
     CrmRagError for what is wrong before any run.
     """
-    opened = request.build.opened(request.dataset)
+    name = request.dataset
+    opened = request.build.opened(name)
     try:
         with disk_explained(opened.data), database_explained():
             return _run(request, instance, opened, reporter)
     except CrmRagError:
         raise
     except Exception as error:
-        what = f"The build of '{request.dataset}' failed. {reason(error)}"
+        what = f"The build of '{name}' failed. {reason(error)}"
         trace = "".join(traceback.format_exception(error))
-        raise BuildFault(what, afterwards(opened.data, request.dataset), trace=trace) from error
+        raise BuildFault(what, afterwards(opened.data, name), trace=trace) from error
 
 
 def _run(
@@ -124,13 +139,15 @@ def _run(
 ) -> BuildResult:
     name = request.dataset
     if request.sample:
-        name = choose_sample(opened.data, request.dataset, request.sample)
+        name = choose_sample(opened.data, name, request.sample)
         opened = request.build.opened(name)
     result, started = BuildResult(name), datetime.now(UTC)
     with dataset_lock(opened.store.root, name), reporting_to(_Recording(current_reporter(reporter), result)):
         opened.store.clean()
-        if request.refresh:
-            opened = _refreshed(opened)
+        if request.refresh and opened.config.endpoint is not None:
+            base = base_of(opened)
+            with dataset_lock(base.store.root, base.name):
+                opened = ask_again(opened)
         tags = {DATASET_TAG: name}
         end_dead_runs(instance, tags)
         end_lost_runs(instance, opened.data)
@@ -139,13 +156,16 @@ def _run(
         if request.parent:
             tags[PARENT_TAG] = request.parent
         for layer in LAYERS:
-            persistently(
+            retry(
                 partial(_make, layer, opened, request.build, instance, tags, result),
                 partial(end_dead_runs, instance, {DATASET_TAG: name}),
                 opened.operations.database,
             )
     result.remarks.extend(_remarks(opened, request.refresh, started))
-    result.warnings.extend(_of_operations(request.build))
+    try:
+        load_operations(request.build.config_folder)
+    except ConfigError as error:  # of operations.yaml, of which a build takes the limits
+        result.warnings.append(f"{error}\nUntil that is mended, the defaults of operations.yaml hold.")
     return result
 
 
@@ -157,34 +177,62 @@ def _make(
     tags: dict[str, str],
     result: BuildResult,
 ) -> None:
-    """Make one layer, or find it finished. Raises BuildError where its run fails."""
-    chunks = chunks_of(opened) if layer.chunked else []
+    """Make one layer by a run over the data set or the range of its chunks, or find it finished.
+
+    Raises BuildError where its run fails.
+    """
+    name, chunks = opened.name, chunks_of(opened) if layer.chunked else []
     offer_chunks(instance, chunks)
     if _report_finished(layer, opened, instance):
         return
+    own = tags | {LAYER_TAG: layer.name, REPOSITORY_TAG: REPOSITORY}
     with made_ahead(layer, opened):
-        run = _run_layer(layer, opened.name, chunks, build, instance, tags)
-        result.warnings.extend(_warnings(run))
-        if not run.success:
-            raise _failure(run, layer, result.warnings)
+        run = (
+            layer_definitions.get_repository_def()
+            .get_job(layer_job_name(layer))
+            .execute_in_process(
+                run_config={"resources": {"build": {"config": build.settings()}}} | QUIET,
+                instance=instance,
+                partition_key=None if chunks else name,
+                tags=own | (range_tags(name, chunks) if chunks else {}),
+                raise_on_error=False,
+            )
+        )
+    evaluations = [event for event in run.get_asset_check_evaluations() if not event.passed]
+    for event in evaluations:
+        if not _stops(event):
+            remedy = event.metadata.get(REMEDY)
+            says = (event.description or "").partition(": ")[2]
+            result.warnings.append(f"{event.check_name}: {says} {remedy.value if remedy else ''}".strip())
+    if not run.success:
+        raise _failure(run, layer, result.warnings if any(map(_stops, evaluations)) else ())
     result.runs.append(run.run_id)
 
 
-def _refreshed(opened: BuildContext) -> BuildContext:
-    """The context with its endpoint to be asked again; of files, as it was. BuildError while another process builds."""
-    if opened.config.endpoint is None:
-        return opened
-    base = base_of(opened)
-    with dataset_lock(base.store.root, base.name):
-        return ask_again(opened)
+def _stops(event: dg.AssetCheckEvaluation) -> bool:
+    return bool(event.blocking) and event.severity == dg.AssetCheckSeverity.ERROR
 
 
-def _of_operations(build: BuildResource) -> Iterator[str]:
-    """What is wrong with operations.yaml, of which a build takes the limits."""
-    try:
-        load_operations(build.config_folder)
-    except ConfigError as error:
-        yield f"{error}\nUntil that is mended, the defaults of operations.yaml hold."
+def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstance) -> bool:
+    """True, and reported, when a layer is finished, unchanged, sound and in this instance's records: it needs no run."""
+    outcomes = finished_layer(layer, opened)
+    guards = (check for check in CHECKS if check.blocks and check.of in layer.assets)
+    if outcomes is None or not all(held(check, opened) for check in guards):
+        return False
+    known = {asset: instance.get_materialized_partitions(dg.AssetKey(asset)) for asset in layer.assets}
+    for outcome in outcomes:
+        partition = str(chunk_key(opened.name, outcome.chunk)) if outcome.chunk else opened.name
+        if partition not in known[outcome.record.artifact]:
+            return False
+    reporter = current_reporter()
+    for artifact in layer.assets:
+        made = [outcome for outcome in outcomes if outcome.record.artifact == artifact]
+        reporter.started(artifact, len(made))
+        if (after := STEPS[artifact].after) is not None:
+            after(opened)
+        for outcome in made:
+            reporter.finished(outcome)
+    return True
 
 
 def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator[str]:
@@ -203,61 +251,6 @@ def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator
         )
 
 
-def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstance) -> bool:
-    """True, and reported, when a layer is finished, unchanged, sound and in this instance's records: it needs no run."""
-    outcomes = finished_layer(layer, opened)
-    if outcomes is None or not _is_sound(layer, opened):
-        return False
-    known = {asset: instance.get_materialized_partitions(dg.AssetKey(asset)) for asset in layer.assets}
-    if not all(_partition(outcome, opened.name) in known[outcome.record.artifact] for outcome in outcomes):
-        return False
-    reporter = current_reporter()
-    for artifact in layer.assets:
-        own = [outcome for outcome in outcomes if outcome.record.artifact == artifact]
-        reporter.started(artifact, len(own))
-        if (after := STEPS[artifact].after) is not None:
-            after(opened)
-        for outcome in own:
-            reporter.finished(outcome)
-    return True
-
-
-def _is_sound(layer: Layer, opened: BuildContext) -> bool:
-    """Whether every check that may stop a build held for the layer's artifacts as they are."""
-    return all(held(check, opened) for check in CHECKS if check.blocks and check.asset in layer.assets)
-
-
-def _partition(outcome: Outcome, name: str) -> str:
-    return str(chunk_key(name, outcome.chunk)) if outcome.chunk else name
-
-
-def _run_layer(
-    layer: Layer,
-    name: str,
-    chunks: list[str],
-    build: BuildResource,
-    instance: DagsterInstance,
-    tags: dict[str, str],
-) -> dg.ExecuteInProcessResult:
-    """One run over the data set, or over the range of its chunks."""
-    from crmrag_assets.definitions import defs
-    from crmrag_assets.jobs import layer_job_name
-
-    job = defs.get_repository_def().get_job(layer_job_name(layer))
-    own = (
-        tags
-        | {LAYER_TAG: layer.name, REPOSITORY_TAG: REPOSITORY}
-        | (range_tags(name, chunks) if chunks else {})
-    )
-    return job.execute_in_process(
-        run_config={"resources": {"build": {"config": build.settings()}}} | QUIET,
-        instance=instance,
-        partition_key=None if chunks else name,
-        tags=own,
-        raise_on_error=False,
-    )
-
-
 OTHERS = "Other checks found:"
 HOLDING_UP = {
     SourceUnreachable.__name__: BuildHeldUp,
@@ -266,37 +259,90 @@ HOLDING_UP = {
 }
 
 
-def _failure(run: dg.ExecuteInProcessResult, layer: Layer, warnings: Sequence[str]) -> BuildError:
-    """The first failed step's error; where a check stopped the build, with what others found.
+def _failure(run: dg.ExecuteInProcessResult, layer: Layer, others: Sequence[str]) -> BuildError:
+    """The first failed step's error; where a check stopped the build, with what ``others`` found.
 
     Raises KeyboardInterrupt for a run that was interrupted.
     """
     for event in run.all_events:
-        told = told_of(event)
-        if told is None:
+        error = run_error(event)
+        if error is None:
             continue
-        if told.interrupted:
+        if error.interrupted:
             raise KeyboardInterrupt
-        if not told.kind:
-            return BuildFault(told.text, trace=told.trace)
-        others = [OTHERS, *warnings] if warnings and _is_refused(run) else []
-        return HOLDING_UP.get(told.kind, BuildError)("\n".join([told.text, *others]))
+        if not error.kind:
+            return BuildFault(error.text, trace=error.trace)
+        text = "\n".join([error.text, *([OTHERS, *others] if others else [])])
+        return HOLDING_UP.get(error.kind, BuildError)(text)
     return BuildError(f"Layer '{layer.name}' failed.", ELSEWHERE)
 
 
-def _is_refused(run: dg.ExecuteInProcessResult) -> bool:
-    """Whether a check stopped the run."""
-    return any(_stops(event) for event in run.get_asset_check_evaluations())
+evaluate_job = dg.define_asset_job(
+    "evaluate",
+    selection=["evaluation"],
+    description="Measure a data set's release by its questions with known answers, as `crmrag evaluate` does.",
+    executor_def=dg.in_process_executor,
+)
 
 
-def _stops(event: dg.AssetCheckEvaluation) -> bool:
-    return bool(event.blocking) and not event.passed and event.severity == dg.AssetCheckSeverity.ERROR
+class BuildConfig(dg.Config):
+    """What to build."""
+
+    dataset: str = Field(description="A data set that is declared in datasets.yaml.")
+    sample: int = Field(0, description="Only that many connected entities of it, as NAME-sample; 0 for all.")
+    refresh: bool = Field(False, description="Ask an endpoint again for what was harvested from it before.")
 
 
-def _warnings(run: dg.ExecuteInProcessResult) -> Iterator[str]:
-    """What the run's checks found that does not stop it."""
-    for event in run.get_asset_check_evaluations():
-        if not event.passed and not _stops(event):
-            told = event.metadata.get(REMEDY)
-            says = (event.description or "").partition(": ")[2]
-            yield f"{event.check_name}: {says} {told.value if told is not None else ''}".strip()
+@dg.op
+def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: BuildResource) -> None:
+    """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
+    hold_run_lock(Path(build.data), context.run)
+    # so that a list of runs says which
+    context.instance.add_run_tags(context.run_id, {BUILDS_TAG: config.dataset})
+    request = BuildRequest(config.dataset, build, config.sample or None, config.refresh, context.run_id)
+    try:
+        result = run_build(request, context.instance, LineReporter(context.log.info))
+    except BuildHeldUp as error:
+        raise _again(context, error, load_operations(build.config_folder).retrying) from as_run_error(error)
+    except CrmRagError as error:  # where it arose stands with the layer's run: here it would hide what to do
+        raise as_run_error(error) from None
+    for remark in result.remarks:
+        context.log.info(remark)
+    for warning in result.warnings:
+        context.log.warning(warning)
+    opened = build.opened(result.dataset)
+    context.add_output_metadata(
+        {
+            "release": str(opened.finished("release").stats["release"]),
+            "layers_run": len(result.runs),
+            "assets": dg.MetadataValue.md(markdown_table(summary_rows(result.outcomes))),
+        }
+    )
+
+
+def _again(context: dg.OpExecutionContext, error: BuildHeldUp, retrying: Retrying) -> dg.RetryRequested:
+    """A request to begin again later; the log says when, unless that was tried often enough."""
+    if context.retry_number < retrying.times:
+        left = retrying.times - context.retry_number
+        times = "once more" if left == 1 else f"{left} times at most"
+        context.log.warning(f"{error} Tried again in {retrying.minutes:g} minutes, {times}.")
+    until = time.time() + 60 * retrying.minutes
+    context.instance.add_run_tags(context.run_id, {WAITS_TAG: f"{until:.0f}"})
+    return dg.RetryRequested(retrying.times, 60 * retrying.minutes)
+
+
+# What the launchpad of the UI starts with: the bundled data set, to be changed for another one.
+LAUNCHPAD = {"ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0, "refresh": False}}}}
+# Of a build whose process was lost: Dagster's daemon starts it again, from what is finished on.
+LOST_TAGS = {"dagster/max_retries": str(operations().retrying.lost), "dagster/retry_strategy": "ALL_STEPS"}
+
+
+@dg.job(name="build", executor_def=dg.in_process_executor, config=LAUNCHPAD, tags=LOST_TAGS)
+def build_job() -> None:
+    """Build a data set from its source to a release. What is finished and unchanged is not made again.
+
+    Set `dataset` to a name declared in `config/datasets.yaml`; `sample: 1000` builds only that many connected entities;
+    `refresh: true` asks a SPARQL endpoint again.
+    Each layer is a run of its own, listed under Runs with the tag `crmrag/build`.
+    """
+    build_layers()

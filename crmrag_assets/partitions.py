@@ -1,21 +1,64 @@
 """Partitions: a data set, and its chunks. A data set uses the chunks that its size calls for, out of 256.
 
-Dagster is told of a chunk when a data set first needs it, so that what it shows as missing is mostly to be made.
+Dagster is told of a chunk when a data set first needs it, so that what it shows as missing is mostly to be made. Runs are
+given where builds read their configuration and write their data as the resource `build`.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
 import dagster as dg
 from dagster import DagsterInstance
 from sqlalchemy.exc import IntegrityError
 
-from crmrag_assets.quiet import known_betas
+from crmrag_assets.build.context import open_context
+from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter
+from crmrag_assets.build.step import BuildContext
+from crmrag_assets.instance import known_betas
+
+
+class BuildResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Folders of a build; ``config`` empty means the configuration that ``crmrag`` finds by itself."""
+
+    data: str = "data"
+    config: str = ""
+    threads: int = 0
+
+    def reporter(self, context: dg.AssetExecutionContext) -> Reporter:
+        """Who is told of progress: the command line where it runs the build, else Dagster's log."""
+        return current_reporter(LineReporter(context.log.info))
+
+    def settings(self) -> dict[str, str | int]:
+        """The same folders as run configuration."""
+        return {"data": self.data, "config": self.config, "threads": self.threads}
+
+    @property
+    def config_folder(self) -> Path | None:
+        """The folder of the configuration; None for the one that is found by itself."""
+        return Path(self.config) if self.config else None
+
+    def opened(self, dataset: str) -> BuildContext:
+        """The build context of a data set."""
+        return open_context(dataset, Path(self.data), self.config_folder, self.threads or None)
+
+    def context(self, dataset: str, artifact: str, reporter: Reporter) -> BuildContext:
+        """The build context of a data set, which reports as ``artifact``."""
+        return replace(self.opened(dataset), progress=reporter.progress(artifact))
+
+
+def from_environment() -> BuildResource:
+    """Folders as CRMRAG_DATA and CRMRAG_CONFIG name them: what the Dagster UI uses."""
+    return BuildResource(
+        data=os.environ.get("CRMRAG_DATA", "data"), config=os.environ.get("CRMRAG_CONFIG", "")
+    )
+
 
 DATASET, CHUNK = "dataset", "chunk"
-
 CHUNK_BITS = 8
 
 
@@ -33,11 +76,9 @@ chunk_partitions = dg.DynamicPartitionsDefinition(name=CHUNK)
 dataset_chunk_partitions = dg.MultiPartitionsDefinition(
     {CHUNK: chunk_partitions, DATASET: dataset_partitions}
 )
-
 # Between an asset of a data set and an asset of its chunks, either way.
 with known_betas():
     by_dataset = dg.MultiToSingleDimensionPartitionMapping(partition_dimension_name=DATASET)
-
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
@@ -45,9 +86,7 @@ def offer_chunks(instance: DagsterInstance, chunks: Sequence[str]) -> None:
     """Have Dagster know the chunks of a data set, in the order that makes them a range."""
     keys = chunk_order()[: len(chunks)]
     while keys and set(keys) - set(instance.get_dynamic_partitions(CHUNK)):
-        with suppress(
-            IntegrityError
-        ):  # another build offered one of them between Dagster's look and its writing
+        with suppress(IntegrityError):  # another build offered one between Dagster's look and its writing
             instance.add_dynamic_partitions(CHUNK, keys)
 
 

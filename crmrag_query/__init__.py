@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crmrag_query.version import __version__
+
 if TYPE_CHECKING:
     from crmrag_query.client import (
         Answer,
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
         Token,
         Years,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Answer",

@@ -13,6 +13,7 @@ CrmRagError
  │    └── ReleaseNotFound
  ├── QuestionError      a question or request that cannot be answered as put
  │    ├── UnknownEntity
+ │    ├── TookTooLong   one that takes longer than it may
  │    ├── NotKept       an answer or a conversation that the service does not keep
  │    └── NotAllowed    something that another caller may do, or nobody
  ├── ServiceError       a service that does not answer, or not as expected
@@ -122,6 +123,10 @@ class QuestionError(CrmRagError):
     """A question or request that cannot be answered as put."""
 
 
+class TookTooLong(QuestionError):
+    """A question or request that takes longer than it may: the same would again, less would not."""
+
+
 class UnknownEntity(QuestionError):
     """An IRI that the data set does not hold; ``suggestions`` are IRIs that may be meant, the likeliest first."""
 
@@ -139,7 +144,7 @@ class NotAllowed(QuestionError):
 
 
 class ServiceError(CrmRagError):
-    """A service over HTTP that cannot be reached, fails, or answers with what is no answer of ours."""
+    """A service over HTTP that cannot be reached, fails, or answers otherwise than this program does."""
 
 
 class Busy(ServiceError):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 # Tests run side by side: libraries that start a thread a core would only be in one another's way.
@@ -16,15 +18,45 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ.setdefault(_name, "1")
 
 # Machines differ in speed: how long an example takes is no promise that a test checks.
+THOROUGH = "thorough"
+"""The profile of `make test-all`, in which a property is tried with every example that its test asks for."""
 settings.register_profile("crmrag", deadline=None)
+settings.register_profile(THOROUGH, deadline=None)
 settings.load_profile("crmrag")
+SHARE, LEAST = 5, 10
+"""Elsewhere with one example of so many, but with at least so many where the test asks for them."""
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """The first worker reads the tests alone: the others then load the bytecode that it has written."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or sys.dont_write_bytecode:
+        return (yield)
+    read = Path(session.config.getoption("basetemp")).parent / "read"
+    with FileLock(f"{read}.lock"):
+        if not read.exists():
+            collected = yield
+            read.touch()
+            return collected
+    return (yield)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files whose tests start processes come first, so that at the end no worker waits for another's long one."""
     items.sort(key=lambda item: ROOT / "tests" / "query" in item.path.parents)
+    if config.getoption("--hypothesis-profile") != THOROUGH:
+        for tried in {item.function for item in items if isinstance(item, pytest.Function)}:
+            _with_fewer_examples(tried)
+
+
+def _with_fewer_examples(tried: Callable[..., object]) -> None:
+    """A test of a property is tried with its share of examples; other tests are left as they are."""
+    name = "_hypothesis_internal_use_settings"
+    if (asked := getattr(tried, name, None)) is not None:
+        examples = min(asked.max_examples, max(LEAST, asked.max_examples // SHARE))
+        setattr(tried, name, settings(asked, max_examples=examples))
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +78,16 @@ def forked() -> Iterator[Path]:
         forking(Path(folder)) as listening,
     ):  # a socket's path has to be short
         yield listening
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is remembered of releases goes away with them; models that were fetched are taken from where they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+        patch.setenv("HF_HOME", os.environ.get("HF_HOME") or f"{home}/huggingface")
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(autouse=True)

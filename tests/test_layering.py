@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tools.house import circles, imports, unit, units
 
 ROOT = Path(__file__).parent.parent
 NEVER = {"dagster", "crmrag_assets"}
@@ -69,3 +72,62 @@ def test_only_asset_and_launch_modules_import_dagster() -> None:
         if "dagster" in imported(path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+FLOORS = {
+    "crmrag_query": (
+        "errors version syntax text dates", "codec bounds timing llm config", "ontology shown", "artifacts", "graph linking",
+        "documents relationships questions", "plans retrieval", "entities context compare verify", "parsing sets",
+        "answers sparql validation", "evaluation", "client", "mcp", "service", "cli",
+    ),
+    "crmrag_assets": (
+        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes", "opened",
+        "release", "quality metadata", "steps checks", "materialise operations", "assets", "layer_jobs", "launch",
+        "cli", "automation", "definitions",
+    ),
+}  # fmt: skip
+"""Packages and modules by floor, the lowest first: each imports only from floors below its own."""
+HEIGHT = {
+    f"{package}.{name}": height
+    for height, (package, floor) in enumerate(
+        (package, floor) for package, floors in FLOORS.items() for floor in floors
+    )
+    for name in floor.split()
+}
+
+
+def test_every_package_and_module_has_its_floor() -> None:
+    assert {unit(module) for module in imports(ROOT)} - set(FLOORS) == set(HEIGHT)
+
+
+def test_imports_lead_down_and_never_to_the_same_floor() -> None:
+    wrong = [(a, b) for a, b in units(imports(ROOT)).edges if HEIGHT[b] >= HEIGHT[a]]
+    assert wrong == [], "imports that lead up: lazy ones and those for types count"
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert circles(imports(ROOT)) == []
+
+
+def test_the_page_on_architecture_names_the_same_floors() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Floors")[2].partition("## Measured")[0]
+    rows = [
+        set(re.findall(r"`(\w+)`", row)) for row in table.splitlines() if row.startswith("|") and "`" in row
+    ]
+    assert rows == [set(floor.split()) for floors in FLOORS.values() for floor in floors]
+
+
+def test_every_package_that_was_chosen_has_a_job_and_tests_where_the_page_says() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Packages and their jobs")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([\w-]+) \| [^|]+ \| `([^`]+)` \| `([^`]+)` \|$", table, re.MULTILINE)
+    assert {package for package, _, _ in rows} == {
+        "dagster", "dagster-webserver", "pyarrow", "polars", "SPARQLWrapper", "faiss", "rank_bm25", "sentence_transformers",
+        "networkx", "litellm",
+    }  # fmt: skip
+    for package, module, tests in rows:
+        source = (ROOT / module).read_text(encoding="utf-8")
+        named = {node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)}
+        assert package in imported(source) | named, f"{module} does not use {package}"
+        assert "def test_" in (ROOT / tests).read_text(encoding="utf-8"), tests

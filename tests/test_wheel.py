@@ -67,3 +67,9 @@ def test_an_unknown_data_set_is_told_with_the_remedy(wheel: Path, tmp_path: Path
     assert done.returncode == 1
     assert "nowhere" in done.stderr and "crmrag build" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_wheel_carries_the_licences_of_what_is_in_it(wheel: Path) -> None:
+    (licences,) = wheel.glob("crmrag-*.dist-info/licenses")
+    assert (licences / "NOTICE.md").read_bytes() == (ROOT / "NOTICE.md").read_bytes()
+    assert next(licences.rglob("LICENCES.txt")).stat().st_size

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-from crmrag_assets.build.progress import Progress
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import RECORD, working_folder
 from crmrag_query.artifacts.files import write_text
 from crmrag_query.config import DatasetConfig, Method, load_method
 from crmrag_query.config.datasets import SAMPLE_MARK, parse_dataset, read_entries
-from crmrag_query.config.folders import config_folder, datasets_file, default_folder, ontology_folders
 from crmrag_query.config.operations import Operations, load_operations
+from crmrag_query.config.reading import config_folder, datasets_file, default_folder, ontology_folders
 from crmrag_query.errors import BuildError, ConfigError
 from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 
@@ -29,7 +28,6 @@ def open_context(
     data: Path,
     config: Path | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
 ) -> BuildContext:
     """The context of the data set ``name`` as declared in ``datasets.yaml``, or of the sample ``NAME-sample`` of one.
 
@@ -44,19 +42,19 @@ def open_context(
         remedy = f"Declared are: {listed}. Add it: crmrag datasets add {name} --rdf FILE (or --endpoint URL)"
         raise BuildError(f"No data set '{name}' is declared in datasets.yaml.", remedy)
     dataset = parse_dataset(base, declared[base], file)
-    context = BuildContext(
+    method, vocabulary, operations = _loaded(config, _stamp(config))
+    return BuildContext(
         name=name,
         config=dataset,
-        method=resolved(_method(config, _stamp(config)), dataset),
-        vocabulary=_vocabulary(config, _stamp(config)),
+        method=resolved(method, dataset),
+        vocabulary=vocabulary,
         ontology_files=ontology_files(config),
         data=data.resolve(),
         threads=threads or os.cpu_count() or 1,
         sample=None if base == name else sample_size(data, name),
         refreshed=refresh_time(data, base) if dataset.endpoint else "",
-        operations=_operations(config, _stamp(config)),
+        operations=operations,
     )
-    return context if progress is None else replace(context, progress=progress)
 
 
 def _stamp(config: Path | None) -> tuple[tuple[str, int], ...]:
@@ -67,32 +65,19 @@ def _stamp(config: Path | None) -> tuple[tuple[str, int], ...]:
 
 
 @lru_cache(maxsize=2)
-def _method(config: Path | None, stamp: object) -> Method:
-    return load_method(config)
-
-
-@lru_cache(maxsize=2)
-def _vocabulary(config: Path | None, stamp: object) -> Vocabulary:
-    return load_vocabulary(config)
-
-
-@lru_cache(maxsize=2)
-def _operations(config: Path | None, stamp: object) -> Operations:
-    """The configuration of operations; with a mistake, of which a build tells, the defaults."""
+def _loaded(config: Path | None, stamp: object) -> tuple[Method, Vocabulary, Operations]:
+    """The method, the ontology's words, and the operations; of these with a mistake, of which a build tells, the defaults."""
     try:
-        return load_operations(config)
+        operations = load_operations(config)
     except ConfigError:
-        return Operations()
+        operations = Operations()
+    return load_method(config), load_vocabulary(config), operations
 
 
 def resolved(method: Method, dataset: DatasetConfig) -> Method:
     """The method with what the data set sets for itself."""
-    update: dict[str, object] = {}
-    if dataset.relationships:
-        update["relationships"] = dataset.relationships
-    if dataset.suspects:
-        update["suspects"] = dataset.suspects
-    chosen = method.model_copy(update=update)
+    own = {"relationships": dataset.relationships, "suspects": dataset.suspects}
+    chosen = method.model_copy(update={name: value for name, value in own.items() if value})
     if chosen.relationships not in chosen.relationship_sets:
         remedy = f"There are: {', '.join(sorted(chosen.relationship_sets))}."
         raise BuildError(

@@ -1,25 +1,43 @@
-"""A step makes one artifact (or one chunk of it) from others; it is skipped when nothing it reads has changed."""
+"""A step makes one artifact (or one chunk of it) from others; it is skipped when nothing it reads has changed. Layers are
+the order of a build."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from crmrag_assets.build import failpoints
+from pydantic import BaseModel
+
+from crmrag_assets.build import store as failpoints
+from crmrag_assets.build.chunks import chunk_keys
 from crmrag_assets.build.disks import disk_explained
-from crmrag_assets.build.progress import Progress, SilentProgress
 from crmrag_assets.build.store import Record, Store, data_version, working_folder
-from crmrag_query import __version__
 from crmrag_query.artifacts.files import sha256_file
-from crmrag_query.config import DatasetConfig, Method
+from crmrag_query.config import DatasetConfig, Method, config_hash
 from crmrag_query.config.operations import Operations
 from crmrag_query.errors import BuildError
 from crmrag_query.ontology.load import Vocabulary
+from crmrag_query.version import __version__
+
+
+class Progress(Protocol):
+    """Told by a build function how far it has come; must be cheap and never raise."""
+
+    def advance(self, done: int, total: int | None = None, note: str = "") -> None:
+        """``done`` of ``total`` units (bytes, chunks, documents); None while the total is unknown."""
+
+
+class SilentProgress:
+    """Progress that nobody watches."""
+
+    def advance(self, done: int, total: int | None = None, note: str = "") -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -66,6 +84,32 @@ class BuildContext:
         return self.store.folder(artifact, chunk)
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Assets that one run materialises; ``chunked``: over the chunks of the data set."""
+
+    name: str
+    assets: tuple[str, ...]
+    chunked: bool = False
+
+
+# Each layer's assets have the same partitions: Dagster refuses mixed ones in a run.
+LAYERS = (
+    Layer("discovery", ("entities",)),
+    Layer("harvest", ("prefetch",), chunked=True),
+    Layer("graph", ("harvest_report", "graph", "edges", "triples_index")),
+    Layer("relationships", ("fr_documents",), chunked=True),
+    Layer("documents", (
+        "documents", "date_index", "profile", "aggregation_index", "name_index", "bm25_index", "entity_documents",
+        "encoder",
+    )),
+    Layer("embeddings", ("embeddings",), chunked=True),
+    Layer("release", ("faiss_index", "validation_report", "release")),
+)  # fmt: skip
+ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)
+CHUNKED = frozenset(asset for layer in LAYERS if layer.chunked for asset in layer.assets)
+
+
 def never(context: BuildContext) -> bool:
     """Of a step that is made in the build's own process only."""
     return False
@@ -84,18 +128,21 @@ Stats = dict[str, Any]
 class Step:
     """How an artifact is made.
 
-    ``writer``: raised when the code would write other bytes from the same inputs. ``needs``: the artifacts that it is made
-    from. ``inputs``: the identity of everything read, by name. ``write``: fills an empty folder and returns counts for
-    people. ``after``: done when the artifact is finished, also when it was there already; must be safe to repeat.
-    ``lasting``: an upgrade of the program alone does not make it anew, as a source would be asked for everything again;
-    only ``writer`` does. ``apart``: whether it, or its chunks, may be made in processes beside others.
+    ``writer``: raised when the code would write other bytes from the same inputs. ``write``: fills an empty folder and
+    returns counts for people. ``needs``: the artifacts that it is made from. ``parts``: what it reads of the method, by the
+    names of its sections (`retrieval.k`); `relationships`: those in use; `ontology`: its tables. ``inputs``: the identity
+    of all else that is read, by name, where that is not the content of its needs. ``after``: done when the artifact is
+    finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program alone does not
+    make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether it, or its
+    chunks, may be made in processes beside others.
     """
 
     artifact: str
     writer: int
-    inputs: Callable[[BuildContext, str | None], Inputs]
     write: Callable[[BuildContext, Path, str | None], Stats]
     needs: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    inputs: Callable[[BuildContext, str | None], Inputs] | None = None
     chunked: bool = False
     lasting: bool = False
     apart: Callable[[BuildContext], bool] = never
@@ -111,14 +158,44 @@ class Outcome:
     chunk: str | None = None
 
 
+def contents(context: BuildContext, *artifacts: str) -> dict[str, str]:
+    """The identity of artifacts as they are, chunk by chunk where they have chunks; BuildError for one that is not built."""
+    found = {}
+    for artifact in artifacts:
+        for chunk in chunks_of(context) if artifact in CHUNKED else [None]:
+            found[f"{artifact}/{chunk or ''}"] = context.finished(artifact, chunk).content
+    return found
+
+
 def version_of(step: Step, context: BuildContext, chunk: str | None = None) -> str:
     """The data version that the artifact gets from what it reads now; BuildError when that is not built.
 
     The program's version is part of it: after an upgrade everything is made again (embeddings from their cache), but for
     what lasts.
     """
-    program = {} if step.lasting else {"crmrag": __version__}
-    return data_version(step.artifact, step.writer, {**program, **step.inputs(context, chunk)})
+    inputs = dict(step.inputs(context, chunk) if step.inputs else contents(context, *step.needs))
+    if step.parts:
+        inputs["config"] = config_of(context, *step.parts)
+    if not step.lasting:
+        inputs["crmrag"] = __version__
+    return data_version(step.artifact, step.writer, inputs | ({"chunk": chunk} if chunk else {}))
+
+
+def config_of(context: BuildContext, *parts: str) -> str:
+    """The identity of parts of the method, named as in a step."""
+    method = context.method
+    found: dict[str, object] = {}
+    for part in parts:
+        value: object = method
+        if part == "ontology":
+            value = context.ontology_hash
+        elif part == "relationships":
+            value = method.relationship_sets[method.relationships]
+        else:
+            for name in part.split("."):
+                value = getattr(value, name)
+        found[part] = config_hash(value) if isinstance(value, BaseModel) else value
+    return config_hash(found)
 
 
 def current_outcome(step: Step, context: BuildContext, chunk: str | None = None) -> Outcome | None:
@@ -145,3 +222,18 @@ def run_step(step: Step, context: BuildContext, chunk: str | None = None) -> Out
         if step.after is not None:
             step.after(context)
     return Outcome(context.finished(step.artifact, chunk), reused, chunk)
+
+
+DISCOVERY = "discovery.json"
+
+
+def bits_of(context: BuildContext) -> int:
+    """How many leading bits of an IRI's hash name its chunk; BuildError before discovery."""
+    context.finished("entities")
+    found = json.loads((context.folder("entities") / DISCOVERY).read_bytes())
+    return int(found["bits"])
+
+
+def chunks_of(context: BuildContext) -> list[str]:
+    """Keys of the chunks that the data set has, ascending; BuildError before discovery."""
+    return chunk_keys(bits_of(context))

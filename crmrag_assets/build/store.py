@@ -1,4 +1,11 @@
-"""The working folder of a data set's build: one folder an artifact (and chunk), published whole or not at all."""
+"""The working folder of a data set's build: one folder an artifact (and chunk), published whole or not at all; and what it
+says of the last finished build, and of the last look that found nothing new.
+
+Fail-points, for tests, stop a build at a named place: ``CRMRAG_FAILPOINT=<artifact>[:<chunk>][:before|during|after]
+[=raise|fault|kill]``, several separated by commas; ``during`` (the default) is when the files are written and nothing is
+published yet. ``fault`` is an error that nobody foresaw. Without the variable a fail-point costs one look-up in the
+environment.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +13,42 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build import failpoints
 from crmrag_query.artifacts.files import FileEntry, canonical_json, entries, fsync, write_text
+from crmrag_query.errors import BuildError
+
+VARIABLE = "CRMRAG_FAILPOINT"
+BEFORE, DURING, AFTER = "before", "during", "after"
+_STAGES = (BEFORE, DURING, AFTER)
+
+
+class FailPoint(BuildError):
+    """A fail-point was reached; only tests set any."""
+
+
+def reach(artifact: str, chunk: str | None, stage: str) -> None:
+    """Stop here when the environment asks for it."""
+    for point in filter(None, os.environ.get(VARIABLE, "").split(",")):
+        place, _, action = point.strip().partition("=")
+        *named, last = place.split(":")
+        wanted = last if last in _STAGES else DURING
+        parts = named if last in _STAGES else [*named, last]
+        if wanted != stage or parts[0] != artifact or (len(parts) > 1 and parts[1] != chunk):
+            continue
+        if action == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if action == "fault":
+            raise RuntimeError(f"Fail-point {place} was reached.")
+        raise FailPoint(f"Fail-point {place} was reached.", f"Unset {VARIABLE} to build.")
+
 
 RECORD = "record.json"
 WORKING = ".working"
@@ -28,9 +62,8 @@ def working_folder(data: Path, dataset: str) -> Path:
 
 def data_version(artifact: str, writer: int, inputs: dict[str, str]) -> str:
     """Hash of what an artifact is made from: its name, its writer's version, and the versions or hashes of its inputs."""
-    return hashlib.sha256(
-        canonical_json({"artifact": artifact, "writer": writer, "inputs": inputs}).encode()
-    ).hexdigest()
+    identity = canonical_json({"artifact": artifact, "writer": writer, "inputs": inputs})
+    return hashlib.sha256(identity.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -45,18 +78,8 @@ class Record:
     @property
     def content(self) -> str:
         """Hash of the content: equal files give equal hashes, whatever made them."""
-        return hashlib.sha256(
-            "".join(f"{entry.path}\0{entry.sha256}\n" for entry in self.files).encode()
-        ).hexdigest()
-
-
-def _flush(folder: Path, files: tuple[FileEntry, ...]) -> None:
-    """Bring files to disk: one by one, or with everything else where they are many (a file costs milliseconds)."""
-    if len(files) > MANY:
-        os.sync()
-        return
-    for entry in files:
-        fsync(folder / entry.path)
+        listed = "".join(f"{entry.path}\0{entry.sha256}\n" for entry in self.files)
+        return hashlib.sha256(listed.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -112,27 +135,69 @@ class Store:
         start = time.monotonic()
         try:
             yield working
-            failpoints.reach(artifact, chunk, failpoints.DURING)
+            reach(artifact, chunk, DURING)
             files = entries(working)
             stats.setdefault("seconds", round(time.monotonic() - start, 3))
             stats.setdefault("bytes", sum(entry.bytes for entry in files))
-            _flush(working, files)
+            if len(files) > MANY:  # brought to disk with everything else, as a file costs milliseconds
+                os.sync()
+            else:
+                for entry in files:
+                    fsync(working / entry.path)
             record = {"artifact": artifact, "version": version, "stats": stats}
-            write_text(
-                working / RECORD, canonical_json(record | {"files": [entry.as_dict() for entry in files]})
-            )
-            self._publish(working, final)
+            listed = [entry.as_dict() for entry in files]
+            write_text(working / RECORD, canonical_json(record | {"files": listed}))
+            final.parent.mkdir(parents=True, exist_ok=True)
+            old = working.with_name(working.name + ".old")
+            shutil.rmtree(old, ignore_errors=True)
+            if final.exists():
+                final.rename(old)
+            working.rename(final)
+            shutil.rmtree(old, ignore_errors=True)
+            fsync(final.parent)
         finally:
             shutil.rmtree(working, ignore_errors=True)
 
-    def _publish(self, working: Path, final: Path) -> None:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        if final.exists():
-            old = working.with_name(working.name + ".old")
-            shutil.rmtree(old, ignore_errors=True)
-            final.rename(old)
-            working.rename(final)
-            shutil.rmtree(old)
-        else:
-            working.rename(final)
-        fsync(final.parent)
+
+PUBLISHED, CONFIRMED = "published.json", "confirmed"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A build that was finished: the release that it published, when it ended (ISO, UTC), and what it was made from.
+
+    ``source``: the source's fingerprint as it was read, "" where the source changed meanwhile. ``harvest``: the version of
+    what was found in it, and ``fetched``, when the oldest part of that was fetched.
+    """
+
+    release: str
+    at: str
+    source: str
+    harvest: str
+    fetched: str
+
+    def write(self, root: Path) -> None:
+        """Keep it in a data set's working folder."""
+        write_text(root / PUBLISHED, canonical_json(asdict(self)))
+
+    @classmethod
+    def read(cls, root: Path) -> Published | None:
+        """What was kept in a working folder; None where there is nothing, or nothing that can be read."""
+        try:
+            raw = json.loads((root / PUBLISHED).read_text(encoding="utf-8"))
+            return cls(*(str(raw[name]) for name in ("release", "at", "source", "harvest", "fetched")))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def confirm(root: Path) -> None:
+    """Keep that the source was looked at just now and is still what was built."""
+    (root / CONFIRMED).touch()
+
+
+def confirmed_at(root: Path) -> datetime | None:
+    """When a look last found the source to be what was built."""
+    try:
+        return datetime.fromtimestamp((root / CONFIRMED).stat().st_mtime, UTC)
+    except OSError:
+        return None

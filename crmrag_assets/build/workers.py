@@ -18,43 +18,19 @@ from typing import TypeVar
 
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
-from crmrag_assets.build.progress import SilentProgress
-from crmrag_assets.build.step import BuildContext, Outcome, Step, current_outcome, run_step
+from crmrag_assets.build.step import BuildContext, SilentProgress
 from crmrag_query.errors import BuildError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+CHUNKS = 16  # that are to be made for each process, as starting one takes seconds
 LOOK_SECONDS = 0.5  # between looks whether the process that gave the work is still there
 _OPENED: dict[str, BuildContext] = {}
 
 
 def workers_of(context: BuildContext, items: int) -> int:
-    """How many processes to use for so many equal items: 1, which is this process, for few."""
-    return max(1, min(context.threads, items // context.method.workers.chunks))
-
-
-def run_chunks(step: Step, context: BuildContext, chunks: Sequence[str]) -> Iterator[Outcome]:
-    """`run_step` for each chunk, in order; large data sets' chunks that have to be made are made side by side.
-
-    Raises what a step raises, and BuildError where a process was killed.
-    """
-    if workers_of(context, len(chunks)) == 1 or not step.apart(context):
-        yield from (run_step(step, context, chunk) for chunk in chunks)
-        return
-    there = {chunk: current_outcome(step, context, chunk) for chunk in chunks}
-    stale = [chunk for chunk, outcome in there.items() if outcome is None]
-    made = side_by_side(
-        context, _run, [(step.artifact, chunk) for chunk in stale], workers_of(context, len(stale))
-    )
-    for outcome in there.values():
-        yield outcome or next(made)
-
-
-def _run(context: BuildContext, item: tuple[str, str]) -> Outcome:
-    from crmrag_assets.build.steps import STEPS
-
-    artifact, chunk = item
-    return run_step(STEPS[artifact], context, chunk)
+    """How many processes to use for so many equal items, at most one a thread: 1, which is this process, for few."""
+    return max(1, min(context.threads, items // CHUNKS))
 
 
 def side_by_side(

@@ -1,22 +1,98 @@
-"""Progress that a person can follow: bars in a terminal, lines elsewhere."""
+"""Progress that a person can follow: bars in a terminal, lines elsewhere; and the table at the end of a build."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
+from io import StringIO
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
-from crmrag_assets.build.progress import Progress as StepProgress
-from crmrag_assets.build.step import Outcome
+from crmrag_assets.build.reporting import NAME_WIDTH, UNITS, Row, StepProgress, amount
+from crmrag_assets.build.step import ARTIFACTS, Outcome
+from crmrag_assets.harvest.report import Broken, Missing
+from crmrag_query.artifacts.verify import read_provenance
 
-NAME_WIDTH = 18
-UNITS = {"embeddings": "windows"}  # what a step counts that does not say so itself
-COUNTED = ("chunks", "documents", "files", "triples", "windows")
-SHORT = 100  # seconds that are not told in minutes
+# Counts that are told of each artifact, most telling first; at most SHOWN are.
+TELLING = (
+    "entities", "documents", "triples", "rows", "windows", "encoded", "matches", "pairs", "lines", "nodes", "literals",
+    "missing", "requests", "terms", "broken_lines", "concerns", "dimension", "window",
+)  # fmt: skip
+SHOWN = 3
+SHOWN_BROKEN = 10
+REPORT = "validation_report"
+UNIT = {"dimension": "dimensions", "window": "tokens a window", "encoded": "newly encoded"}
+GAP = 2  # between columns
+WIDEST = 500  # columns of what is no terminal
+BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def summary_table(rows: Sequence[Row], width: int = WIDEST) -> Table:
+    """A table ``width`` columns wide; counts take as many lines as that asks for, and none is cut."""
+    asset, left = max(map(len, ARTIFACTS)), width
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, justify, column in (("asset", "left", asset), ("seconds", "right", 9), ("size", "right", 9)):
+        table.add_column(title, justify=justify, no_wrap=True, min_width=column)  # type: ignore[arg-type]
+        left -= column + GAP
+    table.add_column("counts", no_wrap=True)
+    for row in rows:
+        found = [("chunks", row.chunks)] if row.chunks > 1 else []
+        found += [(name, row.counts[name]) for name in TELLING if name in row.counts][:SHOWN]
+        counts = [f"{count:,} {UNIT.get(name, name).replace('_', ' ')}" for name, count in found]
+        seconds = "unchanged" if row.reused == row.chunks else f"{row.seconds:.1f}"
+        table.add_row(row.artifact, seconds, size_text(row.bytes), joined(counts, left))
+    table.add_row("in all", f"{sum(row.seconds for row in rows):.1f}", style="bold")
+    return table
+
+
+def show_summary(console: Console, rows: Sequence[Row]) -> None:
+    """Print the table: within the terminal's width, or in whole lines where there is no terminal."""
+    if console.is_terminal:
+        console.print(summary_table(rows, console.width))
+        return
+    wide = Console(file=StringIO(), width=WIDEST)
+    with wide.capture() as printed:
+        wide.print(summary_table(rows))
+    for line in printed.get().splitlines():
+        console.print(line.rstrip(), highlight=False, markup=False, soft_wrap=True)
+
+
+def joined(parts: Sequence[str], width: int) -> str:
+    """Parts with commas, broken between them into lines of at most ``width`` where that is possible."""
+    lines: list[str] = []
+    for number, part in enumerate(parts):
+        text = part + ("," if number < len(parts) - 1 else "")
+        if lines and len(lines[-1]) + 1 + len(text) <= width:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return "\n".join(lines)
+
+
+def size_text(size: float) -> str:
+    """Bytes in the unit that keeps it short: 1.2 MB."""
+    power = 0
+    while size >= 1000 and power < len(BYTE_UNITS) - 1:
+        size, power = size / 1000, power + 1
+    return f"{size:.{min(power, 1)}f} {BYTE_UNITS[power]}"
+
+
+def show_concerns(console: Console, release: Path) -> None:
+    """What a person should look at: first in how the source was read, with the first places, then in the data."""
+    harvest = (read_provenance(release) or {}).get("harvest", {})
+    lines = [f"- {concern}" for concern in harvest.get("concerns", ())]
+    lines += [f"  {Missing(**missing)}" for missing in harvest.get("missing", ())[:SHOWN_BROKEN]]
+    broken = harvest.get("reading", {}).get("broken", ())
+    lines += [f"  {Broken(**one)}" for one in broken[:SHOWN_BROKEN]]
+    report = json.loads((release / f"{REPORT}.json").read_bytes())
+    lines += [f"- {concern}" for concern in report["concerns"]]
+    if lines:
+        text = "\n".join(["Worth a look:", *lines, f"  all of it: {release / REPORT}.md"])
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @dataclass
@@ -24,48 +100,38 @@ class BarReporter:
     """One bar an artifact; within a chunk, the step's own progress is the bar's note."""
 
     console: Console
-    _bars: Progress = field(init=False)
+    bars: Progress = field(init=False)
     _tasks: dict[str, TaskID] = field(default_factory=dict)
     _chunks: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        name = TextColumn(f"{{task.description:<{NAME_WIDTH}}}")
-        columns = (
-            name,
+        self.bars = Progress(
+            TextColumn(f"{{task.description:<{NAME_WIDTH}}}"),
             BarColumn(24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}", markup=False),
+            console=self.console,
+            refresh_per_second=8,
         )
-        self._bars = Progress(*columns, console=self.console, refresh_per_second=8)
-
-    def __enter__(self) -> BarReporter:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
 
     def started(self, artifact: str, chunks: int) -> None:
         self._chunks[artifact] = chunks
-        self._tasks[artifact] = self._bars.add_task(artifact, total=None if chunks == 1 else chunks, note="")
+        self._tasks[artifact] = self.bars.add_task(artifact, total=None if chunks == 1 else chunks, note="")
 
     def progress(self, artifact: str) -> StepProgress:
-        return _BarProgress(self, artifact)
+        return StepProgress(self, artifact)
 
     def finished(self, outcome: Outcome) -> None:
         artifact = outcome.record.artifact
-        task, chunks = self._tasks[artifact], self._chunks[artifact]
-        note = "unchanged" if outcome.reused else ""
-        if chunks == 1:
-            self._bars.update(task, completed=1, total=1, note=note)
+        task, note = self._tasks[artifact], "unchanged" if outcome.reused else ""
+        if self._chunks[artifact] == 1:
+            self.bars.update(task, completed=1, total=1, note=note)
         else:
-            self._bars.update(task, advance=1, note=note)
+            self.bars.update(task, advance=1, note=note)
 
-    def told(self, text: str) -> None:
-        self._bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
+    def remark(self, text: str) -> None:
+        self.bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def within(self, artifact: str, done: int, total: int | None, note: str) -> None:
         """Progress inside a step: the bar of an artifact in one piece, the note of one in chunks."""
@@ -73,140 +139,6 @@ class BarReporter:
         if task is None:
             return
         if self._chunks[artifact] == 1:
-            self._bars.update(task, completed=done, total=total, note=note)
+            self.bars.update(task, completed=done, total=total, note=note)
         else:
-            self._bars.update(task, note=_told(done, total, note or UNITS.get(artifact, "")))
-
-
-@dataclass(frozen=True)
-class _BarProgress:
-    reporter: BarReporter
-    artifact: str
-
-    def advance(self, done: int, total: int | None = None, note: str = "") -> None:
-        self.reporter.within(self.artifact, done, total, note)
-
-
-@dataclass
-class LineReporter:
-    """For logs and pipes: a line when an artifact is finished, and one every ``pause`` seconds while it is made."""
-
-    console: Console
-    pause: float = 10.0
-    clock: Callable[[], float] = time.monotonic
-    _works: dict[str, _Work] = field(default_factory=dict)
-
-    def __enter__(self) -> LineReporter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def started(self, artifact: str, chunks: int) -> None:
-        now = self.clock()
-        self._works[artifact] = _Work(chunks, now, now)
-
-    def progress(self, artifact: str) -> StepProgress:
-        return _LineProgress(self, artifact)
-
-    def finished(self, outcome: Outcome) -> None:
-        artifact = outcome.record.artifact
-        work = self._works[artifact]
-        work.done += 1
-        work.reused += outcome.reused
-        work.first, work.since = 0, None
-        if work.done == work.chunks:
-            self._line(artifact, f"{self.clock() - work.start:6.1f} s{_unchanged(work)}")
-        elif self._due(work):
-            self._line(artifact, f"{work.done:,} of {work.chunks:,} chunks{self._left(work)}")
-
-    def told(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    def within(self, artifact: str, done: int, total: int | None, note: str) -> None:
-        """Progress inside a step: ``done`` at its first call is what was there before, as far as time goes."""
-        work = self._works.get(artifact)
-        if work is None:
-            return
-        if work.since is None:
-            work.first, work.since = done, self.clock()
-        if not self._due(work):
-            return
-        chunk = f"chunk {work.done + 1:,} of {work.chunks:,}, " if work.chunks > 1 else ""
-        told = _told(done, total, note or UNITS.get(artifact, ""))
-        left = (
-            ""
-            if work.chunks > 1
-            else _seconds_left(self.clock() - work.since, done - work.first, total, done)
-        )
-        self._line(artifact, f"{chunk}{told}{left}")
-
-    def _left(self, work: _Work) -> str:
-        made = work.done - work.reused
-        return _seconds_left(self.clock() - work.start, made, work.chunks, work.done)
-
-    def _due(self, work: _Work) -> bool:
-        now = self.clock()
-        if now - work.last < self.pause:
-            return False
-        work.last = now
-        return True
-
-    def _line(self, artifact: str, text: str) -> None:
-        self.console.print(f"{artifact:<{NAME_WIDTH}} {text}", highlight=False, markup=False, soft_wrap=True)
-
-
-@dataclass
-class _Work:
-    """An artifact in work: chunks asked for, made and reused; when it began, when it last told; the step's own start."""
-
-    chunks: int
-    start: float
-    last: float
-    done: int = 0
-    reused: int = 0
-    first: int = 0
-    since: float | None = None
-
-
-@dataclass(frozen=True)
-class _LineProgress:
-    reporter: LineReporter
-    artifact: str
-
-    def advance(self, done: int, total: int | None = None, note: str = "") -> None:
-        self.reporter.within(self.artifact, done, total, note)
-
-
-def _unchanged(work: _Work) -> str:
-    if not work.reused:
-        return ""
-    return (
-        ", unchanged"
-        if work.reused == work.chunks
-        else f", {work.reused:,} of {work.chunks:,} chunks unchanged"
-    )
-
-
-def _told(done: int, total: int | None, note: str) -> str:
-    """A count with its unit, or what is being done and how much of it is: units differ there, bytes among them."""
-    if note and note not in COUNTED:
-        return f"{note}, {done / total:.0%}" if total else note
-    return f"{done:,}{f' of {total:,}' if total else ''} {note}".rstrip()
-
-
-def _seconds_left(spent: float, made: int, total: int | None, done: int) -> str:
-    """What is left at the pace so far; nothing while there is no pace."""
-    if not total or made <= 0 or spent <= 0:
-        return ""
-    return f", {duration(spent / made * (total - done))} left"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a person says them: 12 s, 3 min, 1 h 05 min."""
-    if seconds < SHORT:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+            self.bars.update(task, note=amount(done, total, note or UNITS.get(artifact, "")))

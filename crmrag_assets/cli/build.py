@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from crmrag_assets.cli.options import config_option, data_option, threads_option, use_threads
-from crmrag_assets.cli.stopping import stoppable
+from crmrag_assets.cli.options import config_option, data_option, stoppable, threads_option, use_threads
 from crmrag_query.errors import BuildFault
 
 INTERRUPTED = 130
@@ -44,9 +45,33 @@ def build(
     """
     use_threads(threads)
     console = Console(stderr=True)
+    write = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     try:
         stoppable()
-        _build(dataset, data, config, threads, sample, refresh, None if quiet else console)
+        from crmrag_assets.build.disks import disk_explained
+        from crmrag_assets.build.reporting import LineReporter, Reporter, SilentReporter, rows_of
+        from crmrag_assets.cli.bars import BarReporter, show_concerns, show_summary
+        from crmrag_assets.instance import open_instance
+        from crmrag_assets.launch import BuildRequest, run_build
+        from crmrag_assets.partitions import BuildResource
+        from crmrag_query.artifacts.places import dataset_folder, pointer
+
+        folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
+        bars = BarReporter(console)
+        shown = console.is_terminal and not quiet
+        reporter: Reporter = bars if shown else SilentReporter() if quiet else LineReporter(write)
+        with disk_explained(data), open_instance(data) as instance, bars.bars if shown else nullcontext():
+            result = run_build(BuildRequest(dataset, folders, sample, refresh), instance, reporter)
+        release = pointer(dataset_folder(data, result.dataset))
+        if not quiet:
+            console.print()
+            show_summary(console, rows_of(result.outcomes))
+            warned = ["Checks that ask for a look:", *(f"- {warning}" for warning in result.warnings)]
+            for remark in (*result.remarks, *(warned if result.warnings else ())):
+                write(remark)
+            if release is not None:
+                show_concerns(console, dataset_folder(data, result.dataset) / release)
+        click.echo(f'Release {release} of {result.dataset}. Ask it: crmrag ask {result.dataset} "…"')
     except KeyboardInterrupt:
         again = f"crmrag build {dataset}" + (f" --sample {sample}" if sample else "")
         anew = " (with --refresh it would ask for everything once more)" if refresh else ""
@@ -57,44 +82,3 @@ def build(
     except BuildFault as fault:
         click.echo(f"{fault.trace.rstrip()}\n", err=True)  # for the report that the message asks for
         raise
-
-
-def _build(
-    dataset: str,
-    data: Path,
-    config: Path | None,
-    threads: int | None,
-    sample: int | None,
-    refresh: bool,
-    console: Console | None,
-) -> None:
-    from crmrag_assets.build.disks import disk_explained
-    from crmrag_assets.build.reporting import SilentReporter
-    from crmrag_assets.cli.bars import BarReporter, LineReporter
-    from crmrag_assets.cli.summary import rows_of, show_concerns, show_summary
-    from crmrag_assets.home import open_instance
-    from crmrag_assets.launch import BuildRequest, run_build
-    from crmrag_assets.resources import BuildResource
-    from crmrag_query.artifacts.places import dataset_folder, pointer
-
-    folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
-    request = BuildRequest(dataset, folders, sample, refresh)
-    with disk_explained(data), open_instance(data) as instance:
-        if console is None:
-            result = run_build(request, instance, SilentReporter())
-        else:
-            with (BarReporter if console.is_terminal else LineReporter)(console) as reporter:
-                result = run_build(request, instance, reporter)
-            console.print()
-            show_summary(console, rows_of(result.outcomes))
-            for remark in result.remarks:
-                console.print(remark, markup=False, highlight=False, soft_wrap=True)
-            if result.warnings:
-                told = "\n".join(
-                    ["Checks that ask for a look:", *(f"- {warning}" for warning in result.warnings)]
-                )
-                console.print(told, markup=False, highlight=False, soft_wrap=True)
-    release = pointer(dataset_folder(data, result.dataset))
-    if console is not None and release is not None:
-        show_concerns(console, dataset_folder(data, result.dataset) / release)
-    click.echo(f'Release {release} of {result.dataset}. Ask it: crmrag ask {result.dataset} "…"')

@@ -24,8 +24,8 @@ def demo(context: click.Context, data: Path) -> None:
     )
 
     from crmrag_query.answers.ask import ask
+    from crmrag_query.answers.records import answer_text
     from crmrag_query.artifacts.release import open_release
-    from crmrag_query.cli.render import answer_text
 
     release = open_release(DATASET, data)
     for question in release.manifest.examples[:3]:
@@ -36,9 +36,10 @@ def demo(context: click.Context, data: Path) -> None:
 
 def _next(data: Path) -> str:
     """What to type next, with the command as it can be typed here."""
-    command = Path(sys.argv[0])
-    typed = "crmrag" if command.parent.as_posix() in ("/usr/bin", "/usr/local/bin") else _relative(command)
-    where = "" if data == Path("data") else f" --data {data}"
+    command, where = Path(sys.argv[0]), "" if data == Path("data") else f" --data {data}"
+    typed = str(command.relative_to(Path.cwd()) if command.is_relative_to(Path.cwd()) else command)
+    if command.parent.as_posix() in ("/usr/bin", "/usr/local/bin"):
+        typed = "crmrag"
     return "\n".join(
         (
             "What next:",
@@ -50,10 +51,3 @@ def _next(data: Path) -> str:
             "--endpoint URL in place of --rdf for a SPARQL endpoint",
         )
     )
-
-
-def _relative(command: Path) -> str:
-    try:
-        return str(command.relative_to(Path.cwd()))
-    except ValueError:
-        return str(command)

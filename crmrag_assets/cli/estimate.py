@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crmrag_assets.cli.bars import size_text
 from crmrag_assets.cli.options import config_option, data_option, threads_option, use_threads
-from crmrag_assets.cli.summary import size_text
 
 if TYPE_CHECKING:
-    from crmrag_assets.build.estimate import Estimate
+    from crmrag_assets.steps.estimate import Estimate
 
 
 @click.command()
@@ -37,8 +37,8 @@ def estimate(
 
     use_threads(threads)
     from crmrag_assets.build.context import open_context
-    from crmrag_assets.build.estimate import estimate as forecast
-    from crmrag_assets.build.prices import litellm_price
+    from crmrag_assets.steps.estimate import estimate as forecast
+    from crmrag_assets.steps.indexes import litellm_price
 
     prices = litellm_price if price is None else lambda model: price / 1e6
     found = forecast(open_context(dataset, data, config, threads), prices)

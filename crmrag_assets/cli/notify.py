@@ -20,32 +20,23 @@ def notify(config: Path | None, test: bool) -> None:
 
     With --test each is sent a message; the status is 1 where one did not take it.
     """
-    from crmrag_query.config.folders import part_file
-    from crmrag_query.config.operations import load_operations
+    from crmrag_assets.operations.notify import name_of, tell, trial
+    from crmrag_query.config.operations import load_operations, variables
+    from crmrag_query.config.reading import part_file
 
     operations = load_operations(config)
     if not operations.notify:
         file = part_file("operations.yaml", config)
         click.echo(f"{file} names no hook under `notify`: nobody is told when a build fails.")
-        return
-    if not test:
-        _list(config)
-        return
-    from crmrag_assets.operations.notify import tell, trial
-
-    sent = tell(operations, trial(operations.ui))
-    for one in sent:
-        click.echo(str(one))
-    if any(one.fault for one in sent):
-        raise SystemExit(1)
-
-
-def _list(config: Path | None) -> None:
-    """A line a hook, and what of its environment is lacking here."""
-    from crmrag_assets.operations.notify import name_of
-    from crmrag_query.config.operations import load_operations, variables
-
-    for hook in load_operations(config).notify:
-        unset = [name for name in variables(hook) if not os.environ.get(name, "").strip()]
-        click.echo(name_of(hook) + (f": not set in this shell: {', '.join(unset)}" if unset else ""))
-    click.echo("Try them: crmrag notify --test")
+    elif test:
+        sent = tell(operations, trial(operations.ui))
+        for one in sent:
+            click.echo(str(one))
+        if any(one.fault for one in sent):
+            raise SystemExit(1)
+    else:
+        for hook in operations.notify:
+            unset = [name for name in variables(hook) if not os.environ.get(name, "").strip()]
+            lacking = f": not set in this shell: {', '.join(unset)}" if unset else ""
+            click.echo(f"{name_of(hook)}{lacking}")
+        click.echo("Try them: crmrag notify --test")

@@ -1,4 +1,4 @@
-"""`crmrag releases list`: the finished releases; `crmrag rollback`: go back to the previous one."""
+"""`crmrag releases`: the finished releases, listed and signed; `crmrag rollback`: go back to the previous one."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from pathlib import Path
 
 import click
 
+from crmrag_assets.cli.bars import size_text
 from crmrag_assets.cli.options import data_option
-from crmrag_assets.cli.summary import size_text
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import (
     PREVIOUS,
     dataset_folder,
     datasets_with_releases,
+    find_named,
     pointer,
     release_ids,
 )
-from crmrag_query.artifacts.verify import read_provenance
+from crmrag_query.artifacts.signature import make_key, sign_release
+from crmrag_query.artifacts.verify import check_files, read_provenance
 from crmrag_query.errors import ReleaseError
 
 
@@ -45,6 +47,35 @@ def list_(dataset: str | None, data: Path) -> None:
         sys.exit(1)
 
 
+@releases.command("key")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def key_(file: Path) -> None:
+    """Make a key to sign releases with: the secret one in FILE, without a password, the public one in FILE.pub."""
+    public = make_key(file)
+    click.echo(f"Keep {file} to yourself. Who is to check your releases needs {public}:")
+    click.echo(public.read_text(encoding="utf-8").splitlines()[-1])
+
+
+@releases.command("sign")
+@click.argument("release")
+@click.option(
+    "--key",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file of your secret key.",
+)
+@data_option
+def sign(release: str, key: Path, data: Path) -> None:
+    """Sign RELEASE: a data set's name (its current release), NAME@previous, a release's id, or the folder of a release.
+
+    The signature is minisign's, of the manifest, which pins every byte; it lies beside it and is no part of the release's id.
+    Every byte is checked before.
+    """
+    folder = find_named(release, data)
+    check_files(folder, read_manifest(folder))
+    click.echo(f"Signed: {sign_release(folder, key)}")
+
+
 def _lines(name: str, data: Path) -> list[str]:
     folder = dataset_folder(data, name)
     current, previous = pointer(folder), pointer(folder, PREVIOUS)
@@ -69,12 +100,12 @@ def rollback(dataset: str, release: str | None, data: Path) -> None:
 
     Every byte of it is checked before. A service that answers from DATASET changes within seconds. Safe while a build runs.
     """
-    from crmrag_assets.release.rollback import roll_back
+    from crmrag_assets.release.publish import roll_back
 
     done = roll_back(data, dataset, release)
     folder = dataset_folder(data, dataset)
-    before = f"before it was {_told(folder, done.before)}" if done.before else "before it was none"
-    click.echo(f"Release {_told(folder, done.now)} of {dataset} is current; {before}.")
+    before = f"before it was {_dated(folder, done.before)}" if done.before else "before it was none"
+    click.echo(f"Release {_dated(folder, done.now)} of {dataset} is current; {before}.")
     if done.building:
         click.echo(
             "A build of it is running and will make its own release current when it ends: stop it if it shall not."
@@ -83,7 +114,7 @@ def rollback(dataset: str, release: str | None, data: Path) -> None:
         click.echo("The next build makes its own release current again.")
 
 
-def _told(folder: Path, release: str) -> str:
+def _dated(folder: Path, release: str) -> str:
     """A release with the time it was built, where it is known."""
     try:
         built = (read_provenance(folder / release) or {}).get("built")

@@ -54,7 +54,7 @@ def shacl(
     from dataclasses import asdict
 
     from crmrag_assets.build.context import open_context
-    from crmrag_assets.quality.shapes.look import held_against
+    from crmrag_assets.quality.shapes.validate import held_against
 
     report = held_against(open_context(dataset, data, config), files, sample)
     if as_json:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import click
 
-from crmrag_assets.cli.options import config_option, data_option
-from crmrag_assets.cli.stopping import stoppable
+from crmrag_assets.cli.options import config_option, data_option, stoppable
 from crmrag_query.errors import MissingExtraError, ServiceError
 
 WORKSPACE = "workspace.yaml"
@@ -25,7 +24,7 @@ WORKSPACE = "workspace.yaml"
 @click.option("--host", default="127.0.0.1", show_default=True)
 def ui(data: Path, config: Path | None, port: int, host: str) -> None:
     """Open the Dagster UI; the job `build` builds a data set as `crmrag build` does."""
-    from crmrag_assets.home import dagster_home, open_instance
+    from crmrag_assets.instance import dagster_home, open_instance
 
     program = Path(sys.executable).with_name("dagster")
     found = str(program) if program.exists() else shutil.which("dagster")

@@ -1,10 +1,11 @@
-"""The documents artifact: chunks' documents chained, numbered and written as one."""
+"""The documents artifact: chunks' documents chained, numbered and written as one; and as Markdown, for people to read."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,68 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crmrag_assets.build.progress import Progress, SilentProgress
-from crmrag_assets.documents.chain import SEPARATOR, Chained, chain, neighbouring
-from crmrag_assets.documents.parts import Parts
+from crmrag_assets.build.step import Progress, SilentProgress
+from crmrag_assets.documents.chain import EXEMPT, SEPARATOR, chain, neighbouring
+from crmrag_assets.documents.drafts import file_name
+from crmrag_assets.documents.portable import Parts
 from crmrag_assets.documents.setting import Setting
-from crmrag_query.documents.schema import ABSORBED, BATCH, CHAINED, SCHEMAS, SELF, write_batches
-from crmrag_query.graph.arrays import FLAG_ENTITY, Bytes, Ints, Longs
-from crmrag_query.ontology.categories import Category
+from crmrag_query.documents.documents import ABSORBED, BATCH, CHAINED, SCHEMAS, SELF, Documents, write_batches
+from crmrag_query.graph.arrays import FLAG_ENTITY, Bytes, Ints, Longs, run_starts
 
 PAGE = 8 * BATCH  # documents gathered from the chunks at once
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentStats:
-    """Counts for people: entities, absorbed satellites by kind, documents before and after chaining, characters."""
-
-    entities: int
-    absorbed: dict[str, int]
-    before_chaining: int
-    documents: int
-    lines: int
-    characters: int
-    still_thin: int
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def write_documents(
-    setting: Setting, chunks: Sequence[Path], out: Path, progress: Progress | None = None
-) -> DocumentStats:
-    """Write the artifact from all chunks' folders, in any order and of any number, and count.
-
-    The same data gives the same bytes however it was cut into chunks. Memory: arrays, and PAGE documents at a time.
-    """
-    progress = progress or SilentProgress()
-    parts = Parts.open(chunks, setting.numbering)
-    chained = _chain(setting, parts)
-    number = np.cumsum(chained.alive) - 1  # of each living document in the artifact
-    living = np.flatnonzero(chained.alive).astype(np.int32)
-    held = chained.rows()
-    pages = [
-        _Page(at, living[at : at + PAGE], *held.gather(living[at : at + PAGE]))
-        for at in range(0, len(living), PAGE)
-    ]
-    line_counts: list[Ints] = []
-
-    def lines() -> Iterator[pa.Table]:
-        for page in pages:
-            table, counts = _lines(parts, page)
-            line_counts.append(counts)
-            progress.advance(page.first + len(page.documents), len(living), "documents")
-            yield table
-
-    lengths: list[Longs] = []
-    total = write_batches(out, "lines", lines())
-    write_batches(out, "documents", _document_tables(setting, parts, pages, lengths))
-    np.save(out / "line_ptr.npy", _ends(line_counts))
-    _write_members(setting, parts, pages, out)
-    np.save(
-        out / "entity_document.npy", _homes(setting, parts.entities, number[chained.home].astype(np.int32))
-    )
-    return _stats(setting, parts, np.concatenate([np.empty(0, np.int64), *lengths]), total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,28 +37,73 @@ class _Page:
     block: Ints
 
 
-def _ends(counts: Sequence[Ints]) -> Longs:
-    """Where the rows of each document begin, and the last ones end; int64 [documents+1]."""
-    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]), dtype=np.int64)
+def write_documents(
+    setting: Setting, chunks: Sequence[Path], out: Path, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Write the artifact from all chunks' folders, in any order and of any number.
 
-
-def _chain(setting: Setting, parts: Parts) -> Chained:
-    rules = setting.method.chaining
-    exempt = sum(int(Category[name]) for name in rules.exempt_categories)
-    category = setting.graph.category_of_node[parts.entities]
-    crowded = setting.satellites.crowded[
-        parts.entities
-    ]  # a type of 100,000 objects is no part of one of them
-    thin = ((category & exempt) == 0) & ~crowded & (parts.lengths < rules.thin_characters)
-    return chain(
-        parts.lengths,
-        thin,
-        neighbouring(setting.graph.adjacency, setting.satellites, parts.entities, thin),
-        rules,
+    The same data gives the same bytes however it was cut into chunks. Memory: arrays, and PAGE documents at a time. Gives
+    counts for people; ``absorbed``: satellites by their kind.
+    """
+    progress = progress or SilentProgress()
+    graph, satellites, rules = setting.graph, setting.satellites, setting.method.chaining
+    parts = Parts.open(chunks, setting.numbering)
+    category, crowded = graph.category_of_node[parts.entities], satellites.crowded[parts.entities]
+    thin = (category & EXEMPT) == 0
+    thin &= ~crowded  # a type of 100,000 objects is no part of one of them
+    thin &= parts.lengths < rules.thin_characters
+    chained = chain(
+        parts.lengths, thin, neighbouring(graph.adjacency, satellites, parts.entities, thin), rules
     )
+    living = np.flatnonzero(chained.alive).astype(np.int32)
+    held = chained.rows()
+    pages = [
+        _Page(at, living[at : at + PAGE], *held.gather(living[at : at + PAGE]))
+        for at in range(0, len(living), PAGE)
+    ]
+    line_counts, member_counts = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
+    lengths = [np.empty(0, np.int64)]
+
+    def lines() -> Iterator[pa.Table]:
+        for page in pages:
+            table, counts = _lines(parts, page)
+            line_counts.append(counts)
+            progress.advance(page.first + len(page.documents), len(living), "documents")
+            yield table
+
+    def documents() -> Iterator[pa.Table]:
+        for page in pages:
+            table, size = _documents(setting, parts, page)
+            lengths.append(size)
+            yield table
+
+    def members() -> Iterator[pa.Table]:
+        for page in pages:
+            document, entity, role = _members(setting, parts, page)
+            member_counts.append(np.bincount(document, minlength=len(page.documents)))
+            numbered = (document + page.first).astype(np.int32)
+            yield pa.table([pa.array(numbered), pa.array(entity), pa.array(role)], schema=SCHEMAS["members"])
+
+    total = write_batches(out, "lines", lines())
+    write_batches(out, "documents", documents())
+    np.save(out / "line_ptr.npy", np.cumsum(np.concatenate(line_counts), dtype=np.int64))
+    write_batches(out, "members", members())
+    np.save(out / "member_ptr.npy", np.cumsum(np.concatenate(member_counts), dtype=np.int64))
+    number = (np.cumsum(chained.alive) - 1).astype(np.int32)  # of each living document in the artifact
+    np.save(out / "entity_document.npy", _homes(setting, parts.entities, number[chained.home]))
+    size, kinds = np.concatenate(lengths), Counter(satellites.kind[satellites.absorbed].tolist())
+    return {
+        "documents": len(size),
+        "lines": total,
+        "before_chaining": len(parts.entities),
+        "entities": int(np.count_nonzero(graph.flags & FLAG_ENTITY)),
+        "characters": int(size.sum()),
+        "still_thin": int(np.count_nonzero(size < rules.thin_characters)),
+        "absorbed": {name: kinds[number] for number, name in enumerate(setting.method.satellites.kinds, 1)},
+    }
 
 
-def _lines(parts: Parts, page: _Page) -> tuple[pa.Table, Ints]:
+def _lines(parts: Parts, page: _Page) -> tuple[pa.Table, Longs]:
     """Lines of a page of documents, and how many each has."""
     size = parts.lengths[page.block] + len(SEPARATOR)
     offset = np.cumsum(size) - size
@@ -119,44 +112,26 @@ def _lines(parts: Parts, page: _Page) -> tuple[pa.Table, Ints]:
     shift, document = offset[origin], page.index[origin]
     moved = {name: (table.column(name).to_numpy() + shift).astype(np.int32) for name in ("start", "end")}
     columns = {name: moved.get(name, table.column(name)) for name in table.schema.names}
-    counts = np.bincount(document, minlength=len(page.documents)).astype(np.int32)
+    counts = np.bincount(document, minlength=len(page.documents))
     numbered = pa.array((document + page.first).astype(np.int32))
     return pa.table({"document": numbered, **columns}, schema=SCHEMAS["lines"]), counts
 
 
-def _document_tables(
-    setting: Setting, parts: Parts, pages: Sequence[_Page], lengths: list[Longs]
-) -> Iterator[pa.Table]:
+def _documents(setting: Setting, parts: Parts, page: _Page) -> tuple[pa.Table, Longs]:
+    """Documents of a page, and how many characters each has."""
     graph = setting.graph
-    for page in pages:
-        first = np.searchsorted(page.index, np.arange(len(page.documents) + 1))
-        blocks = pa.ListArray.from_arrays(pa.array(first, pa.int32()), parts.texts_of(page.block))
-        lengths.append(
-            np.add.reduceat(parts.lengths[page.block] + len(SEPARATOR), first[:-1]) - len(SEPARATOR)
-        )
-        entity = parts.entities[page.documents]
-        columns = [
-            pa.array(entity),
-            pa.array(graph.category_of_node[entity]),
-            pa.array(graph.adjacency.categories[entity]),
-            graph.display_labels.take(pa.array(entity)),
-            pc.binary_join(blocks, pa.scalar(SEPARATOR, pa.large_utf8())),
-        ]
-        yield pa.table(columns, schema=SCHEMAS["documents"])
-
-
-def _write_members(setting: Setting, parts: Parts, pages: Sequence[_Page], out: Path) -> None:
-    counts: list[Ints] = []
-
-    def tables() -> Iterator[pa.Table]:
-        for page in pages:
-            document, entity, role = _members(setting, parts, page)
-            counts.append(np.bincount(document, minlength=len(page.documents)).astype(np.int32))
-            numbered = (document + page.first).astype(np.int32)
-            yield pa.table([pa.array(numbered), pa.array(entity), pa.array(role)], schema=SCHEMAS["members"])
-
-    write_batches(out, "members", tables())
-    np.save(out / "member_ptr.npy", _ends(counts))
+    first = np.searchsorted(page.index, np.arange(len(page.documents) + 1))
+    blocks = pa.ListArray.from_arrays(pa.array(first, pa.int32()), parts.texts_of(page.block))
+    size = np.add.reduceat(parts.lengths[page.block] + len(SEPARATOR), first[:-1]) - len(SEPARATOR)
+    entity = parts.entities[page.documents]
+    columns = [
+        pa.array(entity),
+        pa.array(graph.category_of_node[entity]),
+        pa.array(graph.adjacency.categories[entity]),
+        graph.display_labels.take(pa.array(entity)),
+        pc.binary_join(blocks, pa.scalar(SEPARATOR, pa.large_utf8())),
+    ]
+    return pa.table(columns, schema=SCHEMAS["documents"]), size
 
 
 def _members(setting: Setting, parts: Parts, page: _Page) -> tuple[Longs, Ints, Bytes]:
@@ -170,8 +145,7 @@ def _members(setting: Setting, parts: Parts, page: _Page) -> tuple[Longs, Ints, 
     roles = np.concatenate([role, np.full(len(satellite), ABSORBED)]).astype(np.uint8)
     order = np.lexsort((entity, roles, document))
     document, entity, roles = document[order], entity[order], roles[order]
-    new = np.ones(len(document), bool)
-    new[1:] = (document[1:] != document[:-1]) | (entity[1:] != entity[:-1])
+    new = run_starts(document, entity)
     return document[new], entity[new], roles[new]
 
 
@@ -185,16 +159,31 @@ def _homes(setting: Setting, entities: Ints, document: Ints) -> Ints:
     return homes
 
 
-def _stats(setting: Setting, parts: Parts, size: Longs, lines: int) -> DocumentStats:
-    satellites = setting.satellites
-    kinds = Counter(satellites.kind[satellites.absorbed].tolist())
-    names = list(setting.method.satellites.kinds)
-    return DocumentStats(
-        entities=int(np.count_nonzero(setting.graph.flags & FLAG_ENTITY)),
-        absorbed={name: kinds[number] for number, name in enumerate(names, 1)},
-        before_chaining=len(parts.entities),
-        documents=len(size),
-        lines=lines,
-        characters=int(size.sum()),
-        still_thin=int(np.count_nonzero(size < setting.method.chaining.thin_characters)),
+_ACTIVE = re.compile(r"([\\`*_\[\]<>#|~]|&(?=[#\w]))")
+
+
+def write_markdown(documents: Documents, out: Path, progress: Progress | None = None) -> int:
+    """Write ``<label>-<hash of the IRI>.md`` for each document into ``out``; returns how many."""
+    progress = progress or SilentProgress()
+    for i in range(documents.count):
+        iri = documents.graph.iri(documents.entity(i))
+        path = out / file_name(documents.label(i), iri)
+        path.write_text(markdown(documents.text(i), iri), encoding="utf-8", newline="\n")
+        if i % 1000 == 999 or i + 1 == documents.count:
+            progress.advance(i + 1, documents.count, "files")
+    return documents.count
+
+
+def markdown(text: str, iri: str) -> str:
+    """A document as Markdown: a heading for each block, its lines as a list; nothing in it is active."""
+    blocks = [block.split("\n") for block in text.split(SEPARATOR)]
+    parts = [f"{'#' if i == 0 else '##'} {_plain(lines[0])}\n" for i, lines in enumerate(blocks)]
+    bodies = ["".join(f"- {_plain(line)}\n" for line in lines[1:]) for lines in blocks]
+    parts[0] += f"\n`{iri.replace('`', '%60')}`\n"
+    return "\n".join(part + ("\n" + body if body else "") for part, body in zip(parts, bodies, strict=True))
+
+
+def _plain(text: str) -> str:
+    return _ACTIVE.sub(
+        lambda match: "&amp;" if match[0] == "&" else "&lt;" if match[0] == "<" else "\\" + match[0], text
     )

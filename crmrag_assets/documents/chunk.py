@@ -10,22 +10,20 @@ import polars as pl
 import pyarrow as pa
 
 from crmrag_assets.documents.drafts import texts_of
-from crmrag_assets.documents.facts import gather_facts
 from crmrag_assets.documents.identity import (
     Described,
     class_drafts,
     date_drafts,
+    literal_drafts,
     name_drafts,
     satellite_drafts,
     type_drafts,
 )
-from crmrag_assets.documents.literals import literal_drafts
-from crmrag_assets.documents.portable import Numbering
-from crmrag_assets.documents.reified import reified_drafts
-from crmrag_assets.documents.relations import Related, cut_drafts, direct_drafts
+from crmrag_assets.documents.portable import Numbering, save_tables
+from crmrag_assets.documents.relations import Related, cut_drafts, direct_drafts, reified_drafts
 from crmrag_assets.documents.setting import Setting
-from crmrag_assets.documents.stated import Lines
-from crmrag_query.documents.schema import SCHEMAS, write_whole
+from crmrag_assets.documents.ways import Lines, gather_facts
+from crmrag_query.documents.documents import SCHEMAS
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints
 from crmrag_query.relationships.engine import Matches, walk
 
@@ -41,15 +39,12 @@ class ChunkDocuments:
 
     def save(self, folder: Path, numbering: Numbering) -> None:
         """Write the tables with numbers of their own, and what these stand for (see `portable`)."""
-        targets = self.lines.column("targets").combine_chunks().flatten()
-        spoken = (self.documents.column("entity"), self.matches.column("target"), targets)
-        listed = numbering.listed(
-            np.asarray(nodes) for nodes in spoken
-        )  # only what has a document has lines and matches
-        listed.save(folder)
-        write_whole(folder, "fr_documents", listed.local(self.documents, "entity"))
-        write_whole(folder, "fr_lines", listed.local(self.lines, "entity", "targets"))
-        write_whole(folder, "matches", listed.local(self.matches, "entity", "target"))
+        tables = {
+            "fr_documents": (self.documents, ["entity"]),
+            "fr_lines": (self.lines, ["entity", "targets"]),
+            "matches": (self.matches, ["entity", "target"]),
+        }
+        save_tables(folder, numbering, tables)
 
 
 def build_chunk(setting: Setting, entities: Ints) -> ChunkDocuments:
@@ -72,9 +67,9 @@ def _drafts(about: Described, matches: Matches) -> pl.DataFrame:
     outward = about.facts.outward
     dimensions, rights = outward & about.kinds("dimension"), outward & about.kinds("right")
     limits = setting.method.satellites.limits
-    told = named | typed | spans | dimensions | rights | linked
-    related = Related(setting, about.facts, Lines.of(matches, about.entities), told)
-    direct = direct_drafts(setting, about.facts, related.left_over(~told))
+    stated = named | typed | spans | dimensions | rights | linked
+    related = Related(setting, about.facts, Lines.of(matches, about.entities), stated)
+    direct = direct_drafts(setting, about.facts, related.left_over(~stated))
     rest = pl.concat([linking, related.drafts(), direct]).sort("doc", maintain_order=True)
     sections = (
         headers,
@@ -102,9 +97,9 @@ def _tables(entities: Ints, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
     documents = placed.group_by("doc", maintain_order=True).agg(pl.col("text").str.join("\n"))
     columns = placed.select("kind", "key", "label", "start", "end", "total", "targets").to_arrow()
     owner = pa.array(entities[lines["doc"].to_numpy()], pa.int32())
-    told = pa.table([owner, *columns.columns], names=SCHEMAS["fr_lines"].names).cast(SCHEMAS["fr_lines"])
-    written = [pa.array(entities, pa.int32()), documents["text"].to_arrow()]
-    return pa.table(written, names=SCHEMAS["fr_documents"].names).cast(SCHEMAS["fr_documents"]), told
+    written = pa.table([owner, *columns.columns], names=SCHEMAS["fr_lines"].names).cast(SCHEMAS["fr_lines"])
+    texts = [pa.array(entities, pa.int32()), documents["text"].to_arrow()]
+    return pa.table(texts, names=SCHEMAS["fr_documents"].names).cast(SCHEMAS["fr_documents"]), written
 
 
 def _matches_table(setting: Setting, matches: Matches) -> pa.Table:

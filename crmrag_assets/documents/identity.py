@@ -1,4 +1,4 @@
-"""The first lines of a document: what it is about, its classes, types, names, dates and other satellites."""
+"""The first lines of a document: what it is about, its classes, types, names, dates, literals and other satellites."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from crmrag_assets.documents.drafts import coded, drafts, enumerate_all, no_drafts
-from crmrag_assets.documents.facts import Facts
+from crmrag_assets.documents.drafts import (
+    NONE,
+    clean,
+    clean_all,
+    coded,
+    distinct,
+    drafts,
+    enumerate_all,
+    no_drafts,
+    same,
+    same_all,
+    shorten,
+    shorten_all,
+)
 from crmrag_assets.documents.setting import Setting
-from crmrag_assets.documents.words import clean, clean_all, distinct, same, same_all, shorten, shorten_all
-from crmrag_query.documents.schema import HEADER, SATELLITE, TYPE
-from crmrag_query.graph.arrays import Ints
+from crmrag_assets.documents.ways import Facts
+from crmrag_query.documents.documents import HEADER, LITERAL, SATELLITE, TYPE
+from crmrag_query.graph.arrays import Ints, Longs, ranges
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 
@@ -51,7 +63,7 @@ class Described:
     def literals(self) -> pl.DataFrame:
         """Literals by document, in the order of the data: ``doc``, ``property``, ``value`` on one line, ``alike``."""
         ptr = self.graph.literal_ptr
-        doc, rows = _rows(ptr[self.entities], ptr[self.entities + 1])
+        doc, rows = _rows(ptr, self.entities)
         table = self.graph.literal_table
         value = clean_all(pl.Series(pl.from_arrow(table.column("value").take(pa.array(rows)))))
         prop = table.column("property").to_numpy()[rows]
@@ -62,7 +74,7 @@ class Described:
         """Names by document, best first, without those that are but its notes or content, which a line of literals gives:
         ``doc``, ``text`` on one line, ``lang``, ``alike``."""
         table, ptr = self.graph.label_rows
-        doc, rows = _rows(ptr[self.entities], ptr[self.entities + 1])
+        doc, rows = _rows(ptr, self.entities)
         taken = pa.table([table.column(name) for name in ("text", "lang", "kind")], ["text", "lang", "kind"])
         found = pl.DataFrame(pl.from_arrow(taken.take(pa.array(rows)))).cast(pl.String)
         found = found.with_columns(doc=doc, text=clean_all(found["text"]))
@@ -72,13 +84,11 @@ class Described:
 
     def _repeat_notes(self, names: pl.DataFrame) -> pl.Series:
         """Mask of the names that are a note or the beginning of one: names made from notes are cut, with an ellipsis."""
-        known, graph = self.setting.method.names, self.graph
-        words = [graph.property_code(n) or graph.property_iri(n) for n in range(len(graph.property_codes))]
-        naming = [
-            n
-            for n, word in enumerate(words)
-            if word in {*known.label_properties, *known.alternative_properties}
-        ]
+        known = {
+            *self.setting.method.names.label_properties,
+            *self.setting.method.names.alternative_properties,
+        }
+        naming = [n for n, word in enumerate(self.setting.properties) if word in known]
         named = pl.col("property").is_in(naming)
         noted = self.literals.filter(~named).select("doc", "alike").unique()
         noted = noted.join(self.literals.filter(named), on=["doc", "alike"], how="anti")
@@ -86,16 +96,16 @@ class Described:
             noted.with_columns(note=True), on=["doc", "alike"], how="left", maintain_order="left"
         )
         repeats = whole["note"].fill_null(False).to_numpy().copy()
-        cut = np.flatnonzero(names["alike"].str.ends_with("…").to_numpy())
+        cut = (
+            names.with_row_index("row")
+            .filter(pl.col("alike").str.ends_with("…"))
+            .select("row", "doc", "alike")
+        )
         if len(cut):
             notes: dict[int, list[str]] = {}
-            for doc, note in noted.filter(
-                pl.col("doc").is_in(names["doc"].gather(cut).implode())
-            ).iter_rows():
+            for doc, note in noted.filter(pl.col("doc").is_in(cut["doc"].implode())).iter_rows():
                 notes.setdefault(doc, []).append(note)
-            for row, doc, text in zip(
-                cut.tolist(), names["doc"].gather(cut), names["alike"].gather(cut), strict=True
-            ):
+            for row, doc, text in cut.iter_rows():
                 repeats[row] |= any(note.startswith(text[:-1]) for note in notes.get(doc, ()))
         return pl.Series(repeats, dtype=pl.Boolean)
 
@@ -107,16 +117,13 @@ class Described:
 
     def kinds(self, kind: str) -> Bools:
         """Mask of the facts whose target is a satellite of this kind."""
-        setting = self.setting
-        found: Bools = setting.satellites.kind[self.facts.target] == setting.kind(kind)
-        return found
+        return self.setting.of_kind(kind, nodes=self.facts.target)
 
 
-def _rows(begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> tuple[Ints, npt.NDArray[np.int64]]:
-    """All rows of some ranges: which range each is of, and the row."""
-    count = end - begin
-    of = np.repeat(np.arange(len(count), dtype=np.int32), count)
-    return of, np.arange(len(of)) + np.repeat(begin - (np.cumsum(count) - count), count)
+def _rows(ptr: Longs, entities: Ints) -> tuple[Ints, Longs]:
+    """All rows of these entities: place of the entity of each, and the row."""
+    count = ptr[entities + 1] - ptr[entities]
+    return np.repeat(np.arange(len(entities), dtype=np.int32), count), ranges(ptr[entities], count)
 
 
 def headers(about: Described, repeating: pl.DataFrame) -> pl.DataFrame:
@@ -127,12 +134,12 @@ def headers(about: Described, repeating: pl.DataFrame) -> pl.DataFrame:
     label = shorten_all(about.label, about.setting.method.documents.literal_characters)
     empty = (label == "").arg_true()
     iris = [clean(graph.iri(node)) for node in entities[empty.to_numpy()].tolist()]
-    label = label.clone().scatter(empty, pl.Series(iris, dtype=pl.String)) if iris else label
+    label = label.clone().scatter(empty, pl.Series(iris, dtype=pl.String))
     body = pl.select(pl.format("[{}] {}", category, label)).to_series()
     numbers = pl.DataFrame({"doc": np.arange(len(entities), dtype=np.int32)})
-    targets = _lists(numbers, repeating)
+    total = np.ones(len(entities), np.int32)
     return drafts(
-        numbers["doc"].to_numpy(), HEADER, "header", category, body, np.ones(len(entities), np.int32), targets
+        numbers["doc"].to_numpy(), HEADER, "header", category, body, total, _lists(numbers, repeating)
     )
 
 
@@ -146,25 +153,24 @@ def _lists(lines: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
 def class_drafts(about: Described) -> pl.DataFrame:
     """Classes in plain words; a class that another one implies is not repeated."""
     ptr, val = about.graph.type_rows
-    doc, rows = _rows(ptr[about.entities], ptr[about.entities + 1])
+    doc, rows = _rows(ptr, about.entities)
     sets = pl.DataFrame({"doc": doc, "kind": val[rows]}).group_by("doc", maintain_order=True).agg("kind")
     distinct_sets = sets.select(pl.col("kind").unique())["kind"].to_list()
     words = pl.DataFrame(
         {"kind": distinct_sets, "body": [_classes(about.setting, one) for one in distinct_sets]},
         schema={"kind": pl.List(pl.Int32), "body": pl.String},
     )
-    told = sets.join(words, on="kind", how="left", maintain_order="left").filter(pl.col("body") != "")
-    return drafts(
-        told["doc"].to_numpy(), TYPE, "rdf:type", "Class", told["body"], told["kind"].list.len().to_numpy()
-    )
+    lines = sets.join(words, on="kind", how="left", maintain_order="left").filter(pl.col("body") != "")
+    total = lines["kind"].list.len().to_numpy()
+    return drafts(lines["doc"].to_numpy(), TYPE, "rdf:type", "Class", lines["body"], total)
 
 
 def _classes(setting: Setting, classes: list[int]) -> str:
     graph, ontology = setting.graph, setting.ontology
     codes = [graph.class_code(number) for number in classes]
     implied = {upper for code in codes if code for upper in ontology.superclasses(code)}
-    told = [n for n, code in zip(classes, codes, strict=True) if code not in implied or not code]
-    return ", ".join(distinct(clean(graph.class_label(number)) for number in told))
+    own = [n for n, code in zip(classes, codes, strict=True) if code not in implied or not code]
+    return ", ".join(distinct(clean(graph.class_label(number)) for number in own))
 
 
 def type_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
@@ -181,11 +187,25 @@ def type_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
     texts = pl.Series([_in_languages(about.setting, node) for node in nodes.tolist()], dtype=pl.String)
     texts = texts.zip_with(pl.Series(names.named[nodes]), names.shown.gather(nodes))
     codes, pool = coded(texts)
+    limit = about.setting.method.satellites.limits.types
+    return _nodes(TYPE, "P2", "Type", pairs, shown["doc"], codes[which], pool, limit), mask
+
+
+def _nodes(
+    kind: int, key: str, label: str, pairs: pl.DataFrame, doc: pl.Series, names: Ints, pool: pl.Series, limit: int,
+    *, distinct: bool = False,
+) -> pl.DataFrame:  # fmt: skip
+    """A line for each document of ``pairs`` (``doc``, ``node``, sorted), which states its nodes.
+
+    It lists the names ``pool[names[i]]`` of ``doc[i]``, and how many nodes are left; of ``distinct`` names, how many names.
+    """
     lines = pairs.group_by("doc", maintain_order=True).agg("node")
-    line = np.searchsorted(lines["doc"].to_numpy(), shown["doc"].to_numpy()).astype(np.int32)
+    line = np.searchsorted(lines["doc"].to_numpy(), doc.to_numpy()).astype(np.int32)
     total = lines["node"].list.len().to_numpy()
-    body = enumerate_all(line, codes[which], pool, total, about.setting.method.satellites.limits.types)
-    return drafts(lines["doc"].to_numpy(), TYPE, "P2", "Type", body, total, lines["node"]), mask
+    body = enumerate_all(
+        line, names, pool, np.bincount(line, minlength=len(lines)) if distinct else total, limit
+    )
+    return drafts(lines["doc"].to_numpy(), kind, key, label, body, total, lines["node"])
 
 
 def _in_languages(setting: Setting, node: int) -> str:
@@ -215,12 +235,13 @@ def name_drafts(about: Described) -> tuple[pl.DataFrame, pl.DataFrame, Bools]:
     others = pairs.filter(pl.Series(~identifying & ~repeats))
     plain, foreign = _names(about, others)
     bare = others.join(plain, on="doc", how="anti")  # told by the names in other languages
-    lines = [
-        _also_known(about, plain, others),
-        _foreign(about, foreign, bare),
-        _identifiers(about, identifiers),
-    ]
-    return headers(about, repeating), pl.concat(lines), mask
+    lines = plain.select(pl.col("doc").unique(maintain_order=True))
+    body, total = _enumerated(about, plain, lines, ["doc"])
+    also = drafts(
+        lines["doc"].to_numpy(), SATELLITE, "names", "Also known as", body, total, _lists(lines, others)
+    )
+    named = pl.concat([also, _foreign(about, foreign, bare), _identifiers(about, identifiers)])
+    return headers(about, repeating), named, mask
 
 
 def _names(about: Described, others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -239,25 +260,14 @@ def _names(about: Described, others: pl.DataFrame) -> tuple[pl.DataFrame, pl.Dat
     return plain.join(foreign, on=["doc", "alike"], how="anti", maintain_order="left"), foreign
 
 
-def _also_known(about: Described, plain: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    lines = plain.select(pl.col("doc").unique(maintain_order=True))
-    body, total = _enumerated(about, plain, lines, ["doc"])
-    return drafts(
-        lines["doc"].to_numpy(), SATELLITE, "names", "Also known as", body, total, _lists(lines, others)
-    )
-
-
 def _foreign(about: Described, names: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """``Name (el): Παναγία της Ασίνου``, a line for each language; the first one is said to state ``nodes``."""
+    """``Name (el): Παναγία της Ασίνου``, a line for each language; the first one counts as stating ``nodes``."""
     names = names.filter(pl.col("text") != "").sort("doc", "lang", maintain_order=True)
     names = names.unique(["doc", "lang", "alike"], keep="first", maintain_order=True)
     lines = names.select(pl.struct("doc", "lang").unique(maintain_order=True)).unnest("doc")
     body, total = _enumerated(about, names, lines, ["doc", "lang"])
     first = pl.int_range(pl.len()).over("doc") == 0
-    targets = _lists(lines, nodes)
-    held = pl.select(
-        pl.when(lines.select(first).to_series()).then(targets).otherwise(pl.lit([], dtype=pl.List(pl.Int32)))
-    ).to_series()
+    held = lines.select(pl.when(first).then(_lists(lines, nodes)).otherwise(NONE)).to_series()
     key = pl.select(pl.format("names@{}", lines["lang"])).to_series()
     label = pl.select(pl.format("Name ({})", clean_all(lines["lang"]))).to_series()
     return drafts(lines["doc"].to_numpy(), SATELLITE, key, label, body, total, held)
@@ -286,17 +296,13 @@ def _identifiers(about: Described, pairs: pl.DataFrame) -> pl.DataFrame:
     joined = shown.join(kinds, on="node", how="left", maintain_order="left")
     kind = pl.when(pl.col("kind").is_null()).then(pl.lit("")).otherwise(pl.format(" ({})", "kind"))
     text = joined.select(pl.concat_str("text", kind)).to_series()
-    told = pairs.with_columns(text=text.gather(which), alike=same_all(text).gather(which))
-    told = told.unique(["doc", "alike"], keep="first", maintain_order=True)
-    lines = pairs.group_by("doc", maintain_order=True).agg("node")
-    line = np.searchsorted(lines["doc"].to_numpy(), told["doc"].to_numpy()).astype(np.int32)
-    codes, pool = coded(told["text"])
-    shown_many = np.bincount(line, minlength=len(lines))
-    body = enumerate_all(line, codes, pool, shown_many, setting.method.satellites.limits.names)
-    return drafts(
-        lines["doc"].to_numpy(), SATELLITE, "identifiers", "Identifiers", body,
-        lines["node"].list.len().to_numpy(), lines["node"],
-    )  # fmt: skip
+    listed = pairs.with_columns(text=text.gather(which), alike=same_all(text).gather(which))
+    listed = listed.unique(["doc", "alike"], keep="first", maintain_order=True)
+    codes, pool = coded(listed["text"])
+    limit = setting.method.satellites.limits.names
+    return _nodes(
+        SATELLITE, "identifiers", "Identifiers", pairs, listed["doc"], codes, pool, limit, distinct=True
+    )
 
 
 def date_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
@@ -316,18 +322,46 @@ def date_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
     return pl.concat([stated, satellite_drafts(about, apart, "dates", "Date", limit)]), mask
 
 
-def satellite_drafts(
-    about: Described, pairs: pl.DataFrame, key: str, label: str, limit: int | None
-) -> pl.DataFrame:
+def satellite_drafts(about: Described, pairs: pl.DataFrame, key: str, label: str, limit: int) -> pl.DataFrame:
     """A line of the nodes of each document, named ones first."""
     if pairs.is_empty():
         return no_drafts()
-    setting = about.setting
-    lines = pairs.group_by("doc", maintain_order=True).agg("node")
-    node, doc = pairs["node"].to_numpy(), pairs["doc"].to_numpy()
-    order = np.lexsort((node, ~setting.names.named[node], doc))
-    line = np.searchsorted(lines["doc"].to_numpy(), doc).astype(np.int32)
-    total = lines["node"].list.len().to_numpy()
-    most = limit or setting.method.satellites.limits.names
-    body = enumerate_all(line, setting.pool.shown[node[order]], setting.pool.texts, total, most)
-    return drafts(lines["doc"].to_numpy(), SATELLITE, key, label, body, total, lines["node"])
+    node = pairs["node"].to_numpy()
+    order = np.lexsort((node, ~about.setting.names.named[node], pairs["doc"].to_numpy()))
+    pool = about.setting.pool
+    return _nodes(SATELLITE, key, label, pairs, pairs["doc"], pool.shown[node[order]], pool.texts, limit)
+
+
+def literal_drafts(about: Described, dated: pl.Series) -> pl.DataFrame:
+    """A line for each property of literals, in order of its number; names are told above, and dates in the documents
+    ``dated``."""
+    graph, documents, dates = about.graph, about.setting.method.documents, about.setting.method.dates
+    dating = {*dates.outer_begin, *dates.outer_end, *dates.inner_begin, *dates.inner_end}
+    dating |= {*dates.outer_whole, *dates.inner_whole}
+    keys = about.setting.properties
+    labels = [clean(graph.property_label(n)) or key for n, key in enumerate(keys)]
+    again = [n for n, key in enumerate(keys) if key in dating]
+    label = pl.DataFrame({"alike": about.alike}).with_row_index("doc").cast({"doc": pl.Int32})
+    stated = pl.concat([label.select("doc", "alike"), about.names.select("doc", "alike")])
+    repeated = pl.col("property").is_in(again) & pl.col("doc").is_in(dated.implode())
+    values = about.literals.filter((pl.col("value") != "") & ~repeated)
+    values = values.join(stated, on=["doc", "alike"], how="anti", maintain_order="left")
+    values = values.unique(["doc", "property", "alike"], keep="first", maintain_order=True)
+    lines = values.group_by("doc", "property", maintain_order=True).agg(total=pl.len())
+    first = values.filter(pl.int_range(pl.len()).over("doc", "property") < documents.literal_values)
+    first = first.with_columns(value=shorten_all(first["value"], documents.literal_characters))
+    shown = first.group_by("doc", "property", maintain_order=True).agg(pl.col("value").str.join("; "))[
+        "value"
+    ]
+    rest = lines["total"].cast(pl.Int64) - documents.literal_values
+    body = pl.select(
+        pl.when(rest > 0).then(pl.format("{} and {} more", shown, rest)).otherwise(shown)
+    ).to_series()
+    return drafts(
+        lines["doc"].to_numpy(),
+        LITERAL,
+        pl.Series(keys, dtype=pl.String).gather(lines["property"]),
+        pl.Series(labels, dtype=pl.String).gather(lines["property"]),
+        body,
+        lines["total"].to_numpy(),
+    )

@@ -1,4 +1,5 @@
-"""Lines of relationships: Fundamental Relationships, and the direct triples that none of their lines states."""
+"""Lines of relationships: Fundamental Relationships, the direct triples that none of their lines states, and relationships
+that have properties of their own (PC classes): who did something, and in which role."""
 
 from __future__ import annotations
 
@@ -9,29 +10,32 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from crmrag_assets.documents.drafts import drafts, enumerate_all, lists, no_drafts
-from crmrag_assets.documents.facts import Facts
+from crmrag_assets.documents.drafts import clean, coded, drafts, enumerate_all, lists, no_drafts
+from crmrag_assets.documents.identity import Described
 from crmrag_assets.documents.setting import Setting
-from crmrag_assets.documents.stated import Lines, informative, stating
-from crmrag_query.documents.schema import FR, INCOMING, NOTE, OUTGOING
-from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_assets.documents.ways import Facts, Lines, informative, stating
+from crmrag_query.documents.documents import FR, INCOMING, NOTE, OUTGOING
+from crmrag_query.graph.arrays import Ints, Longs, ranges
 
 Bools = npt.NDArray[np.bool_]
 LOOKED_AT = 200  # targets of a line whose names are compared; a hub has more than a line can show
 CUT_LABELS = 5  # labels of lines that were cut, in the note about them
+VAGUE_TARGETS = 3  # names on a line that says little, such as "has met": more would fill windows with little
+NOTED_TARGETS = 3  # targets of a line that are shown with notes, for the same reason
+ENDS = ("P01", "P02")  # from a PC class to the domain and the range of the property that it reifies
 
 
 @dataclass(frozen=True)
 class Related:
     """The relationship lines of some documents: those that say something of their own, the most informative first.
 
-    ``told`` bool [facts]: facts that other lines of the document state: types, names, dates and the like.
+    ``stated`` bool [facts]: facts that other lines of the document state: types, names, dates and the like.
     """
 
     setting: Setting
     facts: Facts
     lines: Lines
-    told: Bools
+    stated: Bools
 
     @cached_property
     def _stating(self) -> tuple[Longs, Longs]:
@@ -43,21 +47,17 @@ class Related:
         lines, limits = self.lines, self.setting.method.documents
         fact, match = self._stating
         above = np.zeros(len(lines.matches), bool)
-        above[match[self.told[fact]]] = True
+        above[match[self.stated[fact]]] = True
         kept = np.flatnonzero(informative(lines, self.setting.rules, above))
-        general = self._general(kept)
+        # Lines whose relationship another kept line of the document specialises come after the others.
+        specialised = self.setting.rules.above
+        special, upper = np.nonzero(specialised[:, lines.relationship[kept]].T)
+        pair = lines.doc[kept].astype(np.int64) * len(specialised)
+        general = np.isin(pair + lines.relationship[kept], pair[special] + upper)
         many = lines.sizes[kept] > limits.targets
         kept = kept[np.lexsort((lines.relationship[kept], many, general, lines.doc[kept]))]
         place = np.arange(len(kept)) - np.searchsorted(lines.doc[kept], lines.doc[kept])
         return kept[place < limits.relationship_lines]
-
-    def _general(self, kept: Longs) -> Bools:
-        """Mask of the kept lines whose relationship another kept line of the document specialises."""
-        lines, above = self.lines, self.setting.rules.above
-        special, upper = np.nonzero(above[:, lines.relationship[kept]].T)
-        count = len(above)
-        uppers = lines.doc[kept][special].astype(np.int64) * count + upper
-        return np.isin(lines.doc[kept].astype(np.int64) * count + lines.relationship[kept], uppers)
 
     def drafts(self) -> pl.DataFrame:
         """The chosen lines."""
@@ -66,10 +66,11 @@ class Related:
             return no_drafts()
         catalogue, limits = setting.catalogue, setting.method.documents
         vague = np.array([one.label in setting.vague for one in catalogue])[lines.relationship[chosen]]
-        ptr, targets = _taken(lines.ptr, lines.matches.target, chosen)
-        names = _names(setting, ptr, targets, np.where(vague, 0, limits.noted_targets))
         size = lines.sizes[chosen]
-        limit = np.where(vague, limits.vague_targets, limits.targets)
+        targets = lines.matches.target[ranges(lines.ptr[chosen], size)]
+        ptr = np.concatenate([[0], np.cumsum(size)])
+        names = _names(setting, ptr, targets, np.where(vague, 0, NOTED_TARGETS))
+        limit = np.where(vague, VAGUE_TARGETS, limits.targets)
         keys = pl.Series([one.id for one in catalogue]).gather(lines.relationship[chosen])
         body = enumerate_all(*names, setting.pool.texts, size, limit)
         return drafts(lines.doc[chosen], FR, keys, self._labels(chosen), body, size, lists(ptr, targets))
@@ -94,13 +95,12 @@ class Related:
         pairs, which = np.unique(
             np.stack([lines.relationship[chosen], words[chosen]]), axis=1, return_inverse=True
         )
-        labels = [self._label(number, word) for number, word in pairs.T.tolist()]
+        labels = []
+        for number, word in pairs.T.tolist():
+            label = self.setting.catalogue[number].label
+            plainer = self.setting.property_texts[word] if word >= 0 else ""
+            labels.append(f"{label} ({plainer})" if plainer and plainer not in label else label)
         return pl.Series(labels, dtype=pl.String).gather(which.ravel())
-
-    def _label(self, relationship: int, word: int) -> str:
-        label = self.setting.catalogue[relationship].label
-        plainer = self.setting.property_texts[word] if word >= 0 else ""
-        return f"{label} ({plainer})" if plainer and plainer not in label else label
 
     def left_over(self, open_: Bools) -> Bools:
         """Mask of the ``open_`` facts that none of the chosen lines states by itself (facts: method, mistake 5)."""
@@ -136,14 +136,13 @@ def direct_drafts(setting: Setting, facts: Facts, open_: Bools) -> pl.DataFrame:
     targets = groups["target"].explode().to_numpy()
     size = groups["target"].list.len().to_numpy().astype(np.int64)
     ptr = np.concatenate([[0], np.cumsum(size)])
-    names = _names(setting, ptr, targets, np.full(len(size), setting.method.documents.noted_targets))
+    names = _names(setting, ptr, targets, np.full(len(size), NOTED_TARGETS))
     body = enumerate_all(*names, setting.pool.texts, size, setting.method.documents.targets)
     properties = groups["key"].to_numpy() >> 1
-    keys = [setting.graph.property_code(n) or setting.graph.property_iri(n) for n in range(len(weights))]
     return drafts(
         groups["doc"].to_numpy(),
         np.where(groups["incoming"].to_numpy(), INCOMING, OUTGOING).astype(np.uint8),
-        pl.Series(keys, dtype=pl.String).gather(properties),
+        pl.Series(setting.properties, dtype=pl.String).gather(properties),
         pl.Series(setting.property_texts, dtype=pl.String).gather(groups["word"]),
         body,
         size,
@@ -151,23 +150,15 @@ def direct_drafts(setting: Setting, facts: Facts, open_: Bools) -> pl.DataFrame:
     )
 
 
-def _taken(ptr: Longs, values: Ints, rows: Longs) -> tuple[Longs, Ints]:
-    """The lists of these rows one after the other: where each begins, int64 [rows+1], and their values."""
-    count = ptr[rows + 1] - ptr[rows]
-    ends = np.concatenate([[0], np.cumsum(count)])
-    return ends, values[np.repeat(ptr[rows] - ends[:-1], count) + np.arange(ends[-1])]
-
-
 def _names(setting: Setting, ptr: Longs, targets: Ints, noted: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
     """For lists of targets (ascending) the names to be enumerated: list and number in the pool. Named nodes come first, the
     first ``noted`` [lists] of them with their notes."""
     size = np.minimum(np.diff(ptr), LOOKED_AT)
     line = np.repeat(np.arange(len(size), dtype=np.int32), size)
-    begin = np.cumsum(size) - size
-    node = targets[np.arange(len(line)) - np.repeat(begin - ptr[:-1], size)]
+    node = targets[ranges(ptr[:-1], size)]
     order = np.lexsort((node, ~setting.names.named[node], line))
     node = node[order]
-    place = np.arange(len(line)) - np.repeat(begin, size)
+    place = ranges(np.zeros_like(size), size)
     pool = setting.pool
     return line, np.where(place < noted[line], pool.annotated[node], pool.shown[node])
 
@@ -181,21 +172,76 @@ def cut_drafts(lines: pl.DataFrame, limit: int) -> pl.DataFrame:
     label = pl.format("{} ({})", "label", "total")
     notes = cut.group_by("doc", maintain_order=True).agg(
         total=pl.col("total").sum(),
-        told=label.head(CUT_LABELS).str.join(", "),
+        labels=label.head(CUT_LABELS).str.join(", "),
         lines=pl.len(),
         targets=pl.col("targets").explode().drop_nulls().unique().sort(),
     )
     more = pl.when(pl.col("lines") > CUT_LABELS).then(pl.lit(", …")).otherwise(pl.lit(""))
     plural = pl.when(pl.col("total") == 1).then(pl.lit("")).otherwise(pl.lit("s"))
-    body = pl.format("and {} more relationship{}: {}{}", "total", plural, "told", more)
+    body = pl.format("and {} more relationship{}: {}{}", "total", plural, "labels", more)
     notes = notes.with_columns(body=body)
-    said = drafts(
-        notes["doc"].to_numpy(),
-        NOTE,
-        "more",
-        "more",
-        notes["body"],
-        notes["total"].to_numpy(),
-        notes["targets"],
+    total = notes["total"].to_numpy()
+    noted = drafts(notes["doc"].to_numpy(), NOTE, "more", "more", notes["body"], total, notes["targets"])
+    return pl.concat([kept, noted]).sort("doc", maintain_order=True)
+
+
+def reified_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
+    """``carried out by: Theodore (in the role of painter)``, and which facts these lines state."""
+    setting, facts = about.setting, about.facts
+    mask = ~facts.outward & about.kinds("reified")
+    rows: list[tuple[int, str, str, int, int]] = []
+    for index in np.flatnonzero(mask).tolist():
+        node, end = int(facts.target[index]), setting.graph.property_code(int(facts.key[index]) // 2)
+        other = _other_end(setting, node, end) if end in ENDS else None
+        if other is None:
+            mask[index] = False
+        else:
+            rows.append((int(facts.doc[index]), *_label(setting, node, end == "P02"), other, node))
+    if not rows:
+        return no_drafts(), mask
+    found = pl.DataFrame(sorted(set(rows)), ["doc", "key", "label", "other", "node"], orient="row")
+    lines = found.group_by("doc", "key", "label", maintain_order=True).agg("other", "node", total=pl.len())
+    shown = (
+        lines.select(pl.col("other", "node").list.head(LOOKED_AT))
+        .with_row_index("line")
+        .explode("other", "node")
     )
-    return pl.concat([kept, said]).sort("doc", maintain_order=True)
+    pairs = zip(shown["other"].to_list(), shown["node"].to_list(), strict=True)
+    names, pool = coded(pl.Series([_with_role(setting, *pair) for pair in pairs], dtype=pl.String))
+    total = lines["total"].to_numpy()
+    limit = setting.method.documents.targets
+    body = enumerate_all(shown["line"].to_numpy().astype(np.int32), names, pool, total, limit)
+    targets = lines.select(pl.concat_list("other", "node").list.unique().list.sort()).to_series()
+    return drafts(
+        lines["doc"].to_numpy(), OUTGOING, lines["key"], lines["label"], body, total, targets
+    ), mask  # fmt: skip
+
+
+def _other_end(setting: Setting, node: int, end: str) -> int | None:
+    rows, by_code = setting.graph.adjacency.forward, setting.graph.adjacency.by_code
+    wanted = by_code.get("P02" if end == "P01" else "P01", ())
+    found = {int(other) for prop in wanted for other in rows.neighbours(prop, node)} - {node}
+    return min(found) if found else None
+
+
+def _label(setting: Setting, node: int, inverse: bool) -> tuple[str, str]:
+    """Key and label of the property that a node reifies: PC14 is P14, read from its range as P14i."""
+    for number in setting.graph.types(node).tolist():
+        code = setting.graph.class_code(number)
+        if code.startswith("PC"):
+            stated = "P" + code[2:]
+            key = (setting.ontology.inverse(stated) or stated) if inverse else stated
+            return key, clean(setting.ontology.label(key, setting.languages, "property"))
+    return "reified", "is related to"
+
+
+def _with_role(setting: Setting, other: int, node: int) -> str:
+    graph, names = setting.graph, setting.names
+    roles = {
+        int(target)
+        for prop, code in enumerate(graph.property_codes)
+        if code not in ENDS
+        for target in graph.adjacency.forward.neighbours(prop, node)
+    }
+    listed = ", ".join(names.shown[role] for role in sorted(roles))
+    return f"{names.annotated[other]} (in the role of {listed})" if listed else names.annotated[other]

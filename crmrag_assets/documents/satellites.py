@@ -9,14 +9,50 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from crmrag_assets.documents.csr import Csr, csr_from_pairs, distinct_pairs
-from crmrag_query.config.models import Method
-from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints
+from crmrag_query.config.loading import Method
+from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints, Longs, ranges, run_starts
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.tables import Ontology
 
+AnyInts = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+NO_KIND = 255  # of a class or node; greater than the number of any kind
 REIFIED = ("P01", "P02")  # from a PC-class node to the two ends of the property it reifies
+
+
+@dataclass(frozen=True, slots=True)
+class Csr:
+    """``ptr`` int64 [rows+1] and ``val`` int32: the values of row i are ``val[ptr[i]:ptr[i+1]]``, ascending, distinct."""
+
+    ptr: Longs
+    val: Ints
+
+    def of(self, row: int) -> Ints:
+        return self.val[self.ptr[row] : self.ptr[row + 1]]
+
+    @property
+    def counts(self) -> Longs:
+        return np.diff(self.ptr)
+
+    def gather(self, rows: AnyInts) -> tuple[Longs, Ints]:
+        """All values of ``rows``: (index into ``rows``, value), in order of ``rows``."""
+        count = self.ptr[rows + 1] - self.ptr[rows]
+        return np.repeat(np.arange(len(rows)), count), self.val[ranges(self.ptr[rows], count)]
+
+
+def csr_from_pairs(row: AnyInts, value: AnyInts, rows: int) -> Csr:
+    """Rows of distinct values over pairs given in any order."""
+    row, value = distinct_pairs(row, value)
+    ptr = np.searchsorted(row, np.arange(rows + 1)).astype(np.int64)
+    return Csr(ptr, value.astype(np.int32))
+
+
+def distinct_pairs(first: AnyInts, second: AnyInts) -> tuple[AnyInts, AnyInts]:
+    """Distinct pairs, sorted by first then second."""
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    new = run_starts(first, second)
+    return first[new], second[new]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +89,19 @@ def satellite_kinds(graph: Graph, ontology: Ontology, method: Method) -> Bytes:
     kinds = list(method.satellites.kinds.values())
     stated = {code for codes in kinds for code in codes}
     above = {upper for code in stated for upper in ontology.superclasses(code)}
-    of_class = np.zeros(len(graph.class_codes) + 1, np.uint8)
-    blocks = np.zeros(len(graph.class_codes) + 1, bool)
+    of_class = np.full(len(graph.class_codes), NO_KIND, np.uint8)
+    blocks = np.zeros(len(graph.class_codes), bool)
     for number, code in enumerate(graph.class_codes):
-        found = [
+        found = (
             i for i, codes in enumerate(kinds, 1) if any(ontology.is_a(code, wanted) for wanted in codes)
-        ]
-        of_class[number] = found[0] if found else 0
-        blocks[number] = bool(code) and not found and code not in above
+        )
+        of_class[number] = next(found, NO_KIND)
+        blocks[number] = bool(code) and of_class[number] == NO_KIND and code not in above
     ptr, val = graph.type_rows
     node = np.repeat(np.arange(graph.nodes), np.diff(ptr))
-    kind = np.full(graph.nodes, 255, np.uint8)
-    np.minimum.at(kind, node, np.where(of_class[val] == 0, 255, of_class[val]).astype(np.uint8))
-    kind[kind == 255] = 0
+    kind = np.full(graph.nodes, NO_KIND, np.uint8)
+    np.minimum.at(kind, node, of_class[val])
+    kind[kind == NO_KIND] = 0
     kind[node[blocks[val]]] = 0
     kind[(graph.flags & FLAG_ENTITY) == 0] = 0
     return kind
@@ -74,17 +110,15 @@ def satellite_kinds(graph: Graph, ontology: Ontology, method: Method) -> Bytes:
 def direct_parents(adjacency: Adjacency, satellite: Bools) -> tuple[Ints, Ints]:
     """Distinct pairs (satellite, parent): who points at it, whom it points at by an inverse property, and the ends of the
     property that it reifies."""
-    rows = adjacency.forward
-    subject = np.repeat(rows.row, np.diff(rows.ptr))
-    property_of_row = np.repeat(np.arange(len(adjacency.codes), dtype=np.int32), np.diff(rows.prop))
-    prop = np.repeat(property_of_row, np.diff(rows.ptr))
-    inverse = np.array([code.endswith("i") or code in REIFIED for code in adjacency.codes] + [False])
+    subject, object_ = adjacency.forward.sources, adjacency.forward.val
+    inverse = np.array([code.endswith("i") or code in REIFIED for code in adjacency.codes], bool)
     entity = (adjacency.flags & FLAG_ENTITY) != 0
-    at = satellite[rows.val] & (subject != rows.val)
-    by = satellite[subject] & inverse[prop] & entity[rows.val] & (subject != rows.val)
-    child = np.concatenate([rows.val[at], subject[by]])
-    parent = np.concatenate([subject[at], rows.val[by]])
-    child, parent = distinct_pairs(child, parent)
+    other = subject != object_
+    at = other & satellite[object_]
+    by = other & satellite[subject] & inverse[adjacency.forward.properties] & entity[object_]
+    child, parent = distinct_pairs(
+        np.concatenate([object_[at], subject[by]]), np.concatenate([subject[at], object_[by]])
+    )
     return child.astype(np.int32), parent.astype(np.int32)
 
 
@@ -102,88 +136,52 @@ def resolve(satellite: Bools, child: Ints, parent: Ints, max_parents: int) -> tu
         if not crowded.any():
             break
         absorbable &= ~crowded
-    group = _cycles(absorbable, child, parent)
-    keep = absorbable[child]
-    return _by_rounds(absorbable, group, child[keep], parent[keep], max_parents, satellite)
+    kept = absorbable[child]
+    child, parent = child[kept], parent[kept]
+    inner = absorbable[parent]
+    reach = csr_array((np.ones(int(inner.sum()), bool), (child[inner], parent[inner])), shape=(nodes, nodes))
+    group = np.asarray(connected_components(reach, connection="strong")[1], np.int32)  # equal in a cycle
+    roots, full = _settled(group, child, parent, absorbable, max_parents)
+    members = np.flatnonzero(absorbable).astype(np.int32)
+    origin, root = roots.gather(group[members])
+    return csr_from_pairs(members[origin], root, nodes), satellite & ~absorbable | absorbable & full[group]
 
 
-def _cycles(absorbable: Bools, child: Ints, parent: Ints) -> Ints:
-    """int32 [n]: equal for satellites that reach each other."""
-    inner = absorbable[child] & absorbable[parent]
-    shape = (len(absorbable), len(absorbable))
-    graph = csr_array((np.ones(int(inner.sum()), bool), (child[inner], parent[inner])), shape=shape)
-    return np.asarray(connected_components(graph, connection="strong")[1], np.int32)
-
-
-def _by_rounds(
-    absorbable: Bools, group: Ints, child: Ints, parent: Ints, max_parents: int, satellite: Bools
+def _settled(
+    group: Ints, child: Ints, parent: Ints, absorbable: Bools, max_parents: int
 ) -> tuple[Csr, Bools]:
-    """Parents before children: each round settles the groups whose parents are settled."""
-    nodes = len(absorbable)
+    """The documents that tell each group of satellites, and which groups have too many parents.
+
+    Parents before children: each round settles the groups whose parents are settled.
+    """
+    nodes = len(group)
     inner = absorbable[parent] & (group[child] != group[parent])
-    above = csr_from_pairs(group[child[inner]], parent[inner], nodes)
-    below = csr_from_pairs(group[parent[inner]], group[child[inner]], nodes)
     outer = ~absorbable[parent]
     direct = csr_from_pairs(group[child[outer]], parent[outer], nodes)
+    above = csr_from_pairs(group[child[inner]], parent[inner], nodes)
+    below = csr_from_pairs(group[parent[inner]], group[child[inner]], nodes)
     waiting = np.bincount(below.val, minlength=nodes)
-    settled = _Settled(nodes)
-    kept = np.zeros(nodes, bool)  # by group
-    crowded = satellite & ~absorbable
+    kept, full = np.zeros(nodes, bool), np.zeros(nodes, bool)  # by group: has a document; of too many
+    begin, count = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)  # of each settled group, in ``roots``
+    roots = np.empty(0, np.int32)
     ready = np.unique(group[absorbable & (waiting[group] == 0)])
     while len(ready):
-        pairs = _roots_of(ready, direct, above, settled, kept, group)
-        count = np.bincount(pairs[0], minlength=len(ready))
-        kept[ready] = (count == 0) | (count > max_parents)
-        crowded |= np.isin(group, ready[count > max_parents]) & absorbable
-        few = ~kept[ready][pairs[0]]
-        settled.add(ready[pairs[0][few]], pairs[1][few])
+        own, documents = direct.gather(ready)
+        at, satellites = above.gather(ready)
+        stays = kept[group[satellites]]
+        through = group[satellites[~stays]]
+        further = roots[ranges(begin[through], count[through])]
+        first = np.concatenate([own, at[stays], np.repeat(at[~stays], count[through])])
+        of, value = distinct_pairs(first, np.concatenate([documents, satellites[stays], further]))
+        found = np.bincount(of, minlength=len(ready))
+        full[ready] = found > max_parents
+        kept[ready] = (found == 0) | (found > max_parents)
+        few = ~kept[ready][of]
+        count[ready] = np.where(kept[ready], 0, found)
+        begin[ready] = len(roots) + np.cumsum(count[ready]) - count[ready]
+        roots = np.concatenate([roots, value[few].astype(np.int32)])
         _, reached = below.gather(ready)
         np.subtract.at(waiting, reached, 1)
         ready = np.unique(reached[waiting[reached] == 0])
-    roots = settled.rows(nodes)
-    members = np.flatnonzero(absorbable).astype(np.int32)
-    origin, root = roots.gather(group[members])
-    return csr_from_pairs(members[origin], root, nodes), crowded
-
-
-class _Settled:
-    """Parents of settled groups: pairs that grow round by round, looked up by group."""
-
-    def __init__(self, groups: int) -> None:
-        self.start = np.zeros(groups, np.int64)
-        self.count = np.zeros(groups, np.int64)
-        self.used = 0
-        self.values = np.empty(1024, np.int32)
-
-    def add(self, group: Ints, value: Ints) -> None:
-        """Pairs sorted by group, all of new groups."""
-        while self.used + len(value) > len(self.values):
-            self.values = np.concatenate([self.values, np.empty_like(self.values)])
-        self.values[self.used : self.used + len(value)] = value
-        found, first, count = np.unique(group, return_index=True, return_counts=True)
-        self.start[found], self.count[found] = self.used + first, count
-        self.used += len(value)
-
-    def gather(self, groups: Ints) -> tuple[npt.NDArray[np.int64], Ints]:
-        count = self.count[groups]
-        origin = np.repeat(np.arange(len(groups)), count)
-        offset = np.arange(len(origin)) - np.repeat(np.cumsum(count) - count, count)
-        return origin, self.values[np.repeat(self.start[groups], count) + offset]
-
-    def rows(self, groups: int) -> Csr:
-        origin, value = self.gather(np.arange(groups, dtype=np.int32))
-        return csr_from_pairs(origin, value, groups)
-
-
-def _roots_of(
-    ready: Ints, direct: Csr, above: Csr, settled: _Settled, kept: Bools, group: Ints
-) -> tuple[npt.NDArray[np.int64], Ints]:
-    """Distinct pairs (index into ``ready``, document that tells it), sorted."""
-    own, documents = direct.gather(ready)
-    at, satellites = above.gather(ready)
-    stays = kept[group[satellites]]
-    through, further = settled.gather(group[satellites[~stays]])
-    first = np.concatenate([own, at[stays], at[~stays][through]])
-    second = np.concatenate([documents, satellites[stays], further])
-    origin, value = distinct_pairs(first, second)
-    return origin.astype(np.int64), value.astype(np.int32)
+    origin = np.repeat(np.arange(nodes, dtype=np.int32), count)
+    return csr_from_pairs(origin, roots[ranges(begin, count)], nodes), full

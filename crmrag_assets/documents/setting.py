@@ -1,4 +1,5 @@
-"""What writing documents needs to know about the method and the graph, worked out once for a data set."""
+"""What writing documents needs to know about the method and the graph, worked out once for a data set: what its properties
+say, and how documents call every node."""
 
 from __future__ import annotations
 
@@ -9,23 +10,30 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
-from crmrag_assets.documents.drafts import coded
-from crmrag_assets.documents.facts import Keys
-from crmrag_assets.documents.nodenames import NameRules, NodeNames
+from crmrag_assets.documents.drafts import clean, clean_all, coded, same_all, shorten_all
 from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.documents.satellites import Satellites, find_satellites
-from crmrag_assets.documents.stated import Rules
-from crmrag_assets.documents.ways import Ways, split_ways
-from crmrag_assets.documents.waysplan import make_ways_plan
-from crmrag_assets.documents.words import clean
-from crmrag_query.config.models import Method
-from crmrag_query.graph.arrays import Ints
-from crmrag_query.graph.graph import Graph
+from crmrag_assets.documents.ways import Keys, Rules, Ways, gather_facts, make_ways_plan, split_ways
+from crmrag_query.config.loading import Method
+from crmrag_query.dates import Interval, describe
+from crmrag_query.graph.arrays import FLAG_LABELLED, Ints
+from crmrag_query.graph.graph import Graph, Timespan
 from crmrag_query.ontology.tables import Ontology
-from crmrag_query.relationships.catalogue import Catalogue, Path
-from crmrag_query.relationships.plan import Plan
-from crmrag_query.relationships.steps import resolve
+from crmrag_query.relationships.catalogue import Catalogue, resolve
+from crmrag_query.relationships.engine import Plan
+
+Bools = npt.NDArray[np.bool_]
+# VIR's attributes of what is shown. Its documents say K14, which is "symbolize" in its ontology and in the data.
+ATTRIBUTE_PROPERTIES = ("K17",)
+NOTED_TYPES = 2  # types shown with a target: all on every line would fill the windows and cost the encoder
+ATTRIBUTES = 5  # attributes shown with a target (published)
+NAME_CHARACTERS = 120  # of a target's name; the data has it whole
+TEXT_CLASS = "E33"  # a text is called by what it says: its label is often "Credit line for the object"
+RDF_VALUE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value"
+PLAIN_KINDS = ("type", "appellation", "dimension", "time")  # of which no types are noted
+SPAN = ["outer_begin", "inner_begin", "inner_end", "outer_end", "text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +45,93 @@ class Pool:
     annotated: Ints
 
 
+def numbers_of(graph: Graph, properties: Iterable[str]) -> list[int]:
+    """Numbers of the properties with these codes or IRIs, ascending."""
+    wanted = set(properties)
+    codes = graph.property_codes
+    return [n for n, code in enumerate(codes) if (code and code in wanted) or graph.property_iri(n) in wanted]
+
+
 @dataclass(frozen=True)
 class Setting:
-    """The graph with everything about its properties that lines are sorted out by.
+    """The graph with everything about its properties that lines are sorted out by, worked out when first asked for.
 
-    ``single[r]``: the facts that relationship r states by themselves; ``above[r]``: the relationships that r specialises,
-    nearest first; ``values``: numbers of the properties that give a name's text, the best first.
+    ``numbering``: of the graph's nodes, made where it is not given.
     """
 
     graph: Graph
+    catalogue: Catalogue
     ontology: Ontology
-    ways: Ways
     method: Method
-    satellites: Satellites
-    languages: tuple[str, ...]
-    types: Keys
-    attributes: Keys
-    name_keys: Keys
-    spans: Keys
-    values: tuple[int, ...]
-    single: tuple[Keys, ...]
-    above: tuple[tuple[int, ...], ...]
-    numbering: Numbering
+    languages: tuple[str, ...] = ("en",)
+    known_numbering: Numbering | None = None
 
-    @property
-    def catalogue(self) -> Catalogue:
-        return self.ways.catalogue
+    @cached_property
+    def numbering(self) -> Numbering:
+        return self.known_numbering or Numbering.of(self.graph.iris)
+
+    @cached_property
+    def satellites(self) -> Satellites:
+        return find_satellites(self.graph, self.ontology, self.method)
+
+    @cached_property
+    def ways(self) -> Ways:
+        return split_ways(self.catalogue, self.ontology, self.graph.property_codes)
+
+    @cached_property
+    def types(self) -> Keys:
+        return self.keys_of(self.method.documents.type_properties)
+
+    @cached_property
+    def attributes(self) -> Keys:
+        return self.keys_of(ATTRIBUTE_PROPERTIES)
+
+    @cached_property
+    def name_keys(self) -> Keys:
+        return self.keys_of((*self.method.names.name_properties, *self.method.names.title_properties))
+
+    @cached_property
+    def spans(self) -> Keys:
+        return self.keys_of(self.method.dates.time_span_properties)
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """Numbers of the properties that give a name's text, the best first."""
+        return tuple(n for word in self.method.names.value_properties for n in numbers_of(self.graph, [word]))
+
+    @cached_property
+    def single(self) -> tuple[Keys, ...]:
+        """The facts that each relationship states by themselves: its one step, the other steps being taken no time."""
+        by_code, found = self.graph.adjacency.by_code, []
+        for relationship in self.catalogue:
+            keys: set[int] = set()
+            for path in relationship.paths:
+                needed = [step for step in path.steps if not step.recursive]
+                steps = (needed or path.steps) if len(needed) < 2 else ()
+                for code, forward in (way for step in steps for way in resolve(step, self.ontology)):
+                    keys.update(2 * number + (not forward) for number in by_code.get(code, ()))
+            found.append(tuple(sorted(keys)))
+        return tuple(found)
+
+    @cached_property
+    def above(self) -> tuple[tuple[int, ...], ...]:
+        """The relationships that each one specialises, nearest first."""
+        found: list[tuple[int, ...]] = []
+        for relationship in self.catalogue:
+            uppers: list[int] = []
+            at = relationship.specialises
+            while at and (upper := self.catalogue.number(at)) not in uppers:
+                uppers.append(upper)
+                at = self.catalogue[upper].specialises
+            found.append(tuple(uppers))
+        return tuple(found)
+
+    def keys_of(self, properties: Iterable[str]) -> Keys:
+        """Keys of the facts that state these properties, from whichever end."""
+        own = list(properties)
+        inverses = [inverse for word in own if (inverse := self.ontology.inverse(word))]
+        outward = (2 * n for n in numbers_of(self.graph, own))
+        return tuple(sorted([*outward, *(2 * n + 1 for n in numbers_of(self.graph, inverses))]))
 
     @cached_property
     def vague(self) -> frozenset[str]:
@@ -82,11 +151,7 @@ class Setting:
     @cached_property
     def names(self) -> NodeNames:
         """How documents call every node of the graph."""
-        rules = NameRules(
-            self.method, self.ontology, self.languages, self.types, self.attributes, self.spans, self.values,
-            self.satellites.kind,
-        )  # fmt: skip
-        return NodeNames(self.graph, rules)
+        return NodeNames(self)
 
     @cached_property
     def pool(self) -> Pool:
@@ -102,89 +167,203 @@ class Setting:
         return self.graph.of_classes(classes)
 
     @cached_property
+    def properties(self) -> tuple[str, ...]:
+        """Code of each property, its IRI outside the CRM family."""
+        graph = self.graph
+        return tuple(code or graph.property_iri(n) for n, code in enumerate(graph.property_codes))
+
+    @cached_property
+    def _readings(self) -> list[str]:
+        """How the property of a fact reads from the entity, by key."""
+        graph = self.graph
+        sides = ((n, inverse) for n in range(len(self.properties)) for inverse in (False, True))
+        return [clean(graph.property_label(*side)) or clean(graph.property_iri(side[0])) for side in sides]
+
+    @cached_property
     def property_texts(self) -> tuple[str, ...]:
         """How properties read from either end, distinct and sorted."""
-        return tuple(sorted({_read(self.graph, key) for key in range(2 * len(self.graph.property_codes))}))
+        return tuple(sorted(set(self._readings)))
 
     @cached_property
     def property_words(self) -> Ints:
         """int32 [2 * properties]: for each key of a fact the number of its text."""
         place = {text: number for number, text in enumerate(self.property_texts)}
-        keys = range(2 * len(self.graph.property_codes))
-        return np.array([place[_read(self.graph, key)] for key in keys], np.int32)
+        return np.array([place[text] for text in self._readings], np.int32)
 
-    def kind(self, name: str) -> int:
-        """Number of a kind of satellite, 255 (which no node has) where satellites.yaml has none of this name."""
-        kinds = list(self.method.satellites.kinds)
-        return kinds.index(name) + 1 if name in kinds else 255
-
-
-def make_setting(
-    graph: Graph,
-    catalogue: Catalogue,
-    ontology: Ontology,
-    method: Method,
-    languages: Sequence[str] = ("en",),
-    satellites: Satellites | None = None,
-    numbering: Numbering | None = None,
-) -> Setting:
-    """A setting for a data set; satellites and numbering are made where they are not given."""
-    names = method.names
-    return Setting(
-        graph,
-        ontology,
-        split_ways(catalogue, ontology, graph.property_codes),
-        method,
-        satellites or find_satellites(graph, ontology, method),
-        tuple(languages),
-        types=keys_of(graph, ontology, method.documents.type_properties),
-        attributes=keys_of(graph, ontology, method.documents.attribute_properties),
-        name_keys=keys_of(graph, ontology, (*names.name_properties, *names.title_properties)),
-        spans=keys_of(graph, ontology, method.dates.time_span_properties),
-        values=tuple(n for word in names.value_properties for n in numbers_of(graph, (word,))),
-        single=tuple(_single(graph, ontology, relationship.paths) for relationship in catalogue),
-        above=tuple(_above(catalogue, number) for number in range(len(catalogue))),
-        numbering=numbering or Numbering.of(graph.iris),
-    )
+    def of_kind(self, *names: str, nodes: Ints | None = None) -> Bools:
+        """Mask of the ``nodes``, of all by default, that are satellites of one of these kinds."""
+        kinds = self.satellites.kind if nodes is None else self.satellites.kind[nodes]
+        known = list(self.method.satellites.kinds)
+        return np.isin(kinds, [known.index(name) + 1 for name in names if name in known])
 
 
-def numbers_of(graph: Graph, properties: Iterable[str]) -> list[int]:
-    """Numbers of the properties with these codes or IRIs, ascending."""
-    wanted = set(properties)
-    codes = graph.property_codes
-    return [n for n, code in enumerate(codes) if (code and code in wanted) or graph.property_iri(n) in wanted]
+class NodeNames:
+    """Texts of the nodes 0 … n-1 of a graph, series of n strings.
+
+    ``named`` bool [n]: the source gives the node a name, a date or a content. ``shown``: its name on one line, at most
+    NAME_CHARACTERS (a text: literal_characters), never empty. ``dates``: the dates stated on the node itself, "" for none.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting, self.graph = setting, setting.graph
+        graph = self.graph
+        self.dates = self._dates()
+        self.named: Bools = (graph.flags & FLAG_LABELLED) != 0
+        self.named[graph.timespan_table.column("node").to_numpy()] = True
+        self.shown = self._plain()
+        for texts in (self._contents, self._dimensions):
+            own = texts()
+            self.shown = self.shown.clone().scatter(own["node"], own["text"])
+
+    @cached_property
+    def alike(self) -> pl.Series:
+        """What all spellings of a node's name have in common."""
+        return same_all(self.shown)
+
+    @cached_property
+    def annotated(self) -> pl.Series:
+        """``Nikephoros (Magistros)``: the name, with those notes that it does not say itself."""
+        notes = self._notes().group_by("node").agg(pl.col("text").str.join(", "))
+        name = self.shown.gather(notes["node"])
+        annotated = pl.select(pl.format("{} ({})", name, notes["text"])).to_series()
+        return self.shown.clone().scatter(notes["node"], annotated)
+
+    def neighbours(self, nodes: Ints, keys: Keys) -> pl.DataFrame:
+        """Distinct pairs ``node`` and ``other`` (int32) of nodes that a fact of these keys joins, sorted."""
+        facts = gather_facts(self.graph.adjacency, nodes, keys)
+        pairs = pl.DataFrame({"node": np.repeat(nodes, np.diff(facts.ptr)), "other": facts.target})
+        return pairs.filter(pl.col("node") != pl.col("other")).unique().sort("node", "other")
+
+    def named_neighbours(self, nodes: Ints, keys: Keys, limit: int) -> pl.DataFrame:
+        """As ``neighbours``, the first ``limit`` named ones of each node, with their names ``text``."""
+        found = self.neighbours(nodes, keys)
+        named = found.filter(pl.Series(self.named[found["other"].to_numpy()], dtype=pl.Boolean))
+        first = named.filter(pl.int_range(pl.len()).over("node") < limit)
+        return first.with_columns(text=self.shown.gather(first["other"]))
+
+    def _notes(self) -> pl.DataFrame:
+        """What tells a node from others, sorted by ``node``: ``text`` of its types, its attributes, the dates of an event;
+        each once, and none that its name says."""
+        setting = self.setting
+        nodes = np.flatnonzero(~setting.of_kind(*PLAIN_KINDS)).astype(np.int32)
+        noted = ((setting.types, NOTED_TYPES), (setting.attributes, ATTRIBUTES), (setting.spans, NOTED_TYPES))
+        found = pl.concat([self.named_neighbours(nodes, keys, limit) for keys, limit in noted])
+        found = found.with_columns(alike=self.alike.gather(found["other"]))
+        found = found.unique(["node", "alike"], keep="first", maintain_order=True)
+        found = found.with_columns(name=self.alike.gather(found["node"]))
+        kept = found.filter(~pl.col("name").str.contains(pl.col("alike"), literal=True))
+        return kept.select("node", "text").sort("node", maintain_order=True)
+
+    def _plain(self) -> pl.Series:
+        """Names by label; of what has none by dates, by the role that it plays, or by the end of its IRI."""
+        graph = self.graph
+        shown = shorten_all(clean_all(_strings(graph.display_labels)), NAME_CHARACTERS)
+        bare = np.flatnonzero((graph.flags & FLAG_LABELLED) == 0).astype(np.int32)
+        iris = clean_all(_strings(graph.iris.take(pa.array(bare))))
+        dates = self.dates.gather(bare)
+        end = iris.str.split("://").list.last()
+        unlabelled = self._first_kinds(bare).is_in(["", "iri"])
+        unstated = end.zip_with(unlabelled, shown.gather(bare))
+        shown = shown.scatter(bare, dates.zip_with(dates != "", unstated))
+        empty = (shown == "").arg_true()
+        return shown.scatter(empty, clean_all(_strings(graph.iris.take(empty.to_arrow()))))
+
+    def _first_kinds(self, nodes: Ints) -> pl.Series:
+        """The kind of the best name of each of ``nodes``, "" of one without names."""
+        table, ptr = self.graph.label_rows
+        kinds = pl.concat([_strings(table.column("kind").cast(pa.large_utf8())), pl.Series([""])])
+        return kinds.gather(np.where(ptr[nodes + 1] > ptr[nodes], ptr[nodes], len(kinds) - 1))
+
+    def _dates(self) -> pl.Series:
+        lang = self.setting.languages[0]
+        table = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([self.graph.timespan_table])))
+        table = table.unique("node", keep="first", maintain_order=True)
+        distinct = table.select(SPAN).unique()
+        words = [clean(describe_span(Timespan(*row), lang)) for row in distinct.iter_rows()]
+        described = distinct.with_columns(words=pl.Series(words, dtype=pl.String))
+        joined = table.join(described, on=SPAN, how="left", nulls_equal=True)
+        none = pl.repeat("", self.graph.nodes, dtype=pl.String, eager=True)
+        return none.scatter(joined["node"], joined["words"])
+
+    def _literals(self, nodes: Bools, properties: Sequence[int]) -> pl.DataFrame:
+        """Literals of these nodes by these properties, in their order: ``node``, ``property``, ``value``, ``lang``."""
+        table = self.graph.literal_table
+        chosen = np.flatnonzero(
+            nodes[table.column("subject").to_numpy()]
+            & np.isin(table.column("property").to_numpy(), properties)
+        )
+        columns = {name: table.column(name) for name in ("subject", "property", "value", "lang")}
+        taken = pa.table(columns).take(pa.array(chosen))
+        return pl.DataFrame(pl.from_arrow(taken)).rename({"subject": "node"}).cast({"lang": pl.String})
+
+    def _contents(self) -> pl.DataFrame:
+        """What appellations and texts say: the first value property that each has, in the first of the languages."""
+        setting, is_a = self.setting, self.setting.ontology.is_a
+        texts = [n for n, code in enumerate(self.graph.class_codes) if code and is_a(code, TEXT_CLASS)]
+        chosen = setting.of_kind("appellation") | self.graph.of_classes(texts)
+        found = self._literals(chosen, setting.values).with_row_index("row")
+        order = {lang: place for place, lang in reversed(list(enumerate((*setting.languages, ""))))}
+        place = pl.col("property").replace_strict(
+            {prop: n for n, prop in enumerate(setting.values)}, default=0
+        )
+        spoken = pl.col("lang").str.split("-").list.first().replace_strict(order, default=len(order))
+        first = (
+            found.sort("node", place, spoken.cast(pl.Int32), "row")
+            .unique("node", keep="first", maintain_order=True)
+            .filter(pl.col("value") != "")
+        )
+        text = shorten_all(clean_all(first["value"]), setting.method.documents.literal_characters)
+        contents = first.select("node", text=text)
+        empty = contents.filter(pl.col("text") == "")["node"]
+        iris = clean_all(_strings(self.graph.iris.take(empty.to_arrow())))
+        return contents.filter(pl.col("text") != "").vstack(pl.DataFrame({"node": empty, "text": iris}))
+
+    def _dimensions(self) -> pl.DataFrame:
+        """``height 13.9 cm`` from type, value and unit, of the dimensions that have a value."""
+        setting = self.setting
+        chosen = setting.of_kind("dimension")
+        values = self._cleaned(chosen, "P90", RDF_VALUE)
+        if values.is_empty():
+            return pl.DataFrame(schema={"node": pl.Int32, "text": pl.String})
+        joined = values.group_by("node").agg(pl.col("value").sort().str.join("–"))
+        nodes = np.sort(joined["node"].to_numpy())
+        units = tuple(2 * n for n in numbers_of(self.graph, ["P91"]))
+        stated = self._cleaned(chosen, "P91").rename({"value": "unit"})
+        nearby = self.named_neighbours(nodes, units, 1).select("node", unit="text")
+        unit = pl.concat([stated, nearby]).unique("node", keep="first", maintain_order=True)
+        kind = self.named_neighbours(nodes, setting.types, 1)
+        kind = kind.select("node", kind=pl.col("text").str.to_lowercase())
+        whole = joined.join(unit, on="node", how="left").join(kind, on="node", how="left")
+        text = pl.concat_str("kind", "value", "unit", separator=" ", ignore_nulls=True)
+        return whole.select("node", text=text).filter(pl.col("text") != "")
+
+    def _cleaned(self, nodes: Bools, *names: str) -> pl.DataFrame:
+        """Values of the first of these properties (codes or IRIs) that a node has, on one line each, in their order."""
+        found = pl.DataFrame(schema={"node": pl.Int32, "value": pl.String})
+        for name in names:
+            values = self._literals(nodes, numbers_of(self.graph, [name])).select("node", "value")
+            values = values.with_columns(value=clean_all(values["value"]))
+            found = found.vstack(values.join(found, on="node", how="anti", maintain_order="left"))
+        return found
 
 
-def keys_of(graph: Graph, ontology: Ontology, properties: Iterable[str]) -> Keys:
-    """Keys of the facts that state these properties, from whichever end."""
-    own = list(properties)
-    inverses = [inverse for word in own if (inverse := ontology.inverse(word))]
-    keys = [2 * n for n in numbers_of(graph, own)] + [2 * n + 1 for n in numbers_of(graph, inverses)]
-    return Keys(tuple(sorted(keys)), len(graph.property_codes))
+def _strings(array: pa.Array) -> pl.Series:
+    return pl.Series(pl.from_arrow(array), dtype=pl.String)
 
 
-def _read(graph: Graph, key: int) -> str:
-    """How the property of a fact reads from the entity."""
-    prop, inverse = divmod(key, 2)
-    return clean(graph.property_label(prop, bool(inverse))) or clean(graph.property_iri(prop))
+def describe_span(span: Timespan, lang: str) -> str:
+    """``1099–1104``, with what it certainly covers and the source's own words where these say something else."""
+    outer = _extent(span.outer_begin, span.outer_end, lang)
+    inner = _extent(span.inner_begin, span.inner_end, lang)
+    if not outer and not inner:
+        return span.text
+    certainly = f"at least {inner}" if inner and inner != outer else ""
+    return ", ".join(part for part in (outer, certainly) if part)
 
 
-def _single(graph: Graph, ontology: Ontology, paths: Iterable[Path]) -> Keys:
-    """Facts that satisfy a path in one hop: its one step, the other steps being taken no time."""
-    found: set[int] = set()
-    by_code = graph.adjacency.by_code
-    for path in paths:
-        needed = [step for step in path.steps if not step.recursive]
-        for step in needed if len(needed) == 1 else path.steps if not needed else ():
-            for code, forward in resolve(step, ontology):
-                found.update(2 * number + (not forward) for number in by_code.get(code, ()))
-    return Keys(tuple(sorted(found)), len(graph.property_codes))
-
-
-def _above(catalogue: Catalogue, number: int) -> tuple[int, ...]:
-    found: list[int] = []
-    at = catalogue[number].specialises
-    while at and (upper := catalogue.number(at)) not in found:
-        found.append(upper)
-        at = catalogue[upper].specialises
-    return tuple(found)
+def _extent(begin: int | None, end: int | None, lang: str) -> str:
+    if (
+        begin is not None and end is not None and begin > end
+    ):  # as some sources have it: both are told as they stand
+        return f"{describe(Interval(begin, None), lang)}, {describe(Interval(None, end), lang)}"
+    return describe(Interval(begin, end), lang)

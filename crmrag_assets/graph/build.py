@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from crmrag_assets.build.progress import Progress, SilentProgress
-from crmrag_assets.graph.core import Core, build_core
-from crmrag_assets.graph.graphsets import number_groups
-from crmrag_assets.graph.labels import MADE_KINDS, build_labels
-from crmrag_assets.graph.names import stated_names
+from crmrag_assets.build.step import Progress, SilentProgress
+from crmrag_assets.graph.core import Core, build_core, number_groups
+from crmrag_assets.graph.names import Vocabulary, build_vocabulary, stated_names
 from crmrag_assets.graph.references import build_images, build_links
-from crmrag_assets.graph.suspects import find_suspects
-from crmrag_assets.graph.timespans import build_timespans
-from crmrag_assets.graph.vocabulary import Vocabulary, build_vocabulary
-from crmrag_assets.graph.write import Tables, write_graph
-from crmrag_query.config.models import Method
+from crmrag_assets.graph.roles import DAYS, MADE_KINDS, build_labels, build_timespans
+from crmrag_assets.graph.write import Tables, find_suspects, write_graph
+from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import (
     FLAG_ENTITY,
     FLAG_EVENT,
@@ -33,29 +28,7 @@ from crmrag_query.ontology import Ontology
 from crmrag_query.ontology.categories import CategoryMap
 
 SKOLEM = "urn:skolem:"
-WRITER_VERSION = 1
 STEPS = 7
-
-
-@dataclass(frozen=True, slots=True)
-class GraphStats:
-    """Counts of a finished graph; ``triples`` lead to nodes, literals and types are counted apart."""
-
-    nodes: int
-    entities: int
-    triples: int
-    literals: int
-    types: int
-    classes: int
-    properties: int
-    named_graphs: int
-    labelled: int
-    role_labelled: int
-    iri_labelled: int
-    dated: int
-    links: int
-    images: int
-    suspects: int
 
 
 def build_graph(
@@ -67,12 +40,12 @@ def build_graph(
     image_pattern: str = "",
     progress: Progress | None = None,
     threads: int = 1,
-) -> GraphStats:
+) -> dict[str, int]:
     """Write the graph artifact of these chunks into ``out``; equal triples give equal bytes, however chunked.
 
-    ``threads``: how many chunks are read at once.
+    ``threads``: how many chunks are read at once. Gives counts: ``triples`` lead to nodes, literals and types are counted
+    apart.
     """
-
     watcher = progress or SilentProgress()
 
     def tell(step: int, note: str) -> None:
@@ -91,22 +64,22 @@ def build_graph(
     tell(3, "dates")
     timespans = build_timespans(core, vocabulary, method.dates, stated, merged)
     tell(4, "names by role")
-    labels = build_labels(core, vocabulary, method.names, stated, timespans, languages, merged)
+    labels = build_labels(core, vocabulary, stated, timespans, languages, merged)
     tell(5, "links and images")
     links = build_links(core, vocabulary, method.links)
     images = build_images(core, vocabulary, method.images, image_pattern)
     tell(6, "writing")
     tables = Tables(labels, timespans, links, images, suspects)
     category, categories = node_categories(core, vocabulary, CategoryMap(method.categories, ontology))
-    stats = _stats(core, tables)
     arrays = {
         "flags": _flags(core, vocabulary, labels, merged),
         "category": category,
         "categories": categories,
     }
-    write_graph(out, core, vocabulary, tables, arrays, asdict(stats))
+    counts = _counts(core, tables)
+    write_graph(out, core, vocabulary, tables, arrays, counts)
     tell(STEPS, "graph written")
-    return stats
+    return counts
 
 
 def _flags(core: Core, vocabulary: Vocabulary, labels: pl.DataFrame, suspects: Ints) -> Bytes:
@@ -127,27 +100,26 @@ def node_categories(core: Core, vocabulary: Vocabulary, categories: CategoryMap)
     codes = [[code for number in group if (code := vocabulary.class_codes[number])] for group in distinct]
     primary = np.array([int(categories.of(group) or 0) for group in codes], np.uint8)
     mask = np.array([int(categories.all_of(group)) for group in codes], np.uint8)
-    return (primary[which], mask[which]) if len(distinct) else (np.zeros(0, np.uint8), np.zeros(0, np.uint8))
+    return primary[which], mask[which]
 
 
-def _stats(core: Core, tables: Tables) -> GraphStats:
+def _counts(core: Core, tables: Tables) -> dict[str, int]:
     best = tables.labels.unique("node", keep="first")["kind"].value_counts()
     made = dict(best.iter_rows())
-    days = tables.timespans.select("outer_begin", "inner_begin", "inner_end", "outer_end")
-    return GraphStats(
-        nodes=core.nodes,
-        entities=int(core.entity.sum()),
-        triples=len(core.forward.val),
-        literals=core.literals.height,
-        types=len(core.type_val),
-        classes=len(core.terms.classes),
-        properties=len(core.terms.properties),
-        named_graphs=len(core.terms.graphs) - 1,
-        labelled=core.nodes - sum(made.get(kind, 0) for kind in MADE_KINDS),
-        role_labelled=made.get("role", 0),
-        iri_labelled=made.get("iri", 0),
-        dated=days.filter(~pl.all_horizontal(pl.all().is_null())).height,
-        links=tables.links.height,
-        images=tables.images.height,
-        suspects=len(tables.suspects),
-    )
+    return {
+        "nodes": core.nodes,
+        "entities": int(core.entity.sum()),
+        "triples": len(core.forward.val),
+        "literals": core.literals.height,
+        "types": len(core.type_val),
+        "classes": len(core.terms.classes),
+        "properties": len(core.terms.properties),
+        "named_graphs": len(core.terms.graphs) - 1,
+        "labelled": core.nodes - sum(made.get(kind, 0) for kind in MADE_KINDS),
+        "role_labelled": made.get("role", 0),
+        "iri_labelled": made.get("iri", 0),
+        "dated": tables.timespans.filter(~pl.all_horizontal(pl.col(DAYS).is_null())).height,
+        "links": tables.links.height,
+        "images": tables.images.height,
+        "suspects": len(tables.suspects),
+    }

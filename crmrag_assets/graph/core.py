@@ -1,24 +1,175 @@
-"""Second pass over the prefetched chunks: the triples as numbers."""
+"""All triples of a data set as numbers, from its prefetched chunks.
+
+Every distinct term is numbered in the order of its UTF-8 bytes. A triple remembers who states it by the number of a set of
+named graphs. Nothing depends on how many chunks there are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from crmrag_assets.graph.graphsets import GraphSets
-from crmrag_assets.graph.terms import Chunk, Coded, Mask, Terms, number_words
-from crmrag_query.graph.arrays import Ints, Longs, Rows, rows_from_triples, sorted_rows
+from crmrag_query.graph.arrays import (
+    RDF_TYPE,
+    Ints,
+    Longs,
+    Rows,
+    places_in,
+    rows_from_triples,
+    run_starts,
+    sorted_rows,
+)
 
-Number = TypeVar("Number", bound=np.integer[Any])
+WORDS = ["s", "p", "o"]  # read as numbers of words, as the files hold them
+Mask = npt.NDArray[np.bool_]
+
+
+def number_groups(first: Longs, values: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+    """Distinct groups of consecutive values, and for each group which of them it is.
+
+    ``first`` int [k]: where each group starts in ``values``; a group may be empty. The distinct groups are in order of
+    length, then value.
+    """
+    size = np.diff(np.append(first, len(values)))
+    which = np.zeros(len(first), np.int32)
+    distinct: list[tuple[int, ...]] = []
+    for width in np.unique(size).tolist():
+        groups = np.flatnonzero(size == width)
+        rows = values[first[groups][:, None] + np.arange(width)]
+        if width == 1:  # nearly all groups, and numbers are compared faster than rows
+            single, inverse = np.unique(rows, return_inverse=True)
+            rows = single[:, None]
+        else:
+            rows, inverse = np.unique(rows, axis=0, return_inverse=True)
+        which[groups] = inverse.reshape(-1) + len(distinct)
+        distinct.extend(map(tuple, rows.tolist()))
+    return distinct, which
+
+
+@dataclass
+class GraphSets:
+    """Collects sets of graph numbers and gives each a provisional number; 0 is the default graph alone."""
+
+    found: dict[tuple[int, ...], int] = field(default_factory=lambda: {(0,): 0})
+
+    def number(self, first: Longs, graph: Ints) -> Ints:
+        """Provisional set of each group; ``graph`` ascending within a group, ``first`` where each group starts."""
+        distinct, which = number_groups(first, graph)
+        known = [self.found.setdefault(group, len(self.found)) for group in distinct]
+        return np.array(known, np.int32)[which]
+
+    def final(self, names: tuple[str, ...]) -> tuple[list[list[str]], Ints]:
+        """The sets as names in their final order, and the final number of each provisional one.
+
+        The default graph alone is set 0 and has no names; together with named graphs it is "".
+        """
+        ordered = sorted(self.found, key=lambda key: (key != (0,), key))
+        renumbered = np.empty(len(ordered), np.int32)
+        for number, key in enumerate(ordered):
+            renumbered[self.found[key]] = number
+        return [[] if key == (0,) else [names[graph] for graph in key] for key in ordered], renumbered
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Sorted distinct terms; a term's number is its position. ``graphs`` starts with "" (default graph)."""
+
+    nodes: pl.Series
+    classes: tuple[str, ...]
+    properties: tuple[str, ...]
+    graphs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as numbers of words: ``number`` int32 [rows] are places in ``words`` (large_utf8), of which all are used."""
+
+    number: Ints
+    words: pa.Array
+
+    @classmethod
+    def of(cls, encoded: pa.DictionaryArray, mask: Mask) -> Coded:
+        """The rows of a column where the mask is true."""
+        numbers = encoded.indices.to_numpy(zero_copy_only=False)[mask]
+        used = np.zeros(len(encoded.dictionary), bool)
+        used[numbers] = True
+        place = np.cumsum(used, dtype=np.int32) - 1
+        return cls(place[numbers], encoded.dictionary.filter(pa.array(used)).cast(pa.large_utf8()))
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One chunk's rows by what they lead to: a class (``types``), a literal (``literals``: value, datatype, lang) or a node.
+
+    ``subject`` and ``graph`` are of all rows, ``property`` of rows without a class; ``kinds`` are the classes and
+    ``target`` the nodes of the rows that lead to them.
+    """
+
+    types: Mask
+    literal: Mask
+    subject: Coded
+    property: Coded
+    target: Coded
+    kinds: Coded
+    graph: Coded
+    literals: pa.Table
+
+    @classmethod
+    def read(cls, path: Path) -> Chunk:
+        """A type given as a literal is an ordinary literal."""
+        table = pq.read_table(path, read_dictionary=WORDS)
+        s, p, o, g = (table.column(name).unify_dictionaries().combine_chunks() for name in (*WORDS, "g"))
+        literal = table.column("kind").to_numpy() == 1
+        is_type = np.array([word == RDF_TYPE for word in p.dictionary.to_pylist()], bool)
+        types = ~literal & is_type[p.indices.to_numpy(zero_copy_only=False)]
+        every = np.ones(len(literal), bool)
+        values = table.filter(pa.array(literal)).select(["o", "datatype", "lang"])
+        return cls(
+            types,
+            literal,
+            subject=Coded.of(s, every),
+            property=Coded.of(p, ~types),
+            target=Coded.of(o, ~types & ~literal),
+            kinds=Coded.of(o, types),
+            graph=Coded.of(g, every),
+            literals=pa.table(
+                [column.cast(pa.large_utf8()) for column in values.columns], values.schema.names
+            ),
+        )
+
+
+def number_words(parts: Sequence[Coded]) -> tuple[pl.Series, list[Ints]]:
+    """The distinct words of all parts, sorted by their UTF-8 bytes, and the rows of each part as numbers of these."""
+    encoded = pa.chunked_array([part.words for part in parts], pa.large_utf8()).dictionary_encode().chunks
+    words = pl.Series(pl.from_arrow(encoded[0].dictionary) if encoded else [], dtype=pl.String)
+    order = words.arg_sort().to_numpy()
+    placed = places_in(order)[
+        np.concatenate([np.empty(0, np.int32), *(chunk.indices.to_numpy() for chunk in encoded)])
+    ]
+    ends = np.cumsum([len(part.words) for part in parts])[:-1]
+    own = np.split(placed, ends) if parts else []
+    return words.gather(order), [place[part.number] for place, part in zip(own, parts, strict=True)]
+
+
 LITERAL_ORDER = ["subject", "property", "value", "lang", "datatype"]
+_LITERALS = pa.schema(
+    [
+        ("subject", pa.int32()),
+        ("property", pa.int32()),
+        ("value", pa.large_utf8()),
+        ("datatype", pa.large_utf8()),
+        ("lang", pa.large_utf8()),
+        ("graph", pa.int32()),
+    ]
+)
 # Made by polars, since `pa.array` loads pandas where that is installed, and every build imports this module.
 DEFAULT_GRAPH = Coded(np.empty(0, np.int32), pl.Series([""]).to_arrow())
 
@@ -47,55 +198,29 @@ class Core:
     def nodes_of(self, classes: npt.NDArray[np.integer]) -> Ints:
         """Nodes with one of these classes, ascending."""
         typed = np.repeat(np.arange(self.nodes, dtype=np.int32), np.diff(self.type_ptr))
-        return distinct(typed[np.isin(self.type_val, classes)])
-
-
-@dataclass(frozen=True)
-class _Numbered:
-    """All chunks one below the other in numbers.
-
-    ``types`` int32 [2, k]: subject, class; ``links`` int32 [4, m]: property, subject, object, named graph; ``literals`` as
-    in `Core`, by subject and by their order in the chunks, ``graph`` that of each statement.
-    """
-
-    terms: Terms
-    types: npt.NDArray[np.int32]
-    links: npt.NDArray[np.int32]
-    literals: pl.DataFrame
+        nodes = typed[np.isin(self.type_val, classes)]
+        return nodes[run_starts(nodes)]
 
 
 def build_core(files: Sequence[Path], threads: int = 1) -> Core:
-    """Number the triples of all chunks, which are as `prefetch` writes them: whole entities, sorted and distinct.
-
-    The result does not depend on how many chunks there are.
-    """
+    """Number the triples of all chunks, which are as `prefetch` writes them: whole entities, sorted and distinct."""
     with ThreadPoolExecutor(threads) as pool:
-        numbered = _number(list(pool.map(Chunk.read, files)))
+        terms, stated_types, stated_links, stated_literals = _number(list(pool.map(Chunk.read, files)))
     sets = GraphSets()
-    types = _distinct_types(numbered.types)
-    literals = _distinct_literals(numbered.literals, sets)
-    entity = np.zeros(len(numbered.terms.nodes), bool)
-    for described in (types[0], literals["subject"].to_numpy(), numbered.links[1]):
+    node, kind = sorted_rows(tuple(stated_types))
+    new = run_starts(node, kind)
+    node, kind = node[new], kind[new]
+    literals = _distinct_literals(stated_literals, sets)
+    prop, subject, target, triple_graph = _distinct_links(stated_links, sets)
+    entity = np.zeros(len(terms.nodes), bool)
+    for described in (node, literals["subject"].to_numpy(), subject):
         entity[described] = True
-    return _assemble(numbered.terms, entity, types, numbered.links, literals, sets)
-
-
-def _assemble(
-    terms: Terms,
-    entity: Mask,
-    types: npt.NDArray[np.int32],
-    links: npt.NDArray[np.int32],
-    literals: pl.DataFrame,
-    sets: GraphSets,
-) -> Core:
-    links, triple_graph = _distinct_links(links, sets)
     names, final = sets.final(terms.graphs)
-    prop, subject, target = links
     return Core(
         terms=terms,
         entity=entity,
-        type_ptr=pointers(types[0], len(entity)),
-        type_val=types[1],
+        type_ptr=pointers(node, len(entity)),
+        type_val=kind,
         forward=rows_from_triples(prop, subject, target, len(terms.properties)),
         backward=rows_from_triples(prop, target, subject, len(terms.properties)),
         triple_graph=final[triple_graph],
@@ -109,72 +234,42 @@ def among(column: str, numbers: npt.ArrayLike) -> pl.Expr:
     return pl.col(column).is_in(pl.Series(np.asarray(numbers, np.int32)).implode())
 
 
-def distinct(ascending: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Each value once."""
-    found: npt.NDArray[Number] = ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
-    return found
-
-
 def pointers(sorted_keys: npt.NDArray[np.integer], size: int) -> Longs:
     """Where each key 0 … size-1 starts in ``sorted_keys``; int64 [size+1]."""
     return np.searchsorted(sorted_keys, np.arange(size + 1)).astype(np.int64)
 
 
-_LITERALS = pa.schema(
-    [
-        ("subject", pa.int32()),
-        ("property", pa.int32()),
-        ("value", pa.large_utf8()),
-        ("datatype", pa.large_utf8()),
-        ("lang", pa.large_utf8()),
-        ("graph", pa.int32()),
-    ]
-)
-_NO_TYPES = np.empty((2, 0), np.int32)
-_NO_LINKS = np.empty((4, 0), np.int32)
+def _number(chunks: list[Chunk]) -> tuple[Terms, Ints, Ints, pl.DataFrame]:
+    """All chunks one below the other in numbers.
 
-
-def _number(chunks: list[Chunk]) -> _Numbered:
+    Types int32 [2, k]: subject, class; links int32 [4, m]: property, subject, object, named graph; literals as in `Core`, by
+    subject and by their order in the chunks, ``graph`` that of each statement.
+    """
     count = len(chunks)
     nodes, ends = number_words([chunk.subject for chunk in chunks] + [chunk.target for chunk in chunks])
     classes, kinds = number_words([chunk.kinds for chunk in chunks])
     properties, props = number_words([chunk.property for chunk in chunks])
     graphs, stated = number_words([DEFAULT_GRAPH, *(chunk.graph for chunk in chunks)])
-    types, links, literals = [_NO_TYPES], [_NO_LINKS], [_LITERALS.empty_table()]
+    types, links, literals = (
+        [np.empty((2, 0), np.int32)],
+        [np.empty((4, 0), np.int32)],
+        [_LITERALS.empty_table()],
+    )
     for chunk, subject, target, kind, prop, graph in zip(
         chunks, ends[:count], ends[count:], kinds, props, stated[1:], strict=True
     ):
         literal, link = chunk.literal, ~chunk.types & ~chunk.literal
-        told, leads = literal[~chunk.types], link[~chunk.types]
+        with_literal, with_link = literal[~chunk.types], link[~chunk.types]
         types.append(np.stack([subject[chunk.types], kind]))
-        links.append(np.stack([prop[leads], subject[link], target, graph[link]]))
-        literals.append(_literals(chunk.literals, subject[literal], prop[told], graph[literal]))
-    words = [tuple(column.to_list()) for column in (classes, properties, graphs)]
-    return _Numbered(
-        Terms(nodes, *words),
-        np.concatenate(types, axis=1),
-        np.concatenate(links, axis=1),
-        _by_subject(literals),
-    )
-
-
-def _literals(table: pa.Table, subject: Ints, prop: Ints, graph: Ints) -> pa.Table:
-    columns = [
-        pa.array(subject),
-        pa.array(prop),
-        table["o"],
-        table["datatype"],
-        table["lang"],
-        pa.array(graph),
-    ]
-    return pa.table(columns, schema=_LITERALS)
-
-
-def _by_subject(parts: list[pa.Table]) -> pl.DataFrame:
-    """Chunks hold whole entities, so ordering them by subject keeps each entity's literals in order."""
-    joined = pa.concat_tables(parts).combine_chunks()
+        links.append(np.stack([prop[with_link], subject[link], target, graph[link]]))
+        numbers = [pa.array(part) for part in (subject[literal], prop[with_literal], graph[literal])]
+        literals.append(pa.table([*numbers[:2], *chunk.literals.columns, numbers[2]], schema=_LITERALS))
+    # Chunks hold whole entities, so ordering them by subject keeps each entity's literals in order.
+    joined = pa.concat_tables(literals).combine_chunks()
     order = np.argsort(joined.column("subject").to_numpy(), kind="stable")
-    return pl.DataFrame(pl.from_arrow(joined.take(pa.array(order))))
+    by_subject = pl.DataFrame(pl.from_arrow(joined.take(pa.array(order))))
+    words = [tuple(column.to_list()) for column in (classes, properties, graphs)]
+    return Terms(nodes, *words), np.concatenate(types, axis=1), np.concatenate(links, axis=1), by_subject
 
 
 def _distinct_literals(stated: pl.DataFrame, sets: GraphSets) -> pl.DataFrame:
@@ -190,17 +285,12 @@ def _distinct_literals(stated: pl.DataFrame, sets: GraphSets) -> pl.DataFrame:
     return stated.with_columns(graph=pl.Series(numbers, dtype=pl.Int32))
 
 
-def _distinct_types(types: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    subject, kind = types.astype(np.int64)
-    pairs = distinct(np.sort(subject << 32 | kind))
-    return np.stack([pairs >> 32, pairs & 0xFFFFFFFF]).astype(np.int32)
-
-
-def _distinct_links(links: npt.NDArray[np.int32], sets: GraphSets) -> tuple[npt.NDArray[np.int32], Ints]:
-    """Triples in forward order (property, subject, object), each once, with the provisional set of its graphs."""
+def _distinct_links(links: Ints, sets: GraphSets) -> tuple[Ints, Ints, Ints, Ints]:
+    """Property, subject and object of each triple once, in that order, and the provisional set of its graphs."""
     prop, subject, target, graph = sorted_rows(tuple(links))
-    same = (prop[1:] == prop[:-1]) & (subject[1:] == subject[:-1]) & (target[1:] == target[:-1])
-    again = np.append(False, same & (graph[1:] == graph[:-1]))[: len(prop)]
-    first = np.flatnonzero(~np.append(False, same)[: len(prop)])
-    kept = np.cumsum(~again) - 1  # place of each row once repetitions are left out
-    return np.stack([prop[first], subject[first], target[first]]), sets.number(kept[first], graph[~again])
+    statement, triple = (
+        run_starts(prop, subject, target, graph),
+        np.flatnonzero(run_starts(prop, subject, target)),
+    )
+    place = np.cumsum(statement) - 1  # of each row among the distinct statements
+    return prop[triple], subject[triple], target[triple], sets.number(place[triple], graph[statement])

@@ -1,17 +1,121 @@
-"""Stated names: labels, and what appellations, titles and identifiers say, in every language."""
+"""What terms and nodes are called: classes and properties by the ontology, nodes by the names that the data states."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
 
 from crmrag_assets.graph.core import Core, among
-from crmrag_assets.graph.vocabulary import Vocabulary
 from crmrag_query.config.build import Names
-from crmrag_query.graph.arrays import Ints, Rows
+from crmrag_query.graph.arrays import Bytes, Ints
+from crmrag_query.ontology import Normalised, Ontology, normalise_class, normalise_property
+from crmrag_query.ontology.rows import Kind, as_words, local_name
+
+ENGLISH = "en"
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What one class or property is called: ``code`` "" outside the CRM family, ``labels`` by language."""
+
+    iri: str
+    code: str
+    label: str
+    inverse_label: str
+    labels: Mapping[str, str]
+    inverse_labels: Mapping[str, str]
+    normalised: Normalised | None
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Classes and properties by number, and whether each class is one of events, uint8 [classes]."""
+
+    ontology: Ontology
+    classes: tuple[Words, ...]
+    properties: tuple[Words, ...]
+    event: Bytes
+
+    @property
+    def class_codes(self) -> tuple[str, ...]:
+        return tuple(words.code for words in self.classes)
+
+    def class_numbers(self, *codes: str) -> Ints:
+        """Numbers of the classes that are one of these or below one, ascending."""
+        is_a = self.ontology.is_a
+        found = [n for n, c in enumerate(self.class_codes) if c and any(is_a(c, code) for code in codes)]
+        return np.array(found, np.int32)
+
+    def properties_with(self, names: Iterable[str]) -> list[int]:
+        """Numbers of the properties with one of these codes or IRIs, ascending."""
+        wanted = set(names)
+        return [n for n, words in enumerate(self.properties) if words.code in wanted or words.iri in wanted]
+
+    def inverses_of(self, names: Iterable[str]) -> list[int]:
+        """Numbers of the inverse properties of these, ascending."""
+        return self.properties_with(inverse for name in names if (inverse := self.ontology.inverse(name)))
+
+
+def build_vocabulary(
+    classes: Sequence[str],
+    properties: Sequence[str],
+    ontology: Ontology,
+    event_codes: Collection[str],
+    languages: Sequence[str],
+) -> Vocabulary:
+    """Normalise every distinct class and property; labels in the first of ``languages`` that has one."""
+    class_words = tuple(_words("class", iri, normalise_class(iri), ontology, languages) for iri in classes)
+    property_words = tuple(
+        _words("property", iri, normalise_property(iri), ontology, languages) for iri in properties
+    )
+    events = frozenset(event_codes)
+    event = [
+        words.code and not events.isdisjoint({words.code, *ontology.superclasses(words.code)})
+        for words in class_words
+    ]
+    return Vocabulary(ontology, class_words, property_words, np.array(event, bool).astype(np.uint8))
+
+
+def _words(
+    kind: Kind, iri: str, normalised: Normalised | None, ontology: Ontology, languages: Sequence[str]
+) -> Words:
+    if normalised is None:
+        label = plain_words(iri)
+        return Words(iri, "", label, _inverse_words(label), {}, {}, None)
+    code = normalised.code
+    inverse = ontology.inverse(code) if kind == "property" else None
+    label = ontology.label(code, languages, kind)
+    terms = ontology.classes if kind == "class" else ontology.properties
+    inverse_term = ontology.properties.get(inverse) if inverse else None
+    return Words(
+        iri,
+        code,
+        label,
+        ontology.label(inverse, languages, kind) if inverse else _inverse_words(label),
+        terms[code].labels,
+        inverse_term.labels if inverse_term else {},
+        normalised,
+    )
+
+
+def _inverse_words(label: str) -> str:
+    """How a property without a named inverse reads from its object: "has note" gives "is note of"."""
+    if label.endswith((" as", " match", "related")):
+        return label
+    return f"is {label.removeprefix('has ')} of"
+
+
+def plain_words(iri: str) -> str:
+    """A readable name for a term that no ontology table knows: ``…/prefLabel`` gives "pref label"."""
+    name = local_name(iri.rstrip("/#")) or iri
+    return _CAMEL.sub(" ", as_words(name)).lower() if name.isidentifier() else as_words(name) or name
+
 
 APPELLATIONS: Final = ("E41",)
 TITLES: Final = ("E35",)
@@ -23,7 +127,6 @@ PRIMARY: Final = (
 )
 PREFERRED: Final = "http://www.w3.org/2004/02/skos/core#prefLabel"
 ORDER: Final = ("label", "preferred", "title", "appellation", "content", "alternative", "identifier")
-Pairs = tuple[Ints, Ints]
 
 
 def stated_names(
@@ -57,7 +160,11 @@ def _rank(languages: Sequence[str]) -> pl.Expr:
 
 def _texts(core: Core, vocabulary: Vocabulary, constants: Names, suspects: Ints) -> pl.DataFrame:
     """The literals that say what an appellation is: columns node, text, lang, rank (place in value_properties)."""
-    rank = _places(vocabulary, constants.value_properties)
+    rank = {
+        n: place
+        for place, name in enumerate(constants.value_properties)
+        for n in vocabulary.properties_with([name])
+    }
     return (
         core.literals.lazy()
         .filter(among("property", list(rank)) & ~among("subject", suspects))
@@ -74,13 +181,6 @@ def _texts(core: Core, vocabulary: Vocabulary, constants: Names, suspects: Ints)
     )
 
 
-def _places(vocabulary: Vocabulary, properties: Sequence[str]) -> dict[int, int]:
-    """Property number -> place in a list of codes and IRIs."""
-    return {
-        n: place for place, name in enumerate(properties) for n in vocabulary.properties_with([name], [name])
-    }
-
-
 def _own(core: Core, vocabulary: Vocabulary, constants: Names, texts: pl.DataFrame) -> pl.DataFrame:
     """Names that literals of the node itself state.
 
@@ -94,17 +194,18 @@ def _own(core: Core, vocabulary: Vocabulary, constants: Names, texts: pl.DataFra
         (constants.label_properties, "label"),
         ([PREFERRED], "preferred"),
     ):
-        kinds |= dict.fromkeys(vocabulary.properties_with(properties, properties), name)
+        kinds |= dict.fromkeys(vocabulary.properties_with(properties), name)
     kind = pl.col("property").replace_strict(kinds, default="", return_dtype=pl.String)
     stated = core.literals.filter(among("property", list(kinds)))
     content = texts.filter(~among("property", list(kinds)))
     appellation = among("node", core.nodes_of(vocabulary.class_numbers(*APPELLATIONS)))
-    said = among("node", content.filter(appellation)["node"])
+    has_content = among("node", content.filter(appellation)["node"])
     measure = among("node", core.nodes_of(vocabulary.class_numbers(*MEASURES)))
+    alternative = has_content & (pl.col("kind") != "title")
     return pl.concat(
         [
             stated.select(node="subject", text="value", lang="lang", kind=kind).with_columns(
-                kind=pl.when(said & (pl.col("kind") != "title")).then(pl.lit("alternative")).otherwise("kind")
+                kind=pl.when(alternative).then(pl.lit("alternative")).otherwise("kind")
             ),
             content.filter(~measure).select(
                 "node",
@@ -132,55 +233,29 @@ def _linked(
     core: Core, vocabulary: Vocabulary, constants: Names, texts: pl.DataFrame, suspects: Ints
 ) -> pl.DataFrame:
     """Names that stand on appellations, titles and identifiers of a node."""
-    parts = [
-        pl.DataFrame({"node": node, "name": name, "kind": [kind] * len(node)}, schema_overrides=_LINK_SCHEMA)
-        for properties, kind in (
-            (constants.title_properties, "title"),
-            (constants.name_properties, "appellation"),
-        )
-        for node, name in _pairs(core, vocabulary, properties)
-    ]
-    links = pl.concat(parts) if parts else pl.DataFrame(schema=_LINK_SCHEMA)
-    links = links.filter(~among("node", suspects))
+    links = pl.concat(
+        [
+            pairs_of(core, vocabulary, constants.title_properties).with_columns(kind=pl.lit("title")),
+            pairs_of(core, vocabulary, constants.name_properties).with_columns(kind=pl.lit("appellation")),
+        ]
+    ).filter(~among("node", suspects))
+    typed_primary = among("other", (core.terms.nodes == PRIMARY).arg_true())
+    primary = pairs_of(core, vocabulary, ["P2"]).filter(typed_primary)["node"]
     titles = core.nodes_of(vocabulary.class_numbers(*TITLES))
     identifiers = core.nodes_of(vocabulary.class_numbers(*constants.identifier_classes))
-    primary = _primary(core, vocabulary)
     kind = (
-        pl.when(among("name", identifiers)).then(pl.lit("identifier"))
-        .when(among("name", primary)).then(pl.lit("preferred"))
-        .when(among("name", titles)).then(pl.lit("title"))
+        pl.when(among("other", identifiers)).then(pl.lit("identifier"))
+        .when(among("other", primary)).then(pl.lit("preferred"))
+        .when(among("other", titles)).then(pl.lit("title"))
         .otherwise(pl.col("kind"))
     )  # fmt: skip
-    joined = links.with_columns(kind=kind).join(texts, left_on="name", right_on="node", how="inner")
+    joined = links.with_columns(kind=kind).join(texts, left_on="other", right_on="node", how="inner")
     return joined.select("node", shortened(pl.col("text"), 2 * NAME_LENGTH).alias("text"), "lang", "kind")
 
 
-_LINK_SCHEMA = {"node": pl.Int32, "name": pl.Int32, "kind": pl.String}
-
-
-def _pairs(core: Core, vocabulary: Vocabulary, codes: Iterable[str]) -> list[Pairs]:
-    """(node, appellation) by these properties, read from either end."""
-    inverses = [inverse for code in codes if (inverse := vocabulary.ontology.inverse(code))]
-    found = [pairs(core.forward, prop) for prop in vocabulary.properties_with(codes)]
-    return found + [pairs(core.backward, prop) for prop in vocabulary.properties_with(inverses)]
-
-
-def pairs(rows: Rows, prop: int) -> Pairs:
-    """All pairs of a property in one direction, in order of the first."""
-    low, high = int(rows.prop[prop]), int(rows.prop[prop + 1])
-    count = np.diff(rows.ptr[low : high + 1])
-    return np.repeat(rows.row[low:high], count), rows.val[rows.ptr[low] : rows.ptr[high]]
-
-
-def _primary(core: Core, vocabulary: Vocabulary) -> Ints:
-    """Appellations typed as the primary name."""
-    node = int(core.terms.nodes.search_sorted(PRIMARY))
-    if node >= core.nodes or core.terms.nodes[node] != PRIMARY:
-        return np.empty(0, np.int32)
-    return np.unique(
-        np.concatenate(
-            [core.backward.neighbours(p, node) for p in vocabulary.properties_with(["P2"])]
-            + [core.forward.neighbours(p, node) for p in vocabulary.properties_with(["P2i"])]
-            or [np.empty(0, np.int32)]
-        )
-    )
+def pairs_of(core: Core, vocabulary: Vocabulary, names: Sequence[str]) -> pl.DataFrame:
+    """Columns node, other (int32): what nodes lead to by these properties, read from either end."""
+    sides = [core.forward.pairs(prop) for prop in vocabulary.properties_with(names)]
+    sides += [core.backward.pairs(prop) for prop in vocabulary.inverses_of(names)]
+    frames = [pl.DataFrame({"node": node, "other": other}) for node, other in sides]
+    return pl.concat([pl.DataFrame(schema={"node": pl.Int32, "other": pl.Int32}), *frames])

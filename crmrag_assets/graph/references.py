@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 import polars as pl
 
 from crmrag_assets.graph.core import Core, among
-from crmrag_assets.graph.names import pairs
-from crmrag_assets.graph.vocabulary import Vocabulary
+from crmrag_assets.graph.names import Vocabulary
 from crmrag_query.config.build import Images, Links
 from crmrag_query.errors import BuildError
+from crmrag_query.graph.arrays import Ints
 
-IDENTIFIED: Final = ("P1",)  # leads to appellations too, so only authorities count
+IDENTIFIED: Final = "P1"  # leads to appellations too, so only authorities count
+# What an IRI of an authority begins with; any other address is "other". The kinds are those of the links' schema.
+AUTHORITIES: Final = {
+    "wikidata": r"https?://(www\.)?wikidata\.org/(entity|wiki)/Q\d+",
+    "getty": r"https?://vocab\.getty\.edu/(page/)?(aat|tgn|ulan|cona)/\d+",
+    "viaf": r"https?://(www\.)?viaf\.org/viaf/\d+",
+    "geonames": r"https?://(www\.|sws\.)?geonames\.org/\d+",
+}
 DIRECT: Final = (  # whatever address these lead to is an image
     "http://schema.org/image",
     "https://schema.org/image",
@@ -23,49 +30,55 @@ DIRECT: Final = (  # whatever address these lead to is an image
     "linked_art:access_point",
 )
 HTTP: Final = r"^https?://\S+$"
+# Addresses of images: by the endings of their formats, and by IIIF's Image API.
+IMAGE: Final = r"(?i)^https?://\S+\.(jpe?g|png|gif|webp|tiff?|jp2)([?#]\S*)?$"
+IIIF: Final = r"(?i)^https?://\S+/(info\.json|full/[^/]+/[^/]+/(default|native|color|gray)\.\w+)$"
 HOPS: Final = 3  # thing, visual item, digital object, address (Linked Art)
 
 
 def build_links(core: Core, vocabulary: Vocabulary, constants: Links) -> pl.DataFrame:
     """Columns of schema "links", sorted by node and IRI; a node that is an authority's own counts too."""
-    plain = [name for name in constants.properties if name not in IDENTIFIED]
-    found = values_of(core, vocabulary, plain).select("node", "value")
-    strict = [values_of(core, vocabulary, [name for name in constants.properties if name in IDENTIFIED])]
-    strict += [
-        pl.DataFrame({"node": other, "value": core.terms.nodes[node]})
-        for prop in vocabulary.properties_with(plain, plain)
-        for other, node in [pairs(core.backward, prop)]
+    plain = [name for name in constants.properties if name != IDENTIFIED]
+    authority = pl.lit("other")
+    for name, pattern in reversed(list(AUTHORITIES.items())):
+        authority = (
+            pl.when(pl.col("value").str.contains(f"^(?:{pattern})")).then(pl.lit(name)).otherwise(authority)
+        )
+    identified = [name for name in constants.properties if name == IDENTIFIED]
+    of_authorities = [
+        pl.DataFrame({"node": np.arange(core.nodes, dtype=np.int32), "value": core.terms.nodes}),
+        values_of(core, vocabulary, identified).select("node", "value"),
+        *(
+            pl.DataFrame({"node": other, "value": core.terms.nodes[node]})
+            for other, node in map(core.backward.pairs, vocabulary.properties_with(plain))
+        ),
     ]
-    own = pl.DataFrame({"node": np.arange(core.nodes, dtype=np.int32), "value": core.terms.nodes})
-    authority = _kind(constants.authorities)
-    sure = [_filtered(frame.select("node", "value"), authority != "other") for frame in (*strict, own)]
-    links = pl.concat([found, *sure])
-    links = _filtered(links, pl.col("value").str.contains(HTTP)).with_columns(kind=authority)
+    known = [frame.filter(authority != "other") for frame in of_authorities]
+    links = pl.concat([values_of(core, vocabulary, plain).select("node", "value"), *known])
+    links = links.filter(pl.col("value").str.contains(HTTP)).with_columns(kind=authority)
     return links.select("node", iri="value", kind="kind").unique().sort("node", "iri")
-
-
-def _kind(authorities: Mapping[str, str]) -> pl.Expr:
-    """The first authority whose pattern the address begins with, else "other"."""
-    kind = pl.lit("other")
-    for name, pattern in reversed(list(authorities.items())):
-        kind = pl.when(pl.col("value").str.contains(f"^(?:{pattern})")).then(pl.lit(name)).otherwise(kind)
-    return kind
 
 
 def build_images(core: Core, vocabulary: Vocabulary, constants: Images, pattern: str = "") -> pl.DataFrame:
     """Columns of schema "images", sorted by node and address.
 
-    An address is an image by its form (the method's patterns, or the data set's ``pattern``) or by the property that
-    leads to it; where a representation has none itself, its address properties are followed.
+    An address is an image by its form (IMAGE, IIIF, or the data set's ``pattern``) or by the property that leads to it; where
+    a representation has none itself, its address properties are followed. BuildError for a pattern that cannot be used.
     """
-    patterns = [text for text in (constants.pattern, constants.iiif_pattern, pattern) if text]
-    is_image = pl.any_horizontal(pl.col("value").str.contains(text) for text in patterns)
+    is_image = pl.any_horizontal(
+        pl.col("value").str.contains(text) for text in (IMAGE, IIIF, pattern) if text
+    )
     frontier = _images_from(core, vocabulary, constants.properties)
-    further = _images_from(core, vocabulary, constants.address_properties)
-    addresses = further.rename({"node": "at"})
+    addresses = _images_from(core, vocabulary, constants.address_properties).rename({"node": "at"})
     found: list[pl.DataFrame] = []
     for _ in range(HOPS):
-        accepted = _filtered(frontier, pl.col("value").str.contains(HTTP) & (pl.col("sure") | is_image))
+        try:
+            accepted = frontier.filter(pl.col("value").str.contains(HTTP) & (pl.col("sure") | is_image))
+        except pl.exceptions.ComputeError as error:
+            raise BuildError(
+                f"A pattern for images cannot be used: {error}.",
+                "Patterns must not look ahead or behind, nor refer back to a group.",
+            ) from error
         found.append(accepted.select("node", url="value"))
         rest = frontier.join(accepted.select("node", "value"), on=["node", "value"], how="anti")
         rest = rest.filter(pl.col("other") >= 0).select("node", at="other")
@@ -73,52 +86,33 @@ def build_images(core: Core, vocabulary: Vocabulary, constants: Images, pattern:
     return pl.concat(found).unique().sort("node", "url")
 
 
-def _images_from(core: Core, vocabulary: Vocabulary, properties: Sequence[str]) -> pl.DataFrame:
+def _images_from(core: Core, vocabulary: Vocabulary, properties: Iterable[str]) -> pl.DataFrame:
     """Columns node, other (-1 for a literal), value, sure: what these properties lead to, read from either end."""
-    parts = [
-        values_of(core, vocabulary, [name]).with_columns(sure=pl.lit(name in DIRECT)) for name in properties
-    ]
-    inverses = [
-        inverse for name in properties if (inverse := vocabulary.ontology.inverse(name)) and name != "P1"
-    ]
-    parts += [
-        pl.DataFrame({"node": node, "other": other, "value": core.terms.nodes[other]}).with_columns(
-            sure=pl.lit(False)
-        )
-        for prop in vocabulary.properties_with(inverses)
-        for node, other in [pairs(core.backward, prop)]
-    ]
-    return (
-        pl.concat([part.select(list(_FRONTIER)) for part in parts])
-        if parts
-        else pl.DataFrame(schema=_FRONTIER)
+    names = list(properties)
+    backward = map(core.backward.pairs, vocabulary.inverses_of(name for name in names if name != IDENTIFIED))
+    return pl.concat(
+        [
+            *(
+                values_of(core, vocabulary, [name]).with_columns(sure=pl.lit(name in DIRECT))
+                for name in names
+            ),
+            *(_nodes(core, pair).with_columns(sure=pl.lit(False)) for pair in backward),
+            values_of(core, vocabulary, []).with_columns(sure=pl.lit(False)),
+        ]
     )
-
-
-_FRONTIER = {"node": pl.Int32, "other": pl.Int32, "value": pl.String, "sure": pl.Boolean}
 
 
 def values_of(core: Core, vocabulary: Vocabulary, properties: Iterable[str]) -> pl.DataFrame:
     """What properties (codes or IRIs) lead to: columns node, other (-1 for a literal), value (IRI or literal)."""
-    names = list(properties)
-    numbers = vocabulary.properties_with(names, names)
+    numbers = vocabulary.properties_with(properties)
     literals = core.literals.filter(among("property", numbers)).select(
         pl.col("subject").alias("node"),
         pl.lit(-1, pl.Int32).alias("other"),
         pl.col("value").str.strip_chars(),
     )
-    nodes = [
-        pl.DataFrame({"node": node, "other": other, "value": core.terms.nodes[other]})
-        for node, other in (pairs(core.forward, prop) for prop in numbers)
-    ]
-    return pl.concat([literals, *nodes])
+    return pl.concat([literals, *(_nodes(core, core.forward.pairs(prop)) for prop in numbers)])
 
 
-def _filtered(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
-    try:
-        return frame.filter(condition)
-    except pl.exceptions.ComputeError as error:
-        raise BuildError(
-            f"A pattern for links or images cannot be used: {error}.",
-            "Patterns must not look ahead or behind, nor refer back to a group.",
-        ) from error
+def _nodes(core: Core, pairs: tuple[Ints, Ints]) -> pl.DataFrame:
+    node, other = pairs
+    return pl.DataFrame({"node": node, "other": other, "value": core.terms.nodes[other]})

@@ -1,46 +1,186 @@
-"""Names for the nameless: a measure or a date, the role played for a named node, else the IRI's last segment."""
+"""Dates of nodes, and names for the nameless: a measure or a date, the role played for a named node, else the IRI's last
+segment."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
 
-from crmrag_assets.graph.core import Core, among
-from crmrag_assets.graph.measures import by_measure
-from crmrag_assets.graph.names import last_segment, pairs, shortened
-from crmrag_assets.graph.terms import Mask
-from crmrag_assets.graph.timespans import TIME_SPAN
-from crmrag_assets.graph.vocabulary import Vocabulary
-from crmrag_query.config.build import Names
-from crmrag_query.dates import describe
+from crmrag_assets.graph.core import Core, Mask, among
+from crmrag_assets.graph.names import ENGLISH, MEASURES, Vocabulary, last_segment, pairs_of, shortened
+from crmrag_assets.graph.references import values_of
+from crmrag_query.config.build import Dates
+from crmrag_query.dates import describe, parse_date
 from crmrag_query.graph.arrays import Ints
-from crmrag_query.graph.records import Timespan
+from crmrag_query.graph.graph import Timespan
 
-ROUNDS: Final = (
-    4  # how often a name made from a role may name a further role: the time-span of a production of …
+TIME_SPAN: Final = "E52"
+DATE_TYPES: Final = tuple(
+    f"http://www.w3.org/2001/XMLSchema#{name}"
+    for name in ("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth")
 )
+ROLES: Final = (
+    "outer_begin",
+    "outer_end",
+    "inner_begin",
+    "inner_end",
+    "outer_whole",
+    "inner_whole",
+    "qualifiers",
+)
+DAYS: Final = ("outer_begin", "inner_begin", "inner_end", "outer_end")
+
+
+def build_timespans(
+    core: Core, vocabulary: Vocabulary, constants: Dates, names: pl.DataFrame, suspects: Ints
+) -> pl.DataFrame:
+    """Dates of every node that states any, columns of schema "timespans", sorted by node.
+
+    ``names``: stated names (node, text), read as dates for a time-span that has no other; suspects have no dates.
+    """
+    stated = _read(_stated(core, vocabulary, constants))
+    spans = core.nodes_of(vocabulary.class_numbers(TIME_SPAN))
+    understood = pl.col("begin").is_not_null() | pl.col("end").is_not_null()
+    undated = np.setdiff1d(spans, stated.filter(understood)["node"])
+    named = _read(names.filter(among("node", undated)).select("node", value="text", datatype=pl.lit("")))
+    named = named.filter(understood).with_columns(role=pl.lit("outer_whole"))
+    found = _combine(pl.concat([stated, named.select(stated.columns)]).filter(~among("node", suspects)))
+    says_nothing = pl.all_horizontal(pl.col(DAYS).is_null()) & (pl.col("text") == "")
+    return found.filter(~says_nothing).sort("node")
+
+
+def _stated(core: Core, vocabulary: Vocabulary, constants: Dates) -> pl.DataFrame:
+    """Literals that state dates: columns node, value, datatype, role."""
+    role: dict[int, str] = {}
+    for name in ROLES:
+        role |= dict.fromkeys(vocabulary.properties_with(getattr(constants, name)), name)
+    typed = core.nodes_of(np.union1d(vocabulary.class_numbers(TIME_SPAN), np.flatnonzero(vocabulary.event)))
+    other = pl.col("datatype").is_in(DATE_TYPES) & among("subject", typed)
+    return (
+        core.literals.lazy()
+        .filter(among("property", list(role)) | other)
+        .with_columns(role=pl.col("property").replace_strict(role, default="other", return_dtype=pl.String))
+        .select("value", "datatype", "role", node="subject")
+        .collect()
+    )
+
+
+def _read(literals: pl.DataFrame) -> pl.DataFrame:
+    """Add columns begin and end, int32 day numbers, null where open or not understood."""
+    distinct = literals.select("value", "datatype").unique(maintain_order=True)
+    read = [parse_date(value, datatype) for value, datatype in distinct.iter_rows()]
+    return literals.join(
+        distinct.with_columns(
+            begin=pl.Series([interval.begin if interval else None for interval in read], dtype=pl.Int32),
+            end=pl.Series([interval.end if interval else None for interval in read], dtype=pl.Int32),
+        ),
+        on=["value", "datatype"],
+        how="left",
+        maintain_order="left",
+    )
+
+
+def _combine(facts: pl.DataFrame) -> pl.DataFrame:
+    """One row a node; precise bounds go before whole intervals, these before other dates; bounds in reverse are none."""
+
+    def of(column: str, role: str) -> pl.Expr:
+        return pl.col(column).filter(pl.col("role") == role)
+
+    words = pl.col("value").filter(pl.col("role").is_in(["outer_whole", "inner_whole", "qualifiers"]))
+    found = facts.group_by("node").agg(
+        outer_begin=pl.coalesce(
+            of("begin", "outer_begin").min(), of("begin", "outer_whole").min(), of("begin", "other").min()
+        ),
+        outer_end=pl.coalesce(
+            of("end", "outer_end").max(), of("end", "outer_whole").max(), of("end", "other").max()
+        ),
+        inner_begin=pl.coalesce(of("end", "inner_begin").max(), of("begin", "inner_whole").min()),
+        inner_end=pl.coalesce(of("begin", "inner_end").min(), of("end", "inner_whole").max()),
+        text=words.unique().sort().str.strip_chars().str.join("; "),
+    )
+    for begin, end in (("outer_begin", "outer_end"), ("inner_begin", "inner_end")):
+        forward = (pl.col(begin) <= pl.col(end)) | pl.col(begin).is_null() | pl.col(end).is_null()
+        found = found.with_columns(pl.when(forward).then(pl.col(name)).alias(name) for name in (begin, end))
+    return found.with_columns(pl.col("text").fill_null("")).select("node", *DAYS, "text")
+
+
+VALUES: Final = ("P90", "http://www.w3.org/1999/02/22-rdf-syntax-ns#value")
+UNITS: Final = ("P91",)
+DECIMALS: Final = 4
+WORD: Final = r"^\p{L}+\.?$"
+
+
+def by_measure(core: Core, vocabulary: Vocabulary, nameless: Mask, names: pl.DataFrame) -> pl.DataFrame:
+    """``24.1 cm`` for nameless dimensions: columns node, text, kind; ``names``: columns other, name, of the units.
+
+    A unit without a name is called by its IRI's last segment when that is a word. With several values or units it is
+    not known which goes with which: ``10 / 25.4 (cm, in)``.
+    """
+    measures = core.nodes_of(vocabulary.class_numbers(*MEASURES))
+    wanted = among("node", measures[nameless[measures]])
+    values = values_of(core, vocabulary, VALUES).filter(
+        wanted & (pl.col("other") < 0) & (pl.col("value") != "")
+    )
+    units = values_of(core, vocabulary, UNITS).filter(wanted).join(names, on="other", how="left")
+    segment = last_segment(pl.col("value"))
+    unit = pl.coalesce("name", pl.when(segment.str.contains(WORD)).then(segment))
+    joined = _joined(values, _number(pl.col("value")), "value", " / ").join(
+        _joined(units.filter(unit.is_not_null()), unit, "unit", ", "), on="node", how="left"
+    )
+    one = (pl.col("values") == 1) & (pl.col("units") == 1)
+    text = (
+        pl.when(pl.col("unit").is_null()).then(pl.col("value"))
+        .when(one).then(pl.format("{} {}", "value", "unit"))
+        .otherwise(pl.format("{} ({})", "value", "unit"))
+    )  # fmt: skip
+    return joined.select("node", text=text, kind=pl.lit("role")).sort("node")
+
+
+def _joined(frame: pl.DataFrame, text: pl.Expr, name: str, between: str) -> pl.DataFrame:
+    """Columns node, ``name`` (distinct texts, sorted and joined) and ``name``s (how many)."""
+    distinct = frame.select("node", text=text).unique().sort("node", "text")
+    grouped = distinct.group_by("node", maintain_order=True)
+    return grouped.agg(pl.col("text").str.join(between).alias(name), pl.len().alias(name + "s"))
+
+
+def _number(value: pl.Expr) -> pl.Expr:
+    """A number without needless digits (``9.9000000000``, ``8.61E0``); other words as they are."""
+    number = value.cast(pl.Float64, strict=False).round(DECIMALS)
+    plain = number.cast(pl.String).str.replace(r"\.0$", "")
+    return pl.when(number.is_finite() & (number.abs() < 1e9)).then(plain).otherwise(value)
+
+
+# A nameless node is named by its role for the entity at the other end, "Production of …", by the first of these that it
+# has: what tells most of it comes first.
+ROLE_PROPERTIES: Final = (
+    "P108", "P94", "P95", "P98", "P100", "P99", "P13", "P92", "P93", "P31", "P24", "P30", "P25", "P110", "P112", "P41",
+    "P34", "P39", "P140", "P37", "P147", "P143", "P145", "P16", "P62", "P65i", "P138", "P128i", "P67", "P43i", "P4i", "P1i",
+    "P102i", "P44i", "P56i", "P46i", "P148i", "P106i", "P9i", "P10", "P11", "P14", "P12", "P7", "P129", "P55i", "P53i",
+)  # fmt: skip
+ROUNDS: Final = 4  # how often a role's name may name a further role: the time-span of a production of …
 PATTERNS: Final = {"en": "{} of {}", "fr": "{} : {}", "de": "{}: {}", "el": "{}: {}"}
 BY: Final = {"en": "{} by {}"}  # where the named node is not the event's object but an actor …
 IN: Final = {"en": "{} in {}"}  # … or a place
 ACTORS: Final = ("P14", "P11", "P22", "P23", "P28", "P29")
 PLACES: Final = ("P7",)
 UNNAMED: Final = {"en": "unnamed", "fr": "sans nom", "de": "ohne Namen", "el": "χωρίς όνομα"}
+MADE_KINDS: Final = ("role", "iri")
 MADE: Final = pl.Schema({"node": pl.Int32, "text": pl.String, "kind": pl.String})
 
 
 def made_names(
     core: Core,
     vocabulary: Vocabulary,
-    constants: Names,
     names: pl.DataFrame,
     timespans: pl.DataFrame,
     lang: str,
     suspects: Ints,
 ) -> pl.DataFrame:
-    """One made name for each node without a stated one: columns node, text, kind ("role" or "iri"), sorted by node.
+    """One made name for each node without a stated one: columns node, text, kind (of MADE_KINDS), sorted by node.
 
     ``names``: stated names, best first; ``lang`` a key of ``PATTERNS``; suspects lend no name to others.
     """
@@ -48,12 +188,11 @@ def made_names(
     nameless = np.ones(core.nodes, bool)
     nameless[best["node"].to_numpy()] = False
     classes = telling_classes(core, vocabulary)
-    steps = _role_steps(core, vocabulary, constants, nameless & (classes >= 0))
-    steps = steps.filter(~among("other", suspects))
+    steps = _role_steps(core, vocabulary, nameless & (classes >= 0)).filter(~among("other", suspects))
+    steps = steps.filter(pl.col("place") == pl.col("place").min().over("node"))  # the first property decides
     lenders = best.rename({"node": "other", "text": "name"})
     dated = _by_date(core, vocabulary, timespans, nameless, lang)
     parts = [pl.concat([dated, by_measure(core, vocabulary, nameless, lenders)])]
-    steps = _first_place(steps)
     for last in (False, True):
         for _ in range(ROUNDS):
             nameless[parts[-1]["node"].to_numpy()] = False
@@ -61,17 +200,12 @@ def made_names(
             steps = steps.filter(pl.Series(nameless[steps["node"].to_numpy()], dtype=pl.Boolean))
             if steps.height == 0:
                 break
-            parts.append(_by_role(steps, lenders, classes, vocabulary, constants, lang))
+            parts.append(_by_role(steps, lenders, classes, vocabulary, lang))
         nameless[parts[-1]["node"].to_numpy()] = False
         waiting = np.zeros(core.nodes, bool)
         waiting[steps["node"].to_numpy()] = not last
         parts.append(_by_iri(core, vocabulary, classes, nameless & ~waiting, lang))
     return pl.concat(parts).sort("node")
-
-
-def _first_place(steps: pl.DataFrame) -> pl.DataFrame:
-    """The steps by each node's first telling property, which decides its role."""
-    return steps.filter(pl.col("place") == pl.col("place").min().over("node"))
 
 
 def telling_classes(core: Core, vocabulary: Vocabulary) -> Ints:
@@ -90,38 +224,24 @@ def telling_classes(core: Core, vocabulary: Vocabulary) -> Ints:
     return telling
 
 
-def _role_steps(core: Core, vocabulary: Vocabulary, constants: Names, nameless: Mask) -> pl.DataFrame:
-    """From each nameless node by the telling properties: columns node, place (of the property in the list), other."""
-    parts: list[tuple[Ints, int, Ints]] = []
-    for place, code in enumerate(constants.role_properties):
-        inverse = vocabulary.ontology.inverse(code)
-        sides = [pairs(core.forward, prop) for prop in vocabulary.properties_with([code])]
-        sides += [
-            pairs(core.backward, prop) for prop in vocabulary.properties_with([inverse] if inverse else [])
-        ]
-        parts += [(node[keep], place, other[keep]) for node, other in sides for keep in [nameless[node]]]
+def _role_steps(core: Core, vocabulary: Vocabulary, nameless: Mask) -> pl.DataFrame:
+    """From each nameless node by the telling properties: columns node, other, place (of the property in the list)."""
+    wanted = among("node", np.flatnonzero(nameless))
     frames = [
-        pl.DataFrame({"node": node, "place": np.full(len(node), place, np.int16), "other": other})
-        for node, place, other in parts
+        pairs_of(core, vocabulary, [code]).filter(wanted).with_columns(place=pl.lit(place, pl.Int16))
+        for place, code in enumerate(ROLE_PROPERTIES)
     ]
-    schema = {"node": pl.Int32, "place": pl.Int16, "other": pl.Int32}
-    return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+    return pl.concat(frames)
 
 
 def _by_role(
-    steps: pl.DataFrame,
-    lenders: pl.DataFrame,
-    classes: Ints,
-    vocabulary: Vocabulary,
-    constants: Names,
-    lang: str,
+    steps: pl.DataFrame, lenders: pl.DataFrame, classes: Ints, vocabulary: Vocabulary, lang: str
 ) -> pl.DataFrame:
     """``Production of …`` for the nodes whose role is for a node that has a name by now."""
     named = steps.join(lenders, on="other", how="inner").sort("node", "other")
     chosen = named.unique("node", keep="first", maintain_order=True)
-    codes = constants.role_properties
-    by = [place for place, code in enumerate(codes) if code in ACTORS]
-    at = [place for place, code in enumerate(codes) if code in PLACES]
+    by = [place for place, code in enumerate(ROLE_PROPERTIES) if code in ACTORS]
+    at = [place for place, code in enumerate(ROLE_PROPERTIES) if code in PLACES]
     label, name = pl.col("class_label"), shortened(pl.col("name"))
     text = (
         pl.when(pl.col("place").is_in(by)).then(pl.format(BY.get(lang, PATTERNS[lang]), label, name))
@@ -146,18 +266,13 @@ def _by_date(
     """Time-spans by their words, else by their days."""
     spans = core.nodes_of(vocabulary.class_numbers(TIME_SPAN))
     wanted = timespans.filter(among("node", spans[nameless[spans]]))
-    days = ["outer_begin", "inner_begin", "inner_end", "outer_end"]
-    distinct = wanted.select(*days, "text").unique(maintain_order=True)
-    written = [_written(Timespan(*row), lang) for row in distinct.iter_rows()]
+    distinct = wanted.select(*DAYS, "text").unique(maintain_order=True)
+    spans_of = [Timespan(*row) for row in distinct.iter_rows()]
+    written = [one.text or (describe(one.interval, lang) if one.interval else "") for one in spans_of]
     named = wanted.join(
-        distinct.with_columns(name=pl.Series(written, dtype=pl.String)), on=[*days, "text"], nulls_equal=True
+        distinct.with_columns(name=pl.Series(written, dtype=pl.String)), on=[*DAYS, "text"], nulls_equal=True
     )
     return named.filter(pl.col("name") != "").select("node", text="name", kind=pl.lit("role")).cast(MADE)
-
-
-def _written(timespan: Timespan, lang: str) -> str:
-    interval = timespan.interval
-    return timespan.text or (describe(interval, lang) if interval else "")
 
 
 def _by_iri(core: Core, vocabulary: Vocabulary, classes: Ints, nameless: Mask, lang: str) -> pl.DataFrame:
@@ -172,12 +287,25 @@ def _by_iri(core: Core, vocabulary: Vocabulary, classes: Ints, nameless: Mask, l
         .otherwise(segment)
     )
     escaped = frame.filter(pl.col("text").str.contains("%", literal=True))
-    undone = escaped.select(
-        "node", plain=pl.Series([_unescaped(text) for text in escaped["text"]], dtype=pl.String)
-    )
+    plain = [" ".join(unquote(text).split()) or text for text in escaped["text"]]
+    undone = escaped.select("node", plain=pl.Series(plain, dtype=pl.String))
     joined = frame.join(undone, on="node", how="left", maintain_order="left")
     return joined.select("node", text=pl.coalesce("plain", "text"), kind=pl.lit("iri")).cast(MADE)
 
 
-def _unescaped(text: str) -> str:
-    return " ".join(unquote(text).split()) or text
+def build_labels(
+    core: Core,
+    vocabulary: Vocabulary,
+    stated: pl.DataFrame,
+    timespans: pl.DataFrame,
+    languages: Sequence[str],
+    suspects: Ints,
+) -> pl.DataFrame:
+    """Columns of schema "labels", sorted by node, best first; a node has one made name when none is stated."""
+    lang = next((lang for lang in languages if lang in PATTERNS), ENGLISH)
+    made = made_names(core, vocabulary, stated, timespans, lang, suspects)
+    tagged = made.with_columns(
+        lang=pl.when(pl.col("kind") == "role").then(pl.lit(lang)).otherwise(pl.lit(""))
+    )
+    columns = ["node", "text", "lang", "kind"]
+    return pl.concat([stated.select(columns), tagged.select(columns)]).sort("node", maintain_order=True)

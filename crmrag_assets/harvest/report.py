@@ -1,16 +1,84 @@
-"""What a harvest read, skipped, repaired and left out: nothing is lost silently."""
+"""What a harvest read, skipped, repaired, left out and could not get, and what it cost at its source: nothing is lost
+silently."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
-from crmrag_assets.harvest.traffic import Gathered, Missing, Traffic
-from crmrag_query.cli.printable import printable
+from crmrag_query.text import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Requests sent, those of them that repeat a failed one, rows and bytes received, and seconds spent.
+
+    ``bytes`` are as transferred; ``seconds`` sum over all requests, which may run beside one another; ``waited`` are the
+    seconds between requests, for politeness and after failures.
+    """
+
+    requests: int = 0
+    retries: int = 0
+    rows: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
+
+    def __add__(self, other: Traffic) -> Traffic:
+        return Traffic(*(own + more for own, more in zip(astuple(self), astuple(other), strict=True)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, seconds rounded to milliseconds; ``Traffic(**values)`` reads them back."""
+        return {name: round(value, 3) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Triples that the source has and would not give: of a subject, of one of its properties, or counted only.
+
+    ``triples`` is None where their number is not known; ``subject`` is "" where the subjects are not known.
+    """
+
+    reason: str
+    subject: str = ""
+    property: str = ""
+    triples: int | None = None
+
+    def __str__(self) -> str:
+        what = "triples" if self.triples is None else f"{self.triples:,} triples"
+        of = f" of <{self.subject}>" if self.subject else ""
+        by = f" by <{self.property}>" if self.property else ""
+        return f"{what}{of}{by}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What one part of a harvest (discovery or a chunk) met besides its triples.
+
+    ``notes`` counts things worth knowing by their description, such as "batches halved" or "responses as JSON".
+    """
+
+    traffic: Traffic = Traffic()
+    missing: tuple[Missing, ...] = ()
+    repaired: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def __add__(self, other: Gathered) -> Gathered:
+        return Gathered(
+            self.traffic + other.traffic,
+            self.missing + other.missing,
+            self.repaired + other.repaired,
+            self.notes + other.notes,
+        )
+
 
 TEXT_LIMIT = 160  # characters kept of a broken line
+FAULTS_KEPT = (
+    10  # broken lines that the report quotes, with their numbers: enough to see what is wrong with an export
+)
+HARVEST_JSON, HARVEST_MARKDOWN = "harvest_report.json", "harvest_report.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +130,17 @@ class HarvestReport:
     blank_merged: int = 0
     blank_unproven: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; `from_dict` reads them back."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> HarvestReport:
+        """From plain values, as `asdict` gives them."""
         files = tuple(FileRead(**one) for one in raw["files"])
         return cls(**{**raw, "files": files, "broken": tuple(Broken(**one) for one in raw["broken"])})
 
 
 @dataclass
 class Tally:
-    """Collects faults and counts while a source is read: ``file`` is the one being read, ``shown`` faults are kept."""
+    """Collects faults and counts while a source is read: ``file`` is the one being read."""
 
-    shown: int = 10
     file: str = ""
     broken: list[Broken] = field(default_factory=list)
     broken_count: int = 0
@@ -88,13 +152,13 @@ class Tally:
     @property
     def keeps(self) -> bool:
         """Whether the next fault is still kept in full."""
-        return len(self.broken) < self.shown
+        return len(self.broken) < FAULTS_KEPT
 
     def fault(self, line: int | None, text: str | bytes, reason: str) -> None:
-        """Count a place that could not be read; it is kept while fewer than ``shown`` are kept."""
+        """Count a place that could not be read; only the first are kept."""
         self.broken_count += 1
         if self.keeps:
-            self.broken.append(Broken(self.file, line, shortened(text), in_one_line(reason)))
+            self.broken.append(Broken(self.file, line, shortened(text), printable(" ".join(reason.split()))))
 
 
 # What a chunk's traffic is called among the counts of its step, where `bytes` and `seconds` are those of its files.
@@ -144,12 +208,8 @@ def traffic_from(stats: Mapping[str, Any]) -> Gathered:
     return Gathered(traffic, notes=Counter(stats.get(NOTES, {})))
 
 
-def in_one_line(text: str) -> str:
-    """The text as a list of faults shows it."""
-    return printable(" ".join(text.split()))
-
-
 def shortened(text: str | bytes) -> str:
     """The beginning of a text, in one line."""
     plain = (text.decode("utf-8", "replace") if isinstance(text, bytes) else text).strip()
-    return in_one_line(plain if len(plain) <= TEXT_LIMIT else plain[: TEXT_LIMIT - 1] + "…")
+    cut = plain if len(plain) <= TEXT_LIMIT else plain[: TEXT_LIMIT - 1] + "…"
+    return printable(" ".join(cut.split()))

@@ -3,18 +3,99 @@
 Blank nodes that share a triple make up a component. Its canonical form (RDFC-1.0, W3C 2024) names its nodes:
 `urn:skolem:` and 32 hexadecimal digits of SHA-256 of the form and the node's label in it. Components of equal form
 state the same facts about the same IRIs and so become one.
+Colour refinement tells nodes apart first, whatever their labels (Weisfeiler & Leman 1968), as RDFC-1.0 takes long where many
+are alike.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
+from networkx.utils import UnionFind
 
-from crmrag_assets.harvest.refine import colours
 from crmrag_assets.harvest.triples import SKOLEM
+
+# Nodes of equal colour that RDFC-1.0 may permute: its cost is exponential in them (7: 0.2 s, 8: 2 s).
+TIED_LIMIT = 6
+VISITS_LIMIT = 5_000_000  # edges looked at for one component: a few seconds, whatever its shape
+Colour = dict[str, int]
+# Of each node its edges: direction and constant part, other blank node or "".
+Shape = dict[str, list[tuple[str, str]]]
+
+
+def colours(quads: Sequence[ox.Quad]) -> tuple[Colour, bool]:
+    """Colours by the shape of one component, refined until at most ``TIED_LIMIT`` nodes share theirs; are they proven?
+
+    They are not where the order of the quads may have decided among equals. Nodes of equal colour in a tree are
+    interchangeable, so there a traversal tells the rest apart. Elsewhere one node is set apart and refinement goes on: right
+    for the usual symmetries (rings, cliques), but not proven.
+    """
+    shape = _shape_of(quads)
+    cost = sum(map(len, shape.values()))
+    colour = dict.fromkeys(shape, 0)
+    pairs = {(node, other) for node, edges in shape.items() for _, other in edges if node < other}
+    is_tree, proven = len(pairs) == len(shape) - 1, True
+    for _ in range(VISITS_LIMIT // cost + 1):
+        if sum(size for size in Counter(colour.values()).values() if size > 1) <= TIED_LIMIT:
+            return colour, proven
+        refined = _refined(shape, colour)
+        if max(refined.values()) == max(colour.values()):
+            if is_tree:
+                return _traversed(shape, colour), True
+            refined, proven = _set_apart(refined), False
+        colour = refined
+    return _traversed(shape, colour), False
+
+
+def _shape_of(quads: Sequence[ox.Quad]) -> Shape:
+    shape: Shape = {}
+    for s, p, o, g in quads:
+        subject = s.value if isinstance(s, ox.BlankNode) else ""
+        object_ = o.value if isinstance(o, ox.BlankNode) else ""
+        if subject and subject == object_:
+            shape.setdefault(subject, []).append((f"loop {p} {g}", ""))
+            continue
+        if subject:
+            shape.setdefault(subject, []).append((f"out {p} {g} {'' if object_ else o}", object_))
+        if object_:
+            shape.setdefault(object_, []).append((f"in {p} {g} {'' if subject else s}", subject))
+    return shape
+
+
+def _refined(shape: Shape, colour: Colour) -> Colour:
+    """Each colour split by the edges and the colours at their other ends; the order of colours is kept."""
+    at = {"": -1, **colour}
+    seen = {
+        node: (colour[node], tuple(sorted((part, at[other]) for part, other in edges)))
+        for node, edges in shape.items()
+    }
+    rank = {signature: number for number, signature in enumerate(sorted(set(seen.values())))}
+    return {node: rank[signature] for node, signature in seen.items()}
+
+
+def _set_apart(colour: Colour) -> Colour:
+    """One node of the first tied colour goes before the others of its colour."""
+    tied = min(number for number, size in Counter(colour.values()).items() if size > 1)
+    chosen = next(node for node, number in colour.items() if number == tied)
+    return {node: number + (number >= tied and node != chosen) for node, number in colour.items()}
+
+
+def _traversed(shape: Shape, colour: Colour) -> Colour:
+    """Places in a depth-first traversal from a node of the least colour, along edges in order of their colours."""
+    place: Colour = {}
+    waiting = [min(shape, key=colour.__getitem__)]
+    while waiting:
+        node = waiting.pop()
+        if node not in place:
+            place[node] = len(place)
+            edges = sorted((part, colour[other], other) for part, other in shape[node] if other)
+            waiting.extend(other for _, _, other in reversed(edges))
+    return place
+
 
 HINT = ox.NamedNode("urn:crmrag:colour")  # tells RDFC-1.0 what refinement found; never leaves this module
 SMALL = 5  # nodes of a component that RDFC-1.0 always handles in milliseconds
@@ -60,17 +141,13 @@ class Form:
 
 def components(quads: Iterable[ox.Quad]) -> Iterator[list[ox.Quad]]:
     """The quads grouped by the blank nodes that they share as subject or object."""
-    parent: dict[str, str] = {}
-    held: list[tuple[str, ox.Quad]] = []
-    for quad in quads:
-        ends = blank_ends(quad)
-        first = _root(parent, ends[0])
-        if len(ends) > 1:
-            parent[_root(parent, ends[1])] = first
-        held.append((first, quad))
+    held = [(blank_ends(quad), quad) for quad in quads]
+    joined = UnionFind()
+    for ends, _ in held:
+        joined.union(*ends)
     groups: dict[str, list[ox.Quad]] = {}
-    for end, quad in held:
-        groups.setdefault(_root(parent, end), []).append(quad)
+    for ends, quad in held:
+        groups.setdefault(joined[ends[0]], []).append(quad)
     yield from groups.values()
 
 
@@ -80,9 +157,8 @@ def canonical(component: Sequence[ox.Quad]) -> Form:
     dataset = ox.Dataset(component)
     proven = True
     if len(nodes) > SMALL:
-        found = colours(component)
-        proven = found.proven
-        for node, colour in found.colour.items():
+        refined, proven = colours(component)
+        for node, colour in refined.items():
             dataset.add(ox.Quad(ox.BlankNode(node), HINT, ox.Literal(str(colour))))
     dataset.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
     quads = tuple(quad for quad in dataset if quad.predicate != HINT)
@@ -93,14 +169,6 @@ def canonical(component: Sequence[ox.Quad]) -> Form:
 def blank_ends(quad: ox.Quad) -> list[str]:
     """Labels of the blank nodes at the quad's ends: one or two."""
     return [end.value for end in (quad.subject, quad.object) if isinstance(end, ox.BlankNode)]
-
-
-def _root(parent: dict[str, str], node: str) -> str:
-    above = parent.setdefault(node, node)
-    while above != node:
-        parent[node] = parent[above]
-        node, above = above, parent[above]
-    return node
 
 
 def _renamed(form: Form) -> Iterator[ox.Quad]:

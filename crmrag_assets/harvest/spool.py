@@ -8,10 +8,11 @@ property, datatype, language and graph. `offsets.npy` int64 [batches, 257]: wher
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +20,15 @@ import polars as pl
 import pyarrow as pa
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.chunks import buckets_of_all
-from crmrag_assets.harvest.columns import COLUMNS, NO_COLUMNS, canonical_lines, split_lines
-from crmrag_assets.harvest.report import Tally
-from crmrag_assets.harvest.triples import IRI, LITERAL, XSD_STRING
-from crmrag_query.artifacts.chunks import BUCKETS
-from crmrag_query.artifacts.files import canonical_json, write_text
+from crmrag_assets.build.chunks import buckets_of_all
+from crmrag_assets.harvest.report import HarvestReport, Tally
+from crmrag_assets.harvest.skolem import Skolemiser
+from crmrag_assets.harvest.triples import NO_COLUMNS, columns_of
+from crmrag_query.artifacts.files import BUCKETS, canonical_json, write_text
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints
 
 ROWS = 100_000  # rows of a batch, about
-WORTH_SPLITTING = 500  # lines: fewer are sooner looked at one by one
 CODED = ("p", "datatype", "lang", "g")
 SPOOL = pa.schema(
     [("s", pa.large_utf8()), ("o", pa.large_utf8()), ("kind", pa.uint8())]
@@ -60,6 +59,8 @@ class SpoolWriter:
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self.rows = 0
+        self.longest = 0  # bytes of an object
+        self.skolemiser = Skolemiser()
         self._folder = folder
         self._tally = tally
         self._codes = {name: Codes() for name in CODED}
@@ -69,53 +70,60 @@ class SpoolWriter:
         self._beside = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
 
-    def add(self, quads: Iterable[ox.Quad]) -> list[ox.Quad]:
-        """Take the quads, but hand back those with blank nodes; the few that cannot be held are counted."""
-        return self.add_lines(canonical_lines(quads))
+    def add(self, quads: Iterable[ox.Quad], columns: pl.DataFrame = NO_COLUMNS) -> list[ox.Quad]:
+        """Take quads, and triples with ``columns`` (schema COLUMNS).
 
-    def add_lines(self, lines: bytes, columns: pl.DataFrame | None = None) -> list[ox.Quad]:
-        """`add` for canonical N-Quads, and for ``columns`` (schema COLUMNS) that stand before them."""
-        apart: list[ox.Quad] = []
-        if columns is not None and len(columns):
-            self._waiting.append(columns)
-        if lines:
-            few = lines.count(b"\n") < WORTH_SPLITTING
-            plain, others = (NO_COLUMNS, lines) if few else split_lines(lines)
-            held, apart = self._looked_at(ox.parse(others, format=ox.RdfFormat.N_QUADS))
-            self._waiting += [plain, held]
+        Quads with blank nodes are handed back, for `add_blank`; the few that cannot be held are counted.
+        """
+        frame, others, anonymous = columns_of(quads)
+        self._tally.anonymous += anonymous
+        apart = []
+        for quad in others:
+            s, p, o, g = quad
+            if ox.Triple in (type(s), type(o)):
+                self._tally.skipped["triple about a triple (RDF 1.2)"] += 1
+                continue
+            self._tally.anonymous += isinstance(g, ox.BlankNode)
+            apart.append(ox.Quad(s, p, o) if isinstance(g, ox.BlankNode) else quad)
+        if len(frame):
+            self.longest = max(self.longest, cast(int, frame["o"].str.len_bytes().max()))
+        self._waiting += [part for part in (columns, frame) if len(part)]
         if sum(map(len, self._waiting)) >= ROWS:
             self._flush()
         return apart
 
-    def _looked_at(self, quads: Iterable[ox.Quad]) -> tuple[pl.DataFrame, list[ox.Quad]]:
-        """Quads one by one: as columns those without blank nodes, and those with."""
-        rows, apart = [], []
-        for quad in quads:
-            s, p, o, g = quad
-            if not isinstance(s, ox.NamedNode) or not isinstance(o, ox.NamedNode | ox.Literal):
-                apart.append(quad)
-                continue
-            graph = g.value if isinstance(g, ox.NamedNode) else ""
-            # a graph named by a blank node cannot be named outside its file: its triples join the default graph
-            self._tally.anonymous += isinstance(g, ox.BlankNode)
-            if isinstance(o, ox.NamedNode):
-                rows.append((s.value, p.value, o.value, IRI, "", "", graph))
-            else:
-                datatype = "" if o.language or o.datatype.value == XSD_STRING else o.datatype.value
-                rows.append((s.value, p.value, o.value, LITERAL, datatype, o.language or "", graph))
-        frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
-        return frame, [blank for quad in apart if (blank := self._blank(quad))]
+    def add_blank(self, quads: Sequence[ox.Quad]) -> None:
+        """Take quads with blank nodes, all of one file, under names that they are given."""
+        self.add(self.skolemiser.named(quads))
 
     def close(self) -> None:
         """Write what is left, and the vocabularies."""
         self._flush()
-        self._written()
         self._beside.shutdown()
+        if self._writing is not None:
+            self._writing.result()
         self._writer.close()
         offsets = np.array(self._offsets, np.int64).reshape(-1, BUCKETS + 1)
         np.save(self._folder / NAMES[1], offsets)
         vocabulary = {name: list(self._codes[name]) for name in CODED}
         write_text(self._folder / NAMES[2], canonical_json(vocabulary))
+
+    def report(self, **counts: int) -> HarvestReport:
+        """What was met, with further counts of the report."""
+        tally, blank = self._tally, self.skolemiser
+        return HarvestReport(
+            files=tuple(tally.files),
+            broken=tuple(tally.broken),
+            broken_count=tally.broken_count,
+            skipped=dict(sorted(tally.skipped.items())),
+            repaired=tally.repaired,
+            anonymous=tally.anonymous,
+            blank_nodes=blank.nodes,
+            blank_components=blank.components,
+            blank_merged=blank.merged,
+            blank_unproven=blank.unproven,
+            **counts,
+        )
 
     @property
     def graphs(self) -> int:
@@ -123,18 +131,15 @@ class SpoolWriter:
         return len(self._codes["g"]) - 1
 
     def _flush(self) -> None:
+        """Write what waits, once the batch before it is written; raises what writing that raised."""
         if not self._waiting:
             return
         frame = pl.concat(self._waiting)
         self._waiting.clear()
         self.rows += len(frame)
-        self._written()
-        self._writing = self._beside.submit(self._write, frame)
-
-    def _written(self) -> None:
-        """Wait for the batch that is being written; raises what writing it raised."""
         if self._writing is not None:
             self._writing.result()
+        self._writing = self._beside.submit(self._write, frame)
 
     def _write(self, frame: pl.DataFrame) -> None:
         subjects = frame["s"].to_arrow().dictionary_encode()
@@ -151,15 +156,6 @@ class SpoolWriter:
         self._writer.write_batch(
             pa.RecordBatch.from_arrays([columns[name] for name in SPOOL.names], schema=SPOOL)
         )
-
-    def _blank(self, quad: ox.Quad) -> ox.Quad | None:
-        if isinstance(quad.subject, ox.Triple) or isinstance(quad.object, ox.Triple):
-            self._tally.skipped["triple about a triple (RDF 1.2)"] += 1
-            return None
-        if isinstance(quad.graph_name, ox.BlankNode):
-            self._tally.anonymous += 1
-            return ox.Quad(quad.subject, quad.predicate, quad.object)
-        return quad
 
 
 def read_buckets(folder: Path, buckets: range) -> pl.DataFrame:

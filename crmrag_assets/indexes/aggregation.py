@@ -1,90 +1,303 @@
-"""Building the aggregation index: what is counted once so that no question counts it."""
+"""Building the aggregation index: what is counted once so that no question counts it.
+
+The graph of the Fundamental Relationships is gathered chunk by chunk for its PageRank. A hub makes many edges of few facts:
+the thousand parts of a whole each reach the other 999. So the graph is held as lists of targets and who sends to them:
+matches of several sources that reach the same nodes, or the same but for themselves, are one list. What a node receives is
+then summed over lists instead of edges.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from crmrag_assets.indexes.pagerank import pagerank
-from crmrag_assets.indexes.relationships import MatchArrays, RelationshipGraph, gather
-from crmrag_assets.indexes.works import works_per_actor
+from crmrag_assets.documents.portable import Numbering, open_nodes
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.config.build import Aggregation, PageRank
-from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.documents.documents import open_table
+from crmrag_query.errors import BuildError
+from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints, Longs, places_in, ranges, run_starts
 from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import mixed
 from crmrag_query.retrieval.aggregation import INDEX, PAGERANK, SCHEMA_VERSION
-from crmrag_query.retrieval.fusion import best
+from crmrag_query.retrieval.pool import best
 
+Doubles = npt.NDArray[np.float64]
+Hashes = npt.NDArray[np.uint64]
+TOP = 500  # nodes of highest PageRank that are kept for each category, and actors with most works
 DIGITS = 9  # significant digits of a written PageRank
+
+
+def pagerank(
+    receive: Callable[[Doubles], Doubles],
+    out: npt.NDArray[np.integer | np.floating],
+    member: npt.NDArray[np.bool_],
+    settings: PageRank,
+) -> Doubles:
+    """PageRank float64 [n] of the members of a weighted graph's nodes, sum 1, 0 for others; one without edges out gives to
+    all members alike.
+
+    ``out`` [n]: weight of the edges out of each node. ``receive`` gives what every node receives when each node sends what it
+    is given, times the edge's weight, along its edges; these are between members. Brin & Page 1998. Raises BuildError when it
+    does not converge.
+    """
+    count = int(np.count_nonzero(member))
+    if count == 0:
+        return np.zeros(len(out))
+    share = np.divide(1.0, out, where=out != 0, out=np.zeros(len(out)))
+    dangling = np.flatnonzero(member & (out == 0))
+    base = member / count
+    rank: Doubles = base
+    for _ in range(settings.iterations):
+        new = receive(rank * share)
+        new *= settings.damping
+        new += (settings.damping * rank[dangling].sum() + 1 - settings.damping) * base
+        if np.abs(new - rank).sum() < settings.tolerance:
+            return new
+        rank = new
+    raise BuildError(
+        f"PageRank did not converge in {settings.iterations} iterations.",
+        "Lower `pagerank.damping` in config/method.yaml.",
+    )
+
+
+def works_per_actor(adjacency: Adjacency, steps: Aggregation) -> npt.NDArray[np.int64]:
+    """Distinct works of each node as actor, int64 [n], by way of events (facts: method, Build)."""
+    work, event = edges(adjacency, steps.work_properties)
+    events, actors = edges(adjacency, steps.actor_properties)
+    order = np.argsort(event, kind="stable")
+    work, event = work[order], event[order]
+    low = np.searchsorted(event, events)
+    count = np.searchsorted(event, events, "right") - low
+    pairs = np.unique(np.repeat(actors.astype(np.int64), count) * adjacency.nodes + work[ranges(low, count)])
+    return np.bincount(pairs // max(adjacency.nodes, 1), minlength=adjacency.nodes)
+
+
+def edges(adjacency: Adjacency, codes: Sequence[str]) -> tuple[Ints, Ints]:
+    """(subject, object) of all triples of these properties, and of their inverses turned round."""
+    found = [np.empty((2, 0), np.int32)]
+    for code in codes:
+        inverse = code.removesuffix("i") if code.endswith("i") else code + "i"  # P108 and P108i
+        found += [np.stack(adjacency.forward.pairs(n)) for n in adjacency.by_code.get(code, ())]
+        found += [np.stack(adjacency.forward.pairs(n)[::-1]) for n in adjacency.by_code.get(inverse, ())]
+    subjects, objects = np.concatenate(found, axis=1)
+    return subjects, objects
+
+
+class MatchArrays(NamedTuple):
+    """FR matches of one chunk, sorted, each once: two nodes, and the number of the FR in the catalogue between them.
+
+    All matches of a source are in one chunk.
+    """
+
+    source: Ints
+    relationship: npt.NDArray[np.int16]
+    target: Ints
+
+
+@dataclass(frozen=True)
+class MatchFiles:
+    """The matches in the folders of chunks, mapped; may be gone through again."""
+
+    folders: Sequence[Path]
+    numbering: Numbering
+
+    def __iter__(self) -> Iterator[MatchArrays]:
+        for folder, nodes in zip(self.folders, self._nodes, strict=True):
+            table = open_table(folder, "matches")
+            source, relationship, target = (
+                table.column(name).to_numpy() for name in ("entity", "relationship", "target")
+            )
+            yield MatchArrays(nodes[source], relationship, nodes[target])
+
+    @cached_property
+    def _nodes(self) -> tuple[Ints, ...]:
+        return tuple(open_nodes(folder, self.numbering) for folder in self.folders)
+
+
+class Groups(NamedTuple):
+    """The matches of one source by one FR: where they stand, and a hash of their targets; arrays [groups].
+
+    ``chunk``, ``first``, ``size``: rows of a chunk. ``plain``: 128 bits in two rows of 64, whatever the order.
+    """
+
+    source: Ints
+    relationship: npt.NDArray[np.int16]
+    chunk: Ints
+    first: Longs
+    size: Longs
+    plain: Hashes
+
+
+@dataclass(frozen=True)
+class RelationshipGraph:
+    """``pairs``, ``sources``, ``targets`` int64 [relationships]; of each node ``out`` int64 [n], its edges to others.
+
+    ``senders`` [lists, n] and ``lists`` [n, lists] are 1.0 where a node sends to a list, and stands in it; ``own`` int32
+    [n]: to how many of the lists that it stands in a node sends, though not to itself.
+    """
+
+    pairs: Longs
+    sources: Longs
+    targets: Longs
+    out: Longs
+    senders: sparse.csr_array
+    lists: sparse.csr_array
+    own: Ints
+
+    def receive(self, sent: Doubles) -> Doubles:
+        """What each node receives, float64 [n], when every node sends what it has in ``sent`` along each of its edges."""
+        received: Doubles = self.lists @ (self.senders @ sent) - self.own * sent
+        return received
+
+    @property
+    def nodes(self) -> npt.NDArray[np.bool_]:
+        """Sources and targets, bool [n]."""
+        found: npt.NDArray[np.bool_] = (self.out > 0) | (np.diff(self.lists.indptr) > 0)
+        return found
+
+
+def gather(matches: Iterable[MatchArrays], nodes: int, relationships: int) -> RelationshipGraph:
+    """Count and join the chunks, which are gone through twice; the same whatever the chunks.
+
+    Memory is some fifty bytes a source and FR, and sixteen an entry of a list.
+    """
+    salt = mixed(np.arange(2 * (nodes + relationships), dtype=np.uint64)).reshape(2, -1)
+    of_node, of_relationship = np.split(salt, [nodes], axis=1)
+    nothing = np.empty(0, np.int32)
+    none = _groups(MatchArrays(nothing, nothing.astype(np.int16), nothing), 0, of_node, of_relationship)
+    parts = [none, *(_groups(chunk, n, of_node, of_relationship) for n, chunk in enumerate(matches))]
+    columns: list[Any] = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
+    order = np.lexsort((columns[1], columns[0]))  # by source and FR
+    groups = Groups(*(column[..., order] for column in columns))
+    size, relationship = groups.size.astype(np.float64), groups.relationship
+    with_self = _often(groups.plain[0] + of_node[0, groups.source]) > _often(groups.plain[0])
+    list_of, example = _numbered(groups.plain + np.where(with_self, of_node[:, groups.source], np.uint64(0)))
+    number, target = _entries(matches, groups, example, with_self[example])
+    reached = np.zeros((relationships, nodes), bool)
+    reached[relationship[example][number], target] = True
+    shape = (len(example), nodes)
+    return RelationshipGraph(
+        pairs=np.bincount(relationship, size, relationships).astype(np.int64),
+        sources=np.bincount(relationship, minlength=relationships),
+        targets=reached.sum(axis=1),
+        out=np.bincount(groups.source, size, nodes).astype(np.int64),
+        senders=_ones(list_of, groups.source, shape),
+        lists=_ones(target, number, shape[::-1]),
+        own=np.bincount(groups.source[with_self], minlength=nodes).astype(np.int32),
+    )
+
+
+def _groups(chunk: MatchArrays, number: int, of_node: Hashes, of_relationship: Hashes) -> Groups:
+    """The groups of one chunk; the FR takes part in their hashes, so no list serves two of them."""
+    source, relationship, target = chunk
+    first = np.flatnonzero(run_starts(source, relationship))
+    plain = of_relationship[:, relationship[first]]
+    if len(first):
+        plain += np.array([np.add.reduceat(salt[target], first) for salt in of_node])
+    size = np.diff(first, append=len(source))
+    return Groups(
+        source[first], relationship[first], np.full(len(first), number, np.int32), first, size, plain
+    )
+
+
+def _often(keys: Hashes) -> Longs:
+    """How often each key occurs, int64 [keys]."""
+    _, row, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return counts[row].astype(np.int64)
+
+
+def _numbered(keys: Hashes) -> tuple[Ints, Longs]:
+    """(number int32 [groups] of each group's list, first group int64 [lists] of each list); lists in order of the latter."""
+    order = np.argsort(keys[0], kind="stable")
+    ordered = keys[:, order]
+    new = run_starts(*ordered)
+    first = order[new]
+    by_first = np.argsort(first)
+    rank = places_in(by_first)
+    list_of = np.empty(len(order), np.int32)
+    list_of[order] = rank[np.cumsum(new) - 1]
+    return list_of, first[by_first]
+
+
+def _entries(
+    matches: Iterable[MatchArrays], groups: Groups, example: Longs, with_self: npt.NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """(list, target) int32 of every entry of the lists, by list: the targets of its example, and its source ``with_self``."""
+    of_chunk = groups.chunk[example]
+    numbers = [np.flatnonzero(with_self).astype(np.int32)]
+    targets = [groups.source[example[with_self]]]
+    for number, chunk in enumerate(matches):
+        here = np.flatnonzero(of_chunk == number)
+        size = groups.size[example[here]]
+        numbers.append(np.repeat(here, size).astype(np.int32))
+        targets.append(chunk.target[ranges(groups.first[example[here]], size)])
+    of, target = np.concatenate(numbers), np.concatenate(targets)
+    order = np.lexsort((target, of))
+    return of[order], target[order]
+
+
+def _ones(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    return sparse.csr_array(sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape))
 
 
 @dataclass(frozen=True)
 class AggregationSettings:
-    """``categories``: (name, bit); ``relationships``: (key, label) in catalogue order; ``top``: length of a
-    list.
-    """
+    """``categories``: (name, bit); ``relationships``: (key, label) in catalogue order; ``top``: length of a list."""
 
     categories: Sequence[tuple[str, int]]
     relationships: Sequence[tuple[str, str]]
     pagerank: PageRank
     works: Aggregation
+    top: int = TOP
 
 
 def write_aggregation(
     graph: Graph, matches: Iterable[MatchArrays], settings: AggregationSettings, out: Path
 ) -> dict[str, int]:
-    """Write ``aggregation_index.json`` and ``pagerank.npy`` into ``out``; gives counts for people."""
+    """Write ``aggregation_index.json`` and ``pagerank.npy`` into ``out``; gives counts for people.
+
+    PageRank is over entities and FR targets, 0 for any other node.
+    """
     found = gather(matches, graph.nodes, len(settings.relationships))
-    rank = rank_nodes(graph, found, settings.pagerank)
+    entity = (graph.flags & FLAG_ENTITY) != 0
+    rank = pagerank(found.receive, found.out, entity | found.nodes, settings.pagerank)
     works = works_per_actor(graph.adjacency, settings.works)
-    entities, actors = int(np.count_nonzero(graph.flags & FLAG_ENTITY)), np.flatnonzero(works)
-    content = {
+    actors, primary = np.flatnonzero(works), graph.category_of_node
+    every = graph.adjacency.categories[entity]
+    counts = zip(found.pairs.tolist(), found.sources.tolist(), found.targets.tolist(), strict=True)
+    content: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
-        "entities": entities,
+        "entities": int(np.count_nonzero(entity)),
         "classes": count_classes(graph),
-        "categories": count_categories(graph, settings.categories),
-        "relationships": count_relationships(found, settings.relationships),
-        "pagerank": rank_categories(graph, rank, settings),
-        "actors": {"total": len(actors), "works": ranked(graph, actors, works, settings.pagerank.top)},
+        "categories": [
+            {
+                "category": name,
+                "primary": int((primary[entity] == bit).sum()),
+                "any": int((every & bit != 0).sum()),
+            }
+            for name, bit in settings.categories
+        ],
+        "relationships": [
+            {"key": key, "label": label, "pairs": pairs, "sources": sources, "targets": targets}
+            for (key, label), (pairs, sources, targets) in zip(settings.relationships, counts, strict=True)
+        ],
+        "pagerank": {
+            name: ranked(graph, np.flatnonzero((rank > 0) & (primary == bit)), rank, settings.top)
+            for name, bit in settings.categories
+        },
+        "actors": {"total": len(actors), "works": ranked(graph, actors, works, settings.top)},
     }
     (out / INDEX).write_text(canonical_json(content), encoding="utf-8")
     np.save(out / PAGERANK, rank.astype(np.float32))
-    return {"entities": entities, "pairs": int(found.pairs.sum()), "actors": len(actors)}
-
-
-def rank_nodes(graph: Graph, found: RelationshipGraph, settings: PageRank) -> npt.NDArray[np.float64]:
-    """PageRank over entities and FR targets, float64 [n]; 0 for any other node."""
-    member = ((graph.flags & FLAG_ENTITY) != 0) | found.nodes
-    return pagerank(found.receive, found.out, member, settings)
-
-
-def rank_categories(
-    graph: Graph, rank: npt.NDArray[np.float64], settings: AggregationSettings
-) -> dict[str, list[list[str | float]]]:
-    """The nodes of highest PageRank of each primary category."""
-    ranking = rank > 0
-    return {
-        name: ranked(
-            graph, np.flatnonzero(ranking & (graph.category_of_node == bit)), rank, settings.pagerank.top
-        )
-        for name, bit in settings.categories
-    }
-
-
-def count_relationships(
-    found: RelationshipGraph, relationships: Sequence[tuple[str, str]]
-) -> list[dict[str, Any]]:
-    """Pairs, sources and targets of each FR, in the order of the catalogue."""
-    counts = zip(found.pairs.tolist(), found.sources.tolist(), found.targets.tolist(), strict=True)
-    return [
-        {"key": key, "label": label, "pairs": pairs, "sources": sources, "targets": targets}
-        for (key, label), (pairs, sources, targets) in zip(relationships, counts, strict=True)
-    ]
+    return {"entities": content["entities"], "pairs": int(found.pairs.sum()), "actors": len(actors)}
 
 
 def count_classes(graph: Graph) -> list[dict[str, Any]]:
@@ -101,16 +314,6 @@ def count_classes(graph: Graph) -> list[dict[str, Any]]:
         }
         for number, count in best(np.arange(len(counts)), counts.astype(np.float64), len(counts))
         if count
-    ]
-
-
-def count_categories(graph: Graph, categories: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
-    """Entities by primary category, and by any of their categories."""
-    entity = (graph.flags & FLAG_ENTITY) != 0
-    primary, every = graph.category_of_node[entity], graph.adjacency.categories[entity]
-    return [
-        {"category": name, "primary": int((primary == bit).sum()), "any": int(((every & bit) != 0).sum())}
-        for name, bit in categories
     ]
 
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints, Longs
-from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END, extents
-from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.tables import Ontology
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import walk_blocks
-from crmrag_query.retrieval.date_index import COLUMNS, META, SCHEMA_VERSION
+from crmrag_query.retrieval.aggregation import COLUMNS, META, SCHEMA_VERSION
 
 OWN = "own"
 """Stands for a relationship where the dates are stated on the entity itself."""

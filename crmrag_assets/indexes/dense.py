@@ -13,22 +13,24 @@ import numpy.typing as npt
 from crmrag_assets.indexes.embed import Embedded
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.errors import BuildError
-from crmrag_query.retrieval.codes import SCALE, code, scale_of
-from crmrag_query.retrieval.dense import CODED, FLAT, INDEX, META, VECTORS, WINDOWS, Similarity
+from crmrag_query.graph.arrays import Ints, ranges
+from crmrag_query.retrieval.dense import (
+    CODED,
+    FLAT,
+    INDEX,
+    META,
+    SCALE,
+    VECTORS,
+    WINDOWS,
+    code,
+    scale_of,
+)
 
 BLOCK = 65_536  # rows gathered at a time
 ROWS_AT = 8  # where in its file FAISS tells the rows of an index
 SIGN = 128  # that FAISS adds to a signed code
 
-Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class DenseStats:
-    documents: int
-    rows: int
-    dimension: int
 
 
 def write_dense(
@@ -36,15 +38,14 @@ def write_dense(
     document_of: npt.NDArray[np.int32],
     out: Path,
     dimension: int,
-    similarity: Similarity,
     codes_from: int,
-) -> DenseStats:
+) -> dict[str, int]:
     """Write ``index.faiss``, ``window_document.npy`` and ``dense.json`` into ``out``.
 
-    From ``codes_from`` rows on the index holds 8-bit codes (``crmrag_query.retrieval.codes``), with ``scale.npy``, and
+    From ``codes_from`` rows on the index holds 8-bit codes (``crmrag_query.retrieval.dense``), with ``scale.npy``, and
     ``vectors.npy`` the vectors. ``document_of`` int32 [nodes]: document of each entity, -1 for none. Rows are ordered by
     document and window, so the number of chunks does not show. Raises BuildError when an embedded entity has no document or a
-    document no vector.
+    document no vector. Gives counts.
     """
     import faiss
 
@@ -65,9 +66,9 @@ def write_dense(
         meta = {"schema": CODED, "codes": {"error": coded.error, "length": coded.length}}
     np.save(out / WINDOWS, documents)
     count = int(documents[-1]) + 1 if len(documents) else 0
-    meta |= {"documents": count, "similarity": similarity}
+    meta |= {"documents": count, "similarity": "squared"}
     (out / META).write_text(canonical_json(meta), encoding="utf-8")
-    return DenseStats(count, len(documents), dimension)
+    return {"documents": count, "rows": len(documents), "dimension": dimension}
 
 
 @dataclass
@@ -127,9 +128,9 @@ def order_rows(chunks: Sequence[Embedded], document_of: npt.NDArray[np.int32]) -
     empty = [np.empty(0, np.int32)]
     entities = np.concatenate(empty + [c.windows.column("entity").to_numpy() for c in chunks])
     window = np.concatenate(empty + [c.windows.column("window").to_numpy() for c in chunks])
-    sizes = [c.windows.num_rows for c in chunks]
+    sizes = np.array([c.windows.num_rows for c in chunks], np.int64)
     chunk = np.repeat(np.arange(len(chunks), dtype=np.int32), sizes)
-    row = np.concatenate(empty + [np.arange(size, dtype=np.int32) for size in sizes])
+    row = ranges(np.zeros_like(sizes), sizes).astype(np.int32)
     documents = document_of[entities]
     order = np.lexsort((window, documents))
     documents = documents[order].astype(np.int32)

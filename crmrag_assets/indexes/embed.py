@@ -1,10 +1,16 @@
-"""Embedding a chunk: the windows of its documents, each encoded once for its text, ever."""
+"""Embedding a chunk: the windows of its documents, each encoded once for its text, ever.
+
+Windows are what an encoder reads whole: lines kept, the header repeated. What is made is appended to files as it is made, so
+that a stopped build repeats nothing.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -13,14 +19,176 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import ipc
 
-from crmrag_assets.build.progress import Progress, SilentProgress
-from crmrag_assets.indexes.cache import CutCache, VectorCache
+from crmrag_assets.build.step import Progress, SilentProgress
 from crmrag_assets.indexes.encoder import Encoder
-from crmrag_assets.indexes.windows import CUTTING, cut
-from crmrag_query.retrieval.embedded import STORED, VECTORS, WINDOWS
+from crmrag_query.retrieval.dense import CHUNK_VECTORS as VECTORS
+from crmrag_query.retrieval.dense import CHUNK_WINDOWS as WINDOWS
+from crmrag_query.retrieval.dense import STORED
+
+Floats = npt.NDArray[np.float32]
+Records = npt.NDArray[np.void]
+KEY = 32  # bytes of the SHA-256 of a text
+
+
+def record_type(dimension: int) -> np.dtype[np.void]:
+    """A vector: ``key`` of the window's text, the vector, CRC-32 of both; little-endian."""
+    return np.dtype([("key", "V32"), ("vector", "<f4", (dimension,)), ("crc", "<u4")])
+
+
+CUT = np.dtype([("text", "V32"), ("window", "V32"), ("number", "<u4"), ("of", "<u4"), ("crc", "<u4")])
+"""A window of a text: keys of both, which of how many windows it is, CRC-32 of all that."""
+
+
+@dataclass
+class VectorCache:
+    """Vectors of one encoder by the SHA-256 of their text, in one append-only file."""
+
+    path: Path
+    dimension: int
+    vectors: dict[bytes, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path, dimension: int) -> VectorCache:
+        """Read what is whole; a torn end is cut off, a record with a wrong checksum passed over."""
+        found = _read(path, record_type(dimension))
+        return cls(path, dimension, dict(zip(_keys(found["key"]), found["vector"], strict=True)))
+
+    def append(self, found: Mapping[bytes, Floats]) -> None:
+        """Add vectors and hand them to the operating system before returning."""
+        records = np.zeros(len(found), record_type(self.dimension))
+        records["key"] = np.frombuffer(b"".join(found), "V32")
+        for row, vector in enumerate(found.values()):
+            records["vector"][row] = vector
+        _append(self.path, records)
+        self.vectors |= found
+
+
+@dataclass
+class CutCache:
+    """How texts were cut into windows, as keys of these by the text's key; of one encoder and one size of window."""
+
+    path: Path
+    cuts: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path) -> CutCache:
+        """As `VectorCache.open`; a text that lacks a record is not known."""
+        found, parts = _read(path, CUT), dict[bytes, list[bytes]]()
+        columns = _keys(found["text"]), _keys(found["window"]), found["number"].tolist()
+        for text, window, number in zip(*columns, strict=True):
+            known = parts.setdefault(text, [])
+            if number == len(known):
+                known.append(window)
+        of = dict(zip(columns[0], found["of"].tolist(), strict=True))
+        return cls(path, {text: tuple(known) for text, known in parts.items() if len(known) == of[text]})
+
+    def append(self, found: Mapping[bytes, Sequence[bytes]]) -> None:
+        """Add what texts were cut into."""
+        size = [len(windows) for windows in found.values()]
+        records = np.zeros(sum(size), CUT)
+        records["text"] = np.repeat(np.frombuffer(b"".join(found), "V32"), size)
+        records["window"] = np.frombuffer(b"".join(chain.from_iterable(found.values())), "V32")
+        records["number"] = np.fromiter(chain.from_iterable(map(range, size)), np.uint32, len(records))
+        records["of"] = np.repeat(size, size)
+        _append(self.path, records)
+        self.cuts |= {text: tuple(windows) for text, windows in found.items()}
+
+
+def _read(path: Path, kind: np.dtype[np.void]) -> Records:
+    """The records of a file, which is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    size = kind.itemsize
+    whole = path.stat().st_size // size * size
+    with path.open("r+b") as stream:
+        stream.truncate(whole)
+        raw = stream.read()
+    records = np.frombuffer(raw, kind)
+    sound: Records = records[records["crc"] == _checksums(raw, size)]
+    return sound
+
+
+def _append(path: Path, records: Records) -> None:
+    records["crc"] = _checksums(records.tobytes(), records.dtype.itemsize)
+    with path.open("ab") as stream:
+        stream.write(records.tobytes())
+
+
+def _checksums(raw: bytes, size: int) -> npt.NDArray[np.uint32]:
+    """CRC-32 of each record of ``size`` bytes but its own last four."""
+    view = memoryview(raw)
+    found = (zlib.crc32(view[start : start + size - 4]) for start in range(0, len(raw), size))
+    return np.fromiter(found, np.uint32, len(raw) // size)
+
+
+def _keys(column: npt.NDArray[np.void]) -> list[bytes]:
+    raw = column.tobytes()
+    return [raw[start : start + KEY] for start in range(0, len(raw), KEY)]
+
+
+Count = Callable[[Sequence[str]], list[int]]
+HEADER_SHARE = 4  # a repeated header takes at most a quarter of the window
+CUTTING = 1  # raised when texts are cut otherwise
+COUNTED = 256  # texts that are counted at once
+
+
+def cut(texts: Sequence[str], count: Count, room: int) -> list[list[str]]:
+    """`windows` of each text, in order; many are counted at once, which tokenizers do faster."""
+    tokens = chain.from_iterable(
+        count(texts[start : start + COUNTED]) for start in range(0, len(texts), COUNTED)
+    )
+    return [
+        [text] if n <= room else windows(text, count, room) for text, n in zip(texts, tokens, strict=True)
+    ]
+
+
+def windows(text: str, count: Count, room: int) -> list[str]:
+    """Windows of ``text``, each of at most ``room`` tokens by ``count``.
+
+    A text that fits is its own only window. Else lines are packed in order behind the first line, which is
+    repeated; a line too long for a window is split between words. Counts are taken to add up over words,
+    which holds for tokenizers that split at white space first; where it does not, the encoder cuts the few
+    tokens too many.
+    """
+    if count([text])[0] <= room:
+        return [text]
+    header, *lines = text.split("\n")
+    repeated = split(header, count, max(1, room // HEADER_SHARE))[0]
+    left = room - count([repeated])[0]
+    rest = header[len(repeated) :].strip()
+    lines = [rest, *lines] if rest else lines
+    pieces = [piece for line in lines for piece in split(line, count, max(1, left))]
+    return ["\n".join([repeated, *body]) for body in pack(pieces, count(pieces), left)]
+
+
+def pack(pieces: Sequence[str], counts: Sequence[int], room: int) -> list[list[str]]:
+    """Neighbouring pieces in groups of at most ``room`` tokens; a piece larger than that is alone."""
+    groups: list[list[str]] = []
+    used = room + 1
+    for piece, tokens in zip(pieces, counts, strict=True):
+        if used + tokens > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(piece)
+        used += tokens
+    return groups
+
+
+def split(line: str, count: Count, room: int) -> list[str]:
+    """``line`` in pieces of at most ``room`` tokens, cut between words, a too long word between letters."""
+    if count([line])[0] <= room:
+        return [line]
+    words = re.findall(r"\S+\s*|^\s+", line)
+    if len(words) < 2:
+        middle = len(line) // 2
+        return [*split(line[:middle], count, room), *split(line[middle:], count, room)] if middle else [line]
+    parts: list[str] = []
+    for group in pack(words, count(words), room):
+        parts += split(group[0], count, room) if len(group) == 1 else ["".join(group)]
+    return parts
+
 
 BATCH = 64  # texts encoded between two writes to the cache: what a stopped build loses at most
-
 WINDOW_SCHEMA = pa.schema([("entity", pa.int32()), ("window", pa.int16()), ("text_hash", pa.binary(32))])
 
 
@@ -58,8 +226,13 @@ def embed_chunk(
         for key, (entity, _) in zip(of, documents, strict=True)
         for number, window in enumerate(cuts.cuts[key])
     ]
-    watching, offset = progress or SilentProgress(), len(rows) - len(new)
-    encode_into(known, new, encoder, lambda done: watching.advance(offset + done, len(rows)))
+    progress = progress or SilentProgress()
+    progress.advance(len(rows) - len(new), len(rows))
+    keys = list(new)
+    for start in range(0, len(keys), BATCH):  # each batch is kept before the next one starts
+        part = keys[start : start + BATCH]
+        known.append(dict(zip(part, encoder.encode([new[key] for key in part]), strict=True)))
+        progress.advance(len(rows) - len(new) + start + len(part), len(rows))
     vectors = np.zeros((len(rows), encoder.dimension), np.float32)
     for row, (_, _, key) in enumerate(rows):
         vectors[row] = known.vectors[key]
@@ -83,51 +256,23 @@ def _looked_up(
     """The chunk's caches, and by key the windows of the texts that have no vector in any."""
     known = VectorCache.open(cache, encoder.dimension)
     cuts = CutCache.open(cache.with_name(f"{cache.stem}-{encoder.window}-{CUTTING}.cuts"))
-    return known, cuts, _borrowed(_new_windows(texts, known, cuts, encoder), known, others)
+    vectors = known.vectors
+    uncut = [key for key in texts if any(window not in vectors for window in cuts.cuts.get(key, (b"",)))]
+    parts = cut([texts[key] for key in uncut], encoder.count, encoder.window)
+    keys = [[_key(window) for window in part] for part in parts]
+    cuts.append({key: windows for key, windows in zip(uncut, keys, strict=True) if key not in cuts.cuts})
+    cut_now = zip(chain.from_iterable(keys), chain.from_iterable(parts), strict=True)
+    new = {key: window for key, window in cut_now if key not in vectors}
+    for path in others:  # what is found there becomes known here
+        if new:
+            found = VectorCache.open(path, known.dimension).vectors
+            known.append({key: found[key] for key in new if key in found})
+            new = {key: window for key, window in new.items() if key not in found}
+    return known, cuts, new
 
 
 def _key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
-
-
-def _new_windows(
-    texts: Mapping[bytes, str], known: VectorCache, cuts: CutCache, encoder: Encoder
-) -> dict[bytes, str]:
-    """The windows without a vector, by key; texts that are not known, or have such a window, are cut."""
-    new = [
-        key
-        for key in texts
-        if key not in cuts.cuts or not all(map(known.vectors.__contains__, cuts.cuts[key]))
-    ]
-    parts = cut([texts[key] for key in new], encoder.count, encoder.window)
-    keys = [[_key(window) for window in part] for part in parts]
-    cuts.append({key: found for key, found in zip(new, keys, strict=True) if key not in cuts.cuts})
-    windows = zip(chain.from_iterable(keys), chain.from_iterable(parts), strict=True)
-    return {key: window for key, window in windows if key not in known.vectors}
-
-
-def _borrowed(new: dict[bytes, str], known: VectorCache, others: Iterable[Path]) -> dict[bytes, str]:
-    """Those that no other file has a vector of; what is found there becomes known here."""
-    for path in others:
-        if not new:
-            break
-        vectors = VectorCache.open(path, known.dimension).vectors
-        known.append({key: vectors[key] for key in new if key in vectors})
-        new = {key: window for key, window in new.items() if key not in vectors}
-    return new
-
-
-def encode_into(
-    cache: VectorCache, texts: dict[bytes, str], encoder: Encoder, advance: Callable[[int], None]
-) -> None:
-    """Encode texts by key, batch after batch, each kept before the next one starts."""
-    keys = list(texts)
-    advance(0)
-    for start in range(0, len(keys), BATCH):
-        part = keys[start : start + BATCH]
-        vectors = encoder.encode([texts[key] for key in part])
-        cache.append(dict(zip(part, vectors, strict=True)))
-        advance(start + len(part))
 
 
 def write_embedded(folder: Path, embedded: Embedded) -> None:

@@ -1,46 +1,58 @@
-"""The Encoder seam: texts to vectors, by a local model, an API, or the stand-in."""
+"""Encoders of documents: a local model, an API, or the stand-in; and the encoder artifact, by which questions are encoded
+like the documents, without PyTorch."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import logging
+import os
+import shutil
+import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.build.turns import Turns
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.config.build import Windows
+from crmrag_assets.build.disks import disk_trouble, full_disk, has_room, is_memory
+from crmrag_assets.build.locks import Turns
+from crmrag_query.artifacts.files import canonical_json, entries, sha256_file, write_text
 from crmrag_query.config.datasets import EmbeddingConfig
-from crmrag_query.errors import ModelError
-from crmrag_query.retrieval.embedding_api import EmbeddingApi
-from crmrag_query.retrieval.encoder import EncoderSettings
-from crmrag_query.retrieval.hashing import hash_vectors
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.errors import CrmRagError, MissingExtraError, ModelError, in_a_line
+from crmrag_query.retrieval.encoder import (
+    INPUTS,
+    MODEL,
+    SETTINGS,
+    TOKENIZER,
+    EmbeddingApi,
+    EncoderSettings,
+    OnnxEncoder,
+    TextEncoder,
+    TorchQueries,
+    hash_vectors,
+    load_model,
+    model_folder,
+    unit,
+)
+from crmrag_query.text import tokenize
+
+if TYPE_CHECKING:
+    import torch
+    from tokenizers import Tokenizer
 
 Floats = npt.NDArray[np.float32]
-
 HASH = "hash"
 HASH_DIMENSION = 256
+DEFAULT_TOKENS = 512  # of a model that does not say
 BYTES_PER_TOKEN = 3  # fewer than any common tokenizer needs for text in Latin or Greek script
-
-
-@dataclass(frozen=True)
-class EncoderOptions:
-    """How a model is used. ``tokens`` of one text, special ones included: 0 for as many as the model reads.
-
-    ``device`` "" for CPU, else PyTorch's name (``cuda``); ``workers`` 0 for one a core.
-    """
-
-    query_prefix: str = ""
-    document_prefix: str = ""
-    tokens: int = 0
-    device: str = ""
-    workers: int = 0
+MODULES = {"Transformer", "Pooling", "Normalize"}  # of a model of the usual make
+_SUFFIXES = {".json", ".safetensors", ".bin", ".model", ".txt"}
 
 
 class Encoder(Protocol):
@@ -76,26 +88,236 @@ class Encoder(Protocol):
         ...
 
 
-def encoder_for(
-    config: EmbeddingConfig, windows: Windows, device: str = "", workers: int = 0, turns: Turns | None = None
-) -> Encoder:
+def model_identity(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a model that its vectors depend on, by relative path."""
+    paths = (Path(base) / name for base, _, names in os.walk(folder) for name in names)
+    read = sorted(path for path in paths if path.suffix in _SUFFIXES and path.name != "data_config.json")
+    return {path.relative_to(folder).as_posix(): sha256_file(path) for path in read}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model's own files say of it: dimension of its vectors, tokens it reads, special ones among them."""
+
+    dimension: int
+    tokens: int
+    special: int
+
+
+def describe(folder: Path) -> Description | None:
+    """The description of a model of the usual make (transformer, one pooling, normalisation), else None.
+
+    It spares loading a model to learn that nothing is to be done.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        if {module["type"].rsplit(".", 1)[-1] for module in modules} - MODULES:
+            return None
+        (pooling,) = (folder / m["path"] / "config.json" for m in modules if m["type"].endswith("Pooling"))
+        pooled = json.loads(pooling.read_text(encoding="utf-8"))
+        if sum(value is True for key, value in pooled.items() if key.startswith("pooling_mode_")) != 1:
+            return None
+        own = json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))
+        special = Tokenizer.from_file(str(folder / "tokenizer.json")).num_special_tokens_to_add(False)
+        return Description(int(pooled["word_embedding_dimension"]), int(own["max_seq_length"]), special)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Shapes in which texts are run: ``rows`` texts at once, lengths padded to a multiple of ``step`` tokens.
+
+    One unpadded text at a time is what a CPU does fastest and depends on nothing else; an accelerator gets
+    full batches of few fixed shapes, the last one filled with empty rows.
+    """
+
+    rows: int = 1
+    step: int = 1
+
+
+CPU = Shape()
+ACCELERATOR = Shape(rows=32, step=64)
+
+
+@dataclass(frozen=True)
+class SentenceTransformerEncoder:
+    """A model of the sentence-transformers kind, read from ``folder`` when first used; on a GPU where PyTorch finds one.
+
+    On a CPU each text is run alone on one thread, one worker a core: the same bits whatever the batch, the
+    order, the point of resumption or the number of cores (another processor or PyTorch may differ in the last
+    bits).
+    """
+
+    name: str
+    folder: Path
+    config: EmbeddingConfig
+    workers: int = 0  # 0 for one a core
+
+    @classmethod
+    def of(cls, config: EmbeddingConfig, workers: int = 0) -> SentenceTransformerEncoder:
+        """The encoder of the model that is configured; raises ModelError when it cannot be found."""
+        return cls(config.model, model_folder(config.model), config, workers)
+
+    @cached_property
+    def key(self) -> str:
+        readable = Path(self.name).name
+        settings = {"prefix": self.config.document_prefix, "tokens": self.config.window_tokens}
+        return key_of(readable, {"files": model_identity(self.folder)} | settings)
+
+    @cached_property
+    def device(self) -> str:
+        """PyTorch's name of what the model runs on: ``cuda`` or ``cpu``."""
+        import torch
+
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    @cached_property
+    def shape(self) -> Shape:
+        return CPU if self.device == "cpu" else ACCELERATOR
+
+    @cached_property
+    def model(self) -> Any:
+        """The loaded SentenceTransformer, in evaluation mode."""
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+        try:
+            from transformers.utils import logging
+        except ImportError as error:
+            raise MissingExtraError("Computing embeddings", "build", "sentence-transformers") from error
+        cast(Any, logging).disable_progress_bar()
+        try:
+            return load_model(self.name, self.folder, self.device)
+        except (MemoryError, CrmRagError):
+            raise
+        except Exception as error:  # types of four libraries
+            raise ModelError(
+                f"The model {self.name} cannot be loaded: {in_a_line(error)}.",
+                f"Its files may be damaged: fetch them anew into {self.folder}.",
+            ) from error
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, neither cutting nor padding."""
+        from tokenizers import Tokenizer
+
+        backend = getattr(self.model.tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            raise ModelError(
+                f"The model {self.name} has no fast tokenizer.", "Choose a model with tokenizer.json."
+            )
+        copy = Tokenizer.from_str(backend.to_str())
+        copy.no_truncation()
+        copy.no_padding()
+        return copy
+
+    @cached_property
+    def description(self) -> Description:
+        """Size of the model's vectors and input: from its files if they say so, else from the loaded model."""
+        if found := describe(self.folder):
+            return found
+        special = self.tokenizer.num_special_tokens_to_add(False)
+        most = int(self.model.max_seq_length or DEFAULT_TOKENS)
+        return Description(int(self.model.get_embedding_dimension()), most, special)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are read, special ones and prefix included."""
+        return min(self.description.tokens, self.config.window_tokens)
+
+    @cached_property
+    def window(self) -> int:
+        prefix = self.config.document_prefix
+        return self.tokens - self.description.special - (self.count([prefix])[0] if prefix else 0)
+
+    @property
+    def dimension(self) -> int:
+        return self.description.dimension
+
+    @property
+    def settings(self) -> EncoderSettings:
+        modules = [module.get_config_dict() for module in self.model if hasattr(module, "pooling_mode")]
+        return EncoderSettings(
+            provider="sentence-transformers",
+            model=self.name if self.folder != Path(self.name) else self.folder.name,
+            key=self.key,
+            dimension=self.dimension,
+            window=self.window,
+            tokens=self.tokens,
+            query_prefix=self.config.query_prefix,
+            document_prefix=self.config.document_prefix,
+            pooling=str(modules[0].get("pooling_mode", "")) if modules else "",
+        )
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [len(encoding.ids) for encoding in encoded]
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Unit vectors float32 [n, dimension]; a text over the window is cut."""
+        rows = self._ids(texts)
+        vectors = np.zeros((len(rows), self.dimension), np.float32)
+        parts = batches([len(row) for row in rows], self.shape)
+        workers = (self.workers or os.cpu_count() or 1) if self.device == "cpu" else 1
+        with ThreadPoolExecutor(workers, initializer=_one_thread) as pool:
+            for (part, _), found in zip(parts, pool.map(lambda b: self._run(rows, *b), parts), strict=True):
+                vectors[part] = found[: len(part)]
+        return unit(vectors)
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        from tokenizers import Tokenizer
+
+        cutting = Tokenizer.from_str(self.tokenizer.to_str())
+        cutting.enable_truncation(self.tokens)
+        return [e.ids for e in cutting.encode_batch([self.config.document_prefix + text for text in texts])]
+
+    def _run(self, rows: list[list[int]], part: list[int], width: int) -> Floats:
+        import torch
+
+        ids = np.zeros((self.shape.rows, width), np.int64)
+        mask = np.zeros_like(ids)
+        mask[:, 0] = 1  # an empty row still needs something to look at
+        for at, number in enumerate(part):
+            ids[at, : len(rows[number])] = rows[number]
+            mask[at, : len(rows[number])] = 1
+        arrays = zip(INPUTS, (ids, mask), strict=True)
+        features = {name: torch.from_numpy(array).to(self.device) for name, array in arrays}
+        with torch.inference_mode():
+            vectors: Floats = self.model(features)["sentence_embedding"].float().cpu().numpy()
+        return vectors
+
+
+def batches(lengths: Sequence[int], shape: Shape) -> list[tuple[list[int], int]]:
+    """Texts to run together, as (their numbers, width in tokens); each text once, in order of length."""
+    by_width: dict[int, list[int]] = {}
+    for number in np.argsort(np.array(lengths, np.int64), kind="stable").tolist():
+        by_width.setdefault(-(-lengths[number] // shape.step) * shape.step, []).append(number)
+    return [
+        (numbers[start : start + shape.rows], width)
+        for width, numbers in by_width.items()
+        for start in range(0, len(numbers), shape.rows)
+    ]
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def encoder_for(config: EmbeddingConfig, workers: int = 0, turns: Turns | None = None) -> Encoder:
     """The encoder of a data set: the model ``hash``, an API through litellm, else a folder or hub name.
 
     ``turns``: at which an API is asked. Nothing is loaded before it is used.
     Raises ModelError when a local model cannot be found.
     """
-    tokens = config.window_tokens or windows.tokens
-    options = EncoderOptions(config.query_prefix, config.document_prefix, tokens, device, workers)
     if config.provider == "litellm":
-        batch = config.batch or windows.batch
-        return LiteLLMEncoder(
-            EmbeddingApi(config.model, dimensions=config.dimension or 0, batch=batch), options, turns
-        )
+        api = EmbeddingApi(config.model, config.api_base, config.dimension or 0, config.batch)
+        return LiteLLMEncoder(api, config, turns)
     if config.model == HASH:
-        return HashEncoder(config.dimension or HASH_DIMENSION, tokens)
-    from crmrag_assets.indexes.sentence import SentenceTransformerEncoder
-
-    return SentenceTransformerEncoder.named(config.model, options)
+        return HashEncoder(config.dimension or HASH_DIMENSION, config.window_tokens)
+    return SentenceTransformerEncoder.of(config, workers)
 
 
 def key_of(name: str, identity: dict[str, object]) -> str:
@@ -138,7 +360,7 @@ class LiteLLMEncoder:
     """
 
     api: EmbeddingApi
-    options: EncoderOptions
+    config: EmbeddingConfig
     turns: Turns | None = None
 
     @property
@@ -149,7 +371,7 @@ class LiteLLMEncoder:
     def key(self) -> str:
         identity = {"provider": "litellm", "model": self.name, "dimensions": self.api.dimensions}
         return key_of(
-            self.name, identity | {"prefix": self.options.document_prefix, "base": self.api.api_base}
+            self.name, identity | {"prefix": self.config.document_prefix, "base": self.api.api_base}
         )
 
     @cached_property
@@ -159,7 +381,7 @@ class LiteLLMEncoder:
 
     @property
     def window(self) -> int:
-        return self.options.tokens or 256
+        return self.config.window_tokens
 
     @property
     def settings(self) -> EncoderSettings:
@@ -169,8 +391,8 @@ class LiteLLMEncoder:
             key=self.key,
             dimension=self.dimension,
             window=self.window,
-            query_prefix=self.options.query_prefix,
-            document_prefix=self.options.document_prefix,
+            query_prefix=self.config.query_prefix,
+            document_prefix=self.config.document_prefix,
             api_base=self.api.api_base,
             api_dimensions=self.api.dimensions,
         )
@@ -179,7 +401,7 @@ class LiteLLMEncoder:
         return [-(-len(text.encode()) // BYTES_PER_TOKEN) for text in texts]
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        vectors = self._asked([self.options.document_prefix + text for text in texts])
+        vectors = self._asked([self.config.document_prefix + text for text in texts])
         found = vectors.shape[1]
         if len(texts) and found != self.dimension:
             raise ModelError(
@@ -191,3 +413,161 @@ class LiteLLMEncoder:
     def _asked(self, texts: Sequence[str]) -> Floats:
         with self.turns.turn() if self.turns else nullcontext():
             return self.api.encode(texts)
+
+
+WRITER_VERSION = 1
+OPSET = 17
+PARITY = 1e-5  # largest difference of the cosine from 1 between exported and original model
+PROBES = (
+    "Church of Panagia Phorbiotissa",
+    "Ναός της Παναγίας Φορβιώτισσας, Ασίνου, 1105/6",
+    "The murals were painted in several campaigns between the twelfth and the fourteenth century. " * 6,
+)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Where the encoder lies, and why questions will need more than ONNX Runtime ("" when they do not)."""
+
+    folder: Path
+    settings: EncoderSettings
+    warning: str = ""
+
+
+def export_encoder(encoder: Encoder, root: Path) -> Exported:
+    """Write ``encoder`` into ``root/<content hash>``, or find it there; equal encoders give equal bytes.
+
+    A local model becomes ONNX with pooling and normalisation inside, and is compared with the original. A model
+    that has no such form is named with sentence-transformers as its provider, and ``warning`` says what a
+    questioner must install; that is tried anew each time. Raises ModelError where the encoder cannot be opened,
+    and what a full disk or missing memory makes of the export: these say nothing of the model.
+    """
+    pointer = root / "keys" / f"{encoder.key}-{WRITER_VERSION}"
+    if pointer.is_file() and (folder := root / pointer.read_text(encoding="utf-8").strip()).is_dir():
+        settings = EncoderSettings.read(folder)
+        if not warning_for(settings) and content_hash(folder) == folder.name:
+            return Exported(folder, settings)
+    working = root / f".{encoder.key}.{os.getpid()}.tmp"
+    shutil.rmtree(working, ignore_errors=True)
+    working.mkdir(parents=True)
+    try:
+        warning = write_encoder(encoder, working)
+        folder = root / content_hash(working)
+        shutil.rmtree(folder, ignore_errors=True)
+        working.rename(folder)
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
+    if not warning:
+        write_text(pointer, folder.name + "\n")
+    return Exported(folder, EncoderSettings.read(folder), warning)
+
+
+def content_hash(folder: Path) -> str:
+    """First 16 hexadecimal digits of the hash of all files of a folder."""
+    listing = "".join(f"{entry.path}\0{entry.sha256}\n" for entry in entries(folder))
+    return hashlib.sha256(listing.encode()).hexdigest()[:16]
+
+
+def write_encoder(encoder: Encoder, folder: Path) -> str:
+    """Fill an empty folder with the artifact; gives the warning, "" when there is none."""
+    settings = encoder.settings
+    reason = ""
+    if isinstance(encoder, SentenceTransformerEncoder):
+        try:
+            write_onnx(encoder, folder)
+            settings = replace(settings, provider="onnx")
+        except ModelError as error:
+            reason = error.what
+            for left in folder.iterdir():  # of a large model the exporter writes the weights beside it
+                left.unlink()
+            settings = replace(settings, model=encoder.name)
+            try:  # sentence-transformers has to find it by its name, and to encode with it alike
+                require_alike(encoder, TorchQueries.open(settings.model), PROBES[:1])  # which no window cuts
+            except ModelError as other:
+                what = f"The model {settings.model} has no ONNX form: {reason} Nor can it be opened by its name: {other.what}"
+                raise ModelError(what, other.remedy) from other
+    (folder / SETTINGS).write_text(canonical_json(settings.as_dict()), encoding="utf-8")
+    return warning_for(settings, reason)
+
+
+def warning_for(settings: EncoderSettings, reason: str = "") -> str:
+    if settings.provider != "sentence-transformers":
+        return ""
+    return (
+        f"The model {settings.model} has no ONNX form{': ' + reason if reason else '.'} "
+        "Whoever asks this release needs PyTorch: pip install 'crmrag[build]'"
+    )
+
+
+def write_onnx(encoder: SentenceTransformerEncoder, folder: Path) -> None:
+    """Write ``model.onnx`` and ``tokenizer.json``, which open and encode as the model does.
+
+    Raises ModelError when the model resists; of the disk and of memory BuildError, OSError and MemoryError: PyTorch does not
+    look whether weights that it writes into files of their own arrive there, so that a full disk may show as any error.
+    """
+    (folder / TOKENIZER).write_text(encoder.tokenizer.to_str(), encoding="utf-8")
+    try:
+        export_model(encoder.model, folder / MODEL)
+        require_alike(encoder, OnnxEncoder.open(folder, encoder.tokens), PROBES)
+    except MemoryError:
+        raise
+    except Exception as error:  # exporters raise whatever the model's code makes them meet
+        trouble: Exception | None = disk_trouble(error, folder)
+        if trouble is None and is_memory(error):
+            trouble = MemoryError(in_a_line(error))
+        if trouble is None and not has_room(folder):
+            trouble = full_disk(folder)
+        if trouble is not None:
+            raise trouble from error
+        if isinstance(error, OSError):
+            raise
+        if isinstance(error, CrmRagError):
+            raise ModelError(error.what) from error
+        raise ModelError(f"{type(error).__name__}: {in_a_line(error)}.") from error
+
+
+def require_alike(encoder: SentenceTransformerEncoder, opened: TextEncoder, texts: Sequence[str]) -> None:
+    """Raise ModelError unless what questions are encoded with gives the model's vectors."""
+    prefix = encoder.config.document_prefix
+    found = opened.encode([prefix + text for text in texts]).astype(np.float64)
+    difference = float(np.max(1 - np.sum(found * encoder.encode(texts), axis=1)))
+    if not difference <= PARITY:
+        raise ModelError(
+            f"The questions' encoder differs from the original model: cosine 1 - {difference:.2g}."
+        )
+
+
+def export_model(model: Any, path: Path) -> None:
+    """The whole pipeline of a SentenceTransformer as one ONNX graph, batch and length left open; made on the CPU, so that a
+    GPU gives the same bytes."""
+    import torch
+
+    class Pipeline(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.pipeline = model
+
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            vector: torch.Tensor = self.pipeline(dict(zip(INPUTS, inputs, strict=True)))["sentence_embedding"]
+            return vector
+
+    # Two lengths, so that neither is taken for a constant.
+    ids = torch.tensor([[4, 5, 6, 7, 0], [4, 5, 6, 7, 8]])
+    mask = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    device = model.device
+    model.cpu()
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            Pipeline().eval(),  # the exporter gives this mode back to all that is inside
+            (ids, mask),
+            str(path),
+            input_names=list(INPUTS),
+            output_names=["sentence_embedding"],
+            dynamic_axes={name: {0: "texts", 1: "tokens"} for name in INPUTS}
+            | {"sentence_embedding": {0: "texts"}},
+            opset_version=OPSET,
+            dynamo=False,  # the newer exporter needs onnxscript and writes source paths into the file
+        )
+    model.to(device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,26 +17,35 @@ import pyarrow.ipc as ipc
 
 from crmrag_assets.documents.satellites import satellite_kinds
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.config.models import Method
-from crmrag_query.config.query import NamesConfig
-from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints
+from crmrag_query.config.loading import Method
+from crmrag_query.graph.arrays import FLAG_ENTITY, Ints, Longs, open_table, places_in, ranges, run_starts
 from crmrag_query.graph.graph import Graph
-from crmrag_query.graph.schema import open_table
-from crmrag_query.linking.index import KINDS, META, SCHEMA_VERSION, TEXTS, UNIT
-from crmrag_query.linking.near import mixed, near_array
-from crmrag_query.linking.spelling import latin_stop, sound, words_at
+from crmrag_query.linking import (
+    KINDS,
+    META,
+    NAME_WORDS,
+    SCHEMA_VERSION,
+    SPELLING,
+    STOP_WEIGHT,
+    TEXTS,
+    UNIT,
+    latin_stop,
+    mixed,
+    near_array,
+    sound,
+    words_at,
+)
 from crmrag_query.ontology.tables import Ontology
-from crmrag_query.retrieval.tokenizer import tokens_of, words
+from crmrag_query.text import tokens_of, words
 
-Longs = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 # How a stated label names its entity; labels made from a role or an IRI are no names.
 HOW = {"label": 0, "preferred": 0, "appellation": 1, "title": 1, "alternative": 1, "identifier": 2}
-_SEPARATORS = re.compile(
-    r"\s+[/|=;]\s+"
-)  # between names of one thing in one text (ISBD's parallel titles are " = ")
+TOLD_ELSEWHERE = ("appellation", "dimension", "time", "reified")
+"""Kinds of satellites whose text is a name of the entity that they belong to."""
+_SEPARATORS = re.compile(r"\s+[/|=;]\s+")  # between names of one thing (ISBD's parallel titles are " = ")
 _QUALIFIER = re.compile(r"(?<=\S)\s*\([^()]*\)\s*$")  # of a term: "drawings (visual works)"
 
 
@@ -44,7 +53,8 @@ _QUALIFIER = re.compile(r"(?<=\S)\s*\([^()]*\)\s*$")  # of a term: "drawings (vi
 class Names:
     """Names of entities: ``texts`` distinct; ``entity``, ``text``, ``kind`` int32 [n], a name a row.
 
-    ``kind``: position in ``KINDS``; ``degree`` int32 [nodes].
+    ``kind``: position in ``KINDS``; ``degree`` int32 [nodes]: triples that lead to each node, as many speak of a person, few
+    of a picture named after her.
     """
 
     texts: pa.LargeStringArray
@@ -66,9 +76,9 @@ class Bags:
 
 
 def names_of(graph: Graph, ontology: Ontology, method: Method) -> Names:
-    """The stated names of the entities to link: all but the satellites that config/method.yaml leaves out."""
+    """The stated names of the entities to link: all but the satellites of ``TOLD_ELSEWHERE``."""
     kinds = list(method.satellites.kinds)
-    left_out = [kinds.index(kind) + 1 for kind in method.linking.names.left_out if kind in kinds]
+    left_out = [kinds.index(kind) + 1 for kind in TOLD_ELSEWHERE if kind in kinds]
     linked = (graph.flags & FLAG_ENTITY) != 0
     linked &= ~np.isin(satellite_kinds(graph, ontology, method), left_out)
     table = open_table(graph.folder, "labels")
@@ -77,14 +87,8 @@ def names_of(graph: Graph, ontology: Ontology, method: Method) -> Names:
     kind = how[label_kind.indices.to_numpy()]
     rows = np.flatnonzero(linked[node] & (kind >= 0))
     texts = pc.dictionary_encode(table.column("text").take(pa.array(rows)))
-    return Names(texts.dictionary, node[rows], texts.indices.to_numpy(), kind[rows], degrees(graph.adjacency))
-
-
-def degrees(adjacency: Adjacency) -> Ints:
-    """Triples that lead to each node, int32 [n]: many speak of a person, few of a picture named after her."""
-    found = np.zeros(adjacency.nodes, np.int64)
-    np.add.at(found, adjacency.backward.row, np.diff(adjacency.backward.ptr))
-    return found.astype(np.int32)
+    degree = np.bincount(graph.adjacency.forward.val, minlength=graph.nodes).astype(np.int32)
+    return Names(texts.dictionary, node[rows], texts.indices.to_numpy(), kind[rows], degree)
 
 
 def variants(text: str) -> list[str]:
@@ -101,7 +105,7 @@ class _Spelt(dict[str, tuple[str, ...]]):
         return found
 
 
-def gather_bags(texts: Iterable[str], most_words: int) -> Bags:
+def gather_bags(texts: Iterable[str], most_words: int = NAME_WORDS) -> Bags:
     """The bags of all texts; one without a word has none."""
     numbers: dict[str, int] = {}
     known: dict[bytes, int] = {}
@@ -118,18 +122,27 @@ def gather_bags(texts: Iterable[str], most_words: int) -> Bags:
     ptr = np.cumsum([0, *(len(bag) // 4 for bag in known)], dtype=np.int64)
     word = np.frombuffer(b"".join(known), np.int32)
     order = sorted(numbers, key=lambda one: one.encode("utf-8", "replace"))
-    rank = np.empty(len(order), np.int32)
-    rank[[numbers[one] for one in order]] = np.arange(len(order), dtype=np.int32)
+    rank = places_in([numbers[one] for one in order])
     return Bags(order, ptr, rank[word], np.array(text_ptr, np.int64), np.array(text_bag, np.int32))
 
 
-def write_names(names: Names, stop: frozenset[str], config: NamesConfig, out: Path) -> dict[str, int]:
-    """Write the files that ``crmrag_query.linking.index`` opens into ``out``; gives counts for people."""
+def write_names(names: Names, stop: frozenset[str], out: Path) -> dict[str, int]:
+    """Write the files that ``crmrag_query.linking`` opens into ``out``; gives counts for people."""
     stop = latin_stop(stop)
-    bags = gather_bags(names.texts.to_pylist(), config.words)
-    sounds = _sounds(bags.words, config)
-    arrays = _word_arrays(bags, sounds, config)
-    arrays |= _bag_arrays(bags, sounds, stop, config) | _entry_arrays(names, bags)
+    bags = gather_bags(names.texts.to_pylist())
+    spoken = (sound(word, SPELLING.shortest) for word in bags.words)
+    sounds = np.fromiter(spoken, np.uint64, len(bags.words))
+    by_sound = np.argsort(sounds, kind="stable").astype(np.int32)
+    encoded = [word.encode("utf-8", "replace") for word in bags.words]
+    arrays: Arrays = {
+        "word_text": np.frombuffer(b"".join(encoded), np.uint8),
+        "word_ptr": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+        "sounds": sounds[by_sound],
+        "sound_word": by_sound,
+        "near": near_array(bags.words, SPELLING),
+        **_bag_arrays(bags, sounds, stop),
+        **_entry_arrays(names, bags),
+    }
     for name, values in arrays.items():
         np.save(out / f"{name}.npy", values)
     batch = pa.RecordBatch.from_arrays([names.texts.cast(pa.large_utf8())], schema=TEXTS)
@@ -144,40 +157,29 @@ def write_names(names: Names, stop: frozenset[str], config: NamesConfig, out: Pa
         "words": len(bags.words),
     }
     most = int(names.degree[entities].max()) if len(entities) else 0
-    meta = {"schema": SCHEMA_VERSION, "stop": sorted(stop), "spelling": config.spelling.model_dump()}
+    meta = {"schema": SCHEMA_VERSION, "stop": sorted(stop), "spelling": SPELLING.model_dump()}
     (out / META).write_text(canonical_json(meta | counts | {"most_connected": most}), encoding="utf-8")
     return counts
 
 
-def _word_arrays(bags: Bags, sounds: Hashes, config: NamesConfig) -> Arrays:
-    encoded = [word.encode("utf-8", "replace") for word in bags.words]
-    order = np.argsort(sounds, kind="stable").astype(np.int32)
-    return {
-        "word_text": np.frombuffer(b"".join(encoded), np.uint8),
-        "word_ptr": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
-        "sounds": sounds[order],
-        "sound_word": order,
-        "near": near_array(bags.words, config.spelling),
-    }
-
-
-def _sounds(words: Sequence[str], config: NamesConfig) -> Hashes:
-    found = (sound(word, config.spelling.shortest) for word in words)
-    return np.fromiter(found, np.uint64, len(words))
-
-
-def _bag_arrays(bags: Bags, sounds: Hashes, stop: frozenset[str], config: NamesConfig) -> Arrays:
+def _bag_arrays(bags: Bags, sounds: Hashes, stop: frozenset[str]) -> Arrays:
     count = len(bags.ptr) - 1
     bag = np.repeat(np.arange(count, dtype=np.int32), np.diff(bags.ptr))
     order = np.argsort(bags.word, kind="stable")
     posting_ptr = np.searchsorted(bags.word[order], np.arange(len(bags.words) + 1)).astype(np.int64)
     is_stop = np.fromiter((word in stop for word in bags.words), bool, len(bags.words))
     idf = np.log1p(count / np.maximum(np.diff(posting_ptr), 1))
-    weight = np.rint(UNIT * idf * np.where(is_stop, config.stop_weight, 1)).astype(np.int32)
+    weight = np.rint(UNIT * idf * np.where(is_stop, STOP_WEIGHT, 1)).astype(np.int32)
     content = ~is_stop[bags.word]
     size = np.bincount(bag[content], minlength=count)
     content |= (size == 0)[bag]
-    hashes = _content_hashes(sounds, bags.word[content], bag[content], count)
+    # `bag_hash` of the words of each bag: each sound of a bag counts once.
+    of, sound_of = bag[content], sounds[bags.word[content]]
+    by_bag = np.lexsort((sound_of, of))
+    of, sound_of = of[by_bag], sound_of[by_bag]
+    once = run_starts(of, sound_of)
+    hashes = np.zeros(count, np.uint64)
+    np.add.at(hashes, of[once], mixed(sound_of[once]))
     by_hash = np.argsort(hashes, kind="stable").astype(np.int32)
     return {
         "word_weight": np.maximum(weight, 1),
@@ -190,27 +192,15 @@ def _bag_arrays(bags: Bags, sounds: Hashes, stop: frozenset[str], config: NamesC
     }
 
 
-def _content_hashes(sounds: Hashes, word: Ints, bag: Ints, count: int) -> Hashes:
-    """``index.bag_hash`` of the words of each bag, uint64 [count]; each sound of a bag counts once."""
-    order = np.lexsort((sounds[word], bag))
-    sound_of, of = sounds[word][order], bag[order]
-    first = np.ones(len(of), bool)
-    first[1:] = (of[1:] != of[:-1]) | (sound_of[1:] != sound_of[:-1])
-    found = np.zeros(count, np.uint64)
-    np.add.at(found, of[first], mixed(sound_of[first]))
-    return found
-
-
 def _entry_arrays(names: Names, bags: Bags) -> Arrays:
     """A row for each name of each bag; of several equal names of an entity the one of the first kind."""
-    low, high = bags.text_ptr[names.text], bags.text_ptr[names.text + 1]
-    row = np.repeat(np.arange(len(names.text)), high - low)
-    at = np.arange(len(row)) - np.repeat(np.cumsum(high - low) - (high - low), high - low) + low[row]
-    bag, entity, kind = bags.text_bag[at], names.entity[row], names.kind[row]
+    low = bags.text_ptr[names.text]
+    count = bags.text_ptr[names.text + 1] - low
+    row = np.repeat(np.arange(len(names.text)), count)
+    bag, entity, kind = bags.text_bag[ranges(low, count)], names.entity[row], names.kind[row]
     order = np.lexsort((names.text[row], kind, entity, -names.degree[entity], bag))
     bag, entity, row = bag[order], entity[order], row[order]
-    first = np.ones(len(bag), bool)
-    first[1:] = (bag[1:] != bag[:-1]) | (entity[1:] != entity[:-1])
+    first = run_starts(bag, entity)
     bag, entity, row = bag[first], entity[first], row[first]
     return {
         "entry_ptr": np.searchsorted(bag, np.arange(len(bags.ptr))).astype(np.int64),

@@ -12,20 +12,24 @@ from typing import Any
 import numpy as np
 
 from crmrag_assets.profile.ground import Bools, Ground
-from crmrag_assets.profile.kinds import profile_classes, profile_types, type_nodes, typed
-from crmrag_assets.profile.modelling import Modelling
-from crmrag_assets.profile.statements import profile_properties
+from crmrag_assets.profile.kinds import (
+    Modelling,
+    profile_classes,
+    profile_properties,
+    profile_types,
+    type_nodes,
+    typed,
+)
 from crmrag_assets.profile.text import profile_markdown
 from crmrag_assets.profile.ties import TieCounts, Ties
-from crmrag_query.config.models import Method
-from crmrag_query.graph.arrays import FLAG_LABELLED
+from crmrag_query.config.loading import Method
+from crmrag_query.graph.arrays import FLAG_LABELLED, open_table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.graph.schema import open_table
 from crmrag_query.ontology.categories import CategoryMap
 from crmrag_query.ontology.tables import Ontology
 from crmrag_query.plans.profile import PROFILE, READABLE, SCHEMA_VERSION, Content
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval.date_index import DateIndex
+from crmrag_query.retrieval.aggregation import DateIndex
 
 Part = tuple[int, int]
 """Which of how many parts: entities in turn, so that all parts cost alike."""

@@ -70,7 +70,7 @@ def _held(data: Path, name: str) -> Iterator[None]:
 
 def _partitions(data: Path, names: list[str], to: str | None) -> None:
     """Take the names out of what Dagster lists, where it has been used; ``to``: and put this in their place."""
-    from crmrag_assets.home import open_instance
+    from crmrag_assets.instance import open_instance
     from crmrag_assets.partitions import DATASET
 
     if not (data / "dagster").is_dir():

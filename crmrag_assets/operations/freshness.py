@@ -1,13 +1,57 @@
-"""How old what is published is: of when the data is that a data set's release was made from."""
+"""How old what is published is: of when the data is that a data set's release was made from; and what configuration says of
+operations, in which a mistake in one data set takes nothing from the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from crmrag_assets.build.marks import Published, confirmed_at
 from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.store import Published, confirmed_at
+from crmrag_query.config.datasets import DatasetConfig, parse_dataset, read_entries
+from crmrag_query.config.operations import Operations, load_operations
+from crmrag_query.config.reading import datasets_file
+from crmrag_query.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The data sets that can be read, by name; the operations; and, for people, every mistake that was met."""
+
+    datasets: dict[str, DatasetConfig]
+    operations: Operations
+    mistakes: tuple[ConfigError, ...] = ()
+
+    @property
+    def ages(self) -> dict[str, DatasetConfig]:
+        """The data sets of which it is said how old they may be."""
+        return {name: one for name, one in self.datasets.items() if one.rebuild.fresh_hours}
+
+
+def read_declared(config: Path | None = None) -> Declared:
+    """Read datasets.yaml and operations.yaml of a configuration folder, or of where they are found."""
+    mistakes: list[ConfigError] = []
+    file = datasets_file(config / "datasets.yaml" if config else None)
+    datasets: dict[str, DatasetConfig] = {}
+    operations, entries = Operations(), {}
+    try:
+        entries = read_entries(file)
+    except ConfigError as error:
+        mistakes.append(error)
+    for name, entry in entries.items():
+        try:
+            datasets[name] = parse_dataset(name, entry, file)
+        except ConfigError as error:
+            mistakes.append(error)
+    try:
+        operations = load_operations(config)
+    except ConfigError as error:
+        mistakes.append(error)
+    return Declared(datasets, operations, tuple(mistakes))
+
 
 HOUR = timedelta(hours=1)
 
@@ -42,19 +86,13 @@ def age(context: BuildContext, now: datetime) -> Age:
     built = Published.read(root)
     if built is None:
         return Age(context.name, None, allowed, 0.0)
-    told = built.fetched if context.config.endpoint is not None else built.at
-    times = [time for time in (_time(told), confirmed_at(root)) if time is not None]
+    times = [confirmed] if (confirmed := confirmed_at(root)) else []
+    with suppress(ValueError):
+        made = datetime.fromisoformat(built.fetched if context.config.endpoint is not None else built.at)
+        times.append(made if made.tzinfo else made.replace(tzinfo=UTC))
     if not times:
         return Age(context.name, None, allowed, 0.0)
     return Age(context.name, max(times), allowed, (now - max(times)) / HOUR)
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def sentence(ages: Iterable[Age]) -> str:
@@ -63,11 +101,11 @@ def sentence(ages: Iterable[Age]) -> str:
     stale = [one for one in listed if not one.fresh]
     if not stale:
         return f"Every data set with `fresh_hours` is fresh: {', '.join(one.dataset for one in listed)}."
-    return "; ".join(map(str, stale)) + ". Look at the latest run of each: what keeps it from being built?"
+    return "; ".join(map(str, stale)) + ". Check the latest run of each to see why it failed."
 
 
 def rows(ages: Iterable[Age]) -> list[dict[str, str]]:
-    """A row for each data set."""
+    """A row for each data set: stale ones first, then the oldest."""
     return [
         {
             "data set": one.dataset,
@@ -76,10 +114,5 @@ def rows(ages: Iterable[Age]) -> list[dict[str, str]]:
             "allowed": f"{one.allowed:g}",
             "fresh": "yes" if one.fresh else "no",
         }
-        for one in listed_by_age(ages)
+        for one in sorted(ages, key=lambda one: (one.fresh, -one.hours, one.dataset))
     ]
-
-
-def listed_by_age(ages: Iterable[Age]) -> list[Age]:
-    """Stale ones first, then the oldest."""
-    return sorted(ages, key=lambda one: (one.fresh, -one.hours, one.dataset))

@@ -1,24 +1,273 @@
-"""Watching a source between builds: one look, compared with what is known, and whether it is time to build."""
+"""Watching a source between builds: one look, compared with what is known, and whether it is time to build.
+
+A look at an endpoint costs at most three requests, each allowed to fail; one at files their names, sizes and times, and
+checksums where these have changed. A change is told from a flicker by two looks, some time apart, that say the same. What a
+watch remembers from look to look is JSON with a version; anything else is a watch that begins anew.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
 
 from crmrag_assets.build.context import base_of
-from crmrag_assets.build.marks import Published
-from crmrag_assets.build.source import source_of
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.operations.endpointlooks import TRIPLES, look
-from crmrag_assets.operations.filelooks import FILES, Listing
-from crmrag_assets.operations.settling import HEADERS, Comparison, compare
-from crmrag_assets.operations.state import Signals, Watched
-from crmrag_assets.sources.base import Discovery
-from crmrag_assets.sources.endpoint.source import SparqlEndpoint
-from crmrag_query.artifacts.files import canonical_json
+from crmrag_assets.build.store import Published
+from crmrag_assets.harvest.source import Discovery
+from crmrag_assets.sources.endpoint.client import Unanswered
+from crmrag_assets.sources.endpoint.queries import Part, count_triples, rows_of, stated_dates
+from crmrag_assets.sources.endpoint.source import SUBJECTS, SparqlEndpoint
+from crmrag_assets.sources.files import content_fingerprint
+from crmrag_assets.steps.source import source_of
+from crmrag_query.artifacts.files import canonical_json, sha256_file
 from crmrag_query.config.operations import Watching
 from crmrag_query.errors import BuildError, ConfigError, SourceError
+
+TRIPLES, STATED, ETAG, MODIFIED = "triples", "stated", "ETag", "Last-Modified"
+SAMPLE = "sample of {} entities ({})"
+
+
+def look(source: SparqlEndpoint, entities: Path, limits: Watching) -> dict[str, str]:
+    """What the endpoint tells of itself now, by signal; one that it does not answer for is left out.
+
+    ``entities``: the folder that discovery filled. Raises SourceError where the endpoint does not answer at all.
+    """
+    client = source.brief_client(limits.request_seconds)
+
+    def counted() -> dict[str, str]:
+        """The number of triples; and what the response says of its age, where that is not simply now."""
+        found = {TRIPLES: str(client.count(count_triples(client.scope), patient=False))}
+        if etag := client.headers.get("etag"):
+            found[ETAG] = etag
+        modified, sent = client.headers.get("last-modified", ""), client.headers.get("date", "")
+        if modified and _seconds(modified) < _seconds(sent):
+            found[MODIFIED] = modified
+        return found
+
+    def stated() -> dict[str, str]:
+        """Dates and sizes that the endpoint states of its data sets, where it describes any."""
+        values = sorted(client.strings(stated_dates(client.scope), "stated"))
+        return {STATED: ", ".join(values)} if values else {}
+
+    def sampled() -> dict[str, str]:
+        """A hash over the triples of some entities, blank nodes aside; none where no entity has any."""
+        iris = sample_of(entities, min(limits.sampled, client.settings.batch_entities))
+        if not iris:
+            return {}
+        query = rows_of(Part(tuple(iris), unnamed=True), client.scope)
+        rows = {"\t".join(map(str, row)) for row in client.rows(query, client.scope.width, patient=False)}
+        name = SAMPLE.format(len(iris), _hash("\n".join(iris))[:8])
+        return {name: _hash("\n".join(sorted(rows)))} if rows else {}
+
+    # A request that begins until then may take as long again.
+    end = time.monotonic() + 2 * limits.request_seconds
+    found: dict[str, str] = {}
+    for ask in (counted, stated, sampled):
+        if time.monotonic() + client.settings.pause_seconds > end:
+            break
+        with suppress(Unanswered):
+            found |= ask()
+    return found
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def _seconds(date: str) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+
+
+def sample_of(entities: Path, size: int) -> list[str]:
+    """Entities that discovery listed, the same each time, from everywhere in the list; none before a discovery."""
+    try:
+        listed = pl.read_parquet(entities / SUBJECTS, columns=["raw", "iri", "excluded"])
+    except (OSError, pl.exceptions.PolarsError):
+        return []
+    named = listed.filter(~pl.col("excluded") & (pl.col("raw") == pl.col("iri"))).get_column("iri")
+    return named.gather_every(max(1, len(named) // size)).head(size).to_list()
+
+
+FILES = "files"  # the signal
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Files with their sizes and times (ns): what tells cheaply that they are as they were."""
+
+    files: Mapping[Path, tuple[int, int]]
+
+    @classmethod
+    def of(cls, paths: Sequence[Path]) -> Listing:
+        """The files as they are now; OSError for one that is not there any more."""
+        states = {path: path.stat() for path in sorted(paths)}
+        return cls({path: (state.st_size, state.st_mtime_ns) for path, state in states.items()})
+
+    @property
+    def signals(self) -> dict[str, str]:
+        lines = (f"{path}\0{size}\0{changed}\n" for path, (size, changed) in self.files.items())
+        return {FILES: _hash("".join(lines))}
+
+    @property
+    def bytes(self) -> int:
+        return sum(size for size, _ in self.files.values())
+
+    def checksums(
+        self, made: Sequence[str], most: int, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> tuple[str, ...]:
+        """Checksums of the files in order, those ``made`` before included; no file is begun after so many seconds.
+
+        A file of more than ``most`` bytes is told by its size and time: to read it takes longer than a look may.
+        """
+        end, found = clock() + seconds, list(made[: len(self.files)])
+        for path, (size, changed) in list(self.files.items())[len(found) :]:
+            if clock() >= end:
+                break
+            found.append(f"{size} bytes of {changed}" if size > most else sha256_file(path))
+        return tuple(found)
+
+    def fingerprint(self, checksums: Sequence[str], base_iri: str) -> str:
+        """What `RdfFiles.fingerprint` gives for these files, where none was told by its size and time."""
+        return content_fingerprint(dict(zip(self.files, checksums, strict=True)), base_iri)
+
+
+VERSION = 1
+Signals = Mapping[str, str]
+"""What a look tells of a source, by name: values that differ when the source has changed."""
+Seconds = Annotated[float, Field(ge=0, lt=1e11, allow_inf_nan=False)]  # since 1970; no time is as late
+
+
+class Watched(BaseModel):
+    """The memory of a watch.
+
+    ``known``: signals of what was built, or is being built, and ``amount``, its triples or bytes; ``content``: the
+    fingerprint of files. ``pending``: signals that differ from it, first seen at ``since``; ``checksums``: of its files, as
+    far as they were made. ``volatile``: signals that change for no reason. ``harvest``: version of the latest that was built;
+    ``asked``: whether a build was launched since. ``faults``: looks in a row that failed, lastly for the reason in ``fault``;
+    the next is not ``before`` a time.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    known: dict[str, str] = {}
+    amount: int = 0
+    content: str = ""
+    pending: dict[str, str] = {}
+    since: Seconds = 0.0
+    checksums: tuple[str, ...] = ()
+    volatile: tuple[str, ...] = ()
+    harvest: str = ""
+    asked: bool = False
+    faults: int = 0
+    fault: str = ""
+    before: Seconds = 0.0
+
+    def dumped(self) -> str:
+        """As JSON, without what is as at the beginning: operators see it in the UI."""
+        return json.dumps({"version": VERSION, **self.model_dump(exclude_defaults=True)}, sort_keys=True)
+
+    @classmethod
+    def loaded(cls, text: str | None) -> Watched:
+        """The memory in a text; an empty one for what is no memory."""
+        try:
+            kept = json.loads(text or "")
+            if kept.pop("version") != VERSION:
+                return cls()
+            return cls.model_validate_json(json.dumps(kept))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return cls()
+
+    def but(self, **changed: object) -> Watched:
+        """The memory with other values."""
+        return self.model_copy(update=changed)
+
+    def settled(self, known: Signals, amount: int) -> Watched:
+        """With nothing pending, and this known."""
+        return self.healthy().but(known=dict(known), amount=amount, pending={}, since=0.0, checksums=())
+
+    def healthy(self) -> Watched:
+        """After a look that did not fail."""
+        return self.but(faults=0, fault="", before=0.0)
+
+    def faulty(self, reason: str, now: float, first: float, longest: float) -> Watched:
+        """After a look that failed: the next is let wait for ``first`` seconds, doubled for each fault in a row."""
+        wait = min(first * 2.0 ** min(self.faults, 30), longest)
+        return self.but(faults=self.faults + 1, fault=reason, before=now + wait)
+
+
+HEADERS = frozenset({"ETag", "Last-Modified"})
+"""Signals that some servers make up for every response: they count where they stay, and delay nothing where they do not."""
+SHOWN = 80  # characters of values
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The memory after a look; ``says``: what was found; ``changed``: the source differs from what is known, and settled."""
+
+    state: Watched
+    says: str
+    changed: bool = False
+
+
+def compare(state: Watched, seen: Signals, amount: int, now: float, settle: float) -> Comparison:
+    """Compare a look with what is known. Signals that only one side has are not compared; what is new is learned."""
+    seen = {name: value for name, value in seen.items() if name not in state.volatile}
+    moved = _differing(state.known, seen)
+    state = state.healthy().but(since=min(state.since, now))
+    if not moved:
+        known = {name: value for name, value in state.known.items() if _is_asked(name, seen)}
+        flicker = " A change that was seen before is gone." if state.pending else ""
+        return Comparison(state.settled({**known, **seen}, amount), f"Nothing has changed.{flicker}")
+    before = _differing(state.known, state.pending)
+    same = {name for name in moved if state.pending.get(name) == seen[name]}
+    restless = (moved | before) - same - HEADERS
+    if not state.pending or restless or not same:
+        made_up = tuple(sorted((moved & before & HEADERS) - same)) if not restless else ()
+        word = "Changed" if not state.pending else "Still changing"
+        fresh = state.but(pending=dict(seen), since=now, checksums=(), volatile=(*state.volatile, *made_up))
+        return Comparison(
+            fresh, f"{word}: {differences(state.known, seen, moved)}. Looked at again in {settle:g} s."
+        )
+    if (left := settle - (now - state.since)) > 0:
+        return Comparison(
+            state, f"Changed: {differences(state.known, seen, same)}. It has to stay so for {left:.0f} s."
+        )
+    return Comparison(state, f"Changed: {differences(state.known, seen, same)}.", changed=True)
+
+
+def differences(known: Signals, seen: Signals, names: set[str]) -> str:
+    """Which signals differ, with their values where these can be read."""
+    parts = []
+    for name in sorted(names):
+        old, new = known.get(name, ""), seen[name]
+        plain = f"{name} {old} → {new}" if len(old) + len(new) < SHOWN else name
+        parts.append(plain if old else f"{name} (not seen before)")
+    return ", ".join(parts)
+
+
+def _differing(first: Signals, second: Signals) -> set[str]:
+    return {name for name, value in second.items() if name in first and first[name] != value}
+
+
+def _is_asked(name: str, seen: Signals) -> bool:
+    """Whether a signal is still one: a sample of other entities has another name."""
+    kind = name.partition(" of ")[0]
+    return name in seen or not any(other.startswith(f"{kind} of ") for other in seen)
+
 
 KEY_DIGITS = 16
 
@@ -56,8 +305,8 @@ def _files(
 ) -> Verdict:
     settings = context.config.rebuild
     if FILES not in state.known:
-        state = replace(
-            state, known={FILES: ""}
+        state = state.but(
+            known={FILES: ""}
         )  # never seen: their content tells whether they are what was built
     try:
         listing = Listing.of(context.config.files())
@@ -70,13 +319,13 @@ def _files(
         made = listing.checksums(found.state.checksums, limits.hash_bytes, limits.hash_seconds)
         if len(made) < len(listing.files):
             progress = f"{len(made):,} of {len(listing.files):,} files are compared."
-            return Verdict(replace(found.state, checksums=made), f"{found.says} {progress}")
+            return Verdict(found.state.but(checksums=made), f"{found.says} {progress}")
         if Listing.of(context.config.files()) != listing:
-            return Verdict(replace(found.state, pending={}), "Changed while it was read. Looked at again.")
+            return Verdict(found.state.but(pending={}), "Changed while it was read. Looked at again.")
     except (OSError, ConfigError) as error:
         return _fault(state, f"The files cannot be read: {error}", now, 0.0, 0.0)
     content = listing.fingerprint(made, context.config.base_iri)
-    settled = replace(found.state.settled(listing.signals, listing.bytes), content=content)
+    settled = found.state.settled(listing.signals, listing.bytes).but(content=content)
     if built is not None and content == built.source:
         return Verdict(settled, "The content of the files is what was built.", confirmed=True)
     if content == state.content:
@@ -104,7 +353,7 @@ def _endpoint(
     if not found.changed:
         return _unchanged(found, built is not None and not found.state.asked)
     core = {name: value for name, value in seen.items() if name not in HEADERS}
-    settled = replace(found.state.settled({**state.known, **seen}, amount), asked=True)
+    settled = found.state.settled({**state.known, **seen}, amount).but(asked=True)
     content = canonical_json(core or dict(seen))
     return Verdict(settled, f"{found.says} A build is launched.", _identity(found.state.since, content))
 
@@ -124,18 +373,13 @@ def _after_harvest(context: BuildContext, state: Watched, built: Published | Non
     if harvest == state.harvest:
         return state
     if state.asked and state.harvest:
-        return replace(state, harvest=harvest, asked=False)
-    counted = _counted_at_harvest(context)
+        return state.but(harvest=harvest, asked=False)
+    counted = None
+    with suppress(BuildError):
+        found = Discovery.load(base_of(context).folder("entities")).counted
+        counted = found.triples if found is not None else None
     known = {TRIPLES: str(counted)} if counted is not None else {}
-    return replace(Watched(), known=known, amount=counted or 0, harvest=harvest, volatile=state.volatile)
-
-
-def _counted_at_harvest(context: BuildContext) -> int | None:
-    try:
-        counted = Discovery.load(base_of(context).folder("entities")).counted
-    except BuildError:
-        return None
-    return counted.triples if counted is not None else None
+    return Watched().but(known=known, amount=counted or 0, harvest=harvest, volatile=state.volatile)
 
 
 def _shrunk(amount: int, state: Watched, context: BuildContext, unit: str) -> str:
@@ -159,5 +403,4 @@ def _fault(state: Watched, reason: str, now: float, first: float, longest: float
 
 def _identity(since: float, content: str) -> str:
     """The same for the same content seen to change at the same time: a change back and forth is three changes."""
-    digest = hashlib.sha256(content.encode()).hexdigest()[:KEY_DIGITS]
-    return f"{datetime.fromtimestamp(since, UTC):%Y%m%dT%H%M%S}-{digest}"
+    return f"{datetime.fromtimestamp(since, UTC):%Y%m%dT%H%M%S}-{_hash(content)[:KEY_DIGITS]}"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_assets.documents.setting import numbers_of
-from crmrag_query.config.models import Method
-from crmrag_query.config.profile import ProfileConfig
+from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, Ints, Longs
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
@@ -19,6 +19,11 @@ from crmrag_query.ontology.tables import Ontology
 from crmrag_query.plans.profile import Counted, Example
 
 Bools = npt.NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
+# How much of each entry is shown, so that a profile stays below a megabyte whatever the data set holds.
+EXAMPLES = 3  # entities, pairs or literals
+TOP = 5  # classes, categories, datatypes, languages
+CHARACTERS = 80  # of a label or literal
 
 
 @dataclass(frozen=True)
@@ -66,10 +71,6 @@ class Ground:
     ontology: Ontology
     method: Method
 
-    @property
-    def limits(self) -> ProfileConfig:
-        return self.method.profile
-
     @cached_property
     def entity(self) -> Bools:
         return np.asarray((self.graph.flags & FLAG_ENTITY) != 0)
@@ -85,10 +86,11 @@ class Ground:
         codes = self.graph.class_codes
         return [code or self.graph.class_iri(number) for number, code in enumerate(codes)]
 
-    @cached_property
-    def property_names(self) -> list[str]:
-        codes = self.graph.property_codes
-        return [code or self.graph.property_iri(number) for number, code in enumerate(codes)]
+    def of_classes(self, codes: Collection[str]) -> Ints:
+        """The nodes of which one of these classes is stated; its sub-classes do not count."""
+        ptr, val = self.graph.type_rows
+        wanted = [number for number, code in enumerate(self.graph.class_codes) if code in codes]
+        return np.repeat(np.arange(self.graph.nodes, dtype=np.int32), np.diff(ptr))[np.isin(val, wanted)]
 
     @cached_property
     def degree(self) -> Longs:
@@ -108,14 +110,15 @@ class Ground:
         return rank
 
     def first(self, nodes: Ints | Longs) -> list[int]:
-        """The nodes to show of ``nodes``, the best first."""
-        return [int(nodes[at]) for at in lowest(self.rank[nodes], self.limits.examples)]
+        """Places in ``nodes`` of those to show, the best first."""
+        rank = self.rank[nodes]
+        chosen = (
+            np.argpartition(rank, EXAMPLES - 1)[:EXAMPLES] if len(rank) > EXAMPLES else np.arange(len(rank))
+        )
+        return [int(at) for at in chosen[np.argsort(rank[chosen])]]
 
     def example(self, node: int) -> Example:
-        return Example(self.graph.iri(node), shortened(self.graph.label(node), self.limits.characters))
-
-    def examples(self, nodes: Ints | Longs) -> tuple[Example, ...]:
-        return tuple(self.example(node) for node in self.first(nodes))
+        return Example(self.graph.iri(node), shortened(self.graph.label(node)))
 
     def classes_of(self, sets: Ints | Longs, counts: Longs) -> Longs:
         """How often each class occurs, int64 [classes], where each of ``sets`` occurs ``counts`` times."""
@@ -149,12 +152,10 @@ class Ground:
         return found
 
 
-def lowest(values: Ints | Longs, count: int) -> list[int]:
-    """Places of the ``count`` lowest of distinct values, ascending by value."""
-    if len(values) > count:
-        chosen = np.argpartition(values, count - 1)[:count]
-        return [int(chosen[at]) for at in np.argsort(values[chosen])]
-    return [int(at) for at in np.argsort(values)]
+def grouped(values: npt.NDArray[Number], keys: Ints | Longs, count: int) -> list[npt.NDArray[Number]]:
+    """The values of each key below ``count``, in their order."""
+    order = np.argsort(keys, kind="stable")
+    return np.split(values[order], np.searchsorted(keys[order], np.arange(1, count)))[:count]
 
 
 def most(counts: Longs, names: Sequence[str], limit: int) -> tuple[Counted, ...]:
@@ -164,9 +165,8 @@ def most(counts: Longs, names: Sequence[str], limit: int) -> tuple[Counted, ...]
     return tuple((names[number], int(counts[number])) for number in found[:limit])
 
 
-def by_category(categories: npt.NDArray[np.uint8], limit: int = len(Category)) -> tuple[Counted, ...]:
-    """How many of each primary category, most first; those without a known one are left out."""
-    counts = np.bincount(categories, minlength=2 * max(Category))
+def by_category(counts: Longs, limit: int) -> tuple[Counted, ...]:
+    """How many of each primary category, most first, by counts of each bit; those without a known one are left out."""
     return most(counts[[int(one) for one in Category]], [str(one.name) for one in Category], limit)
 
 
@@ -184,7 +184,7 @@ def once(values: Longs) -> Longs:
     return found[first]
 
 
-def shortened(text: str, characters: int) -> str:
-    """The text on one line, cut with an ellipsis at this length."""
-    line = " ".join(text[: 4 * characters].split())
-    return line if len(line) <= characters else line[: characters - 1] + "…"
+def shortened(text: str) -> str:
+    """The text on one line, cut with an ellipsis."""
+    line = " ".join(text[: 4 * CHARACTERS].split())
+    return line if len(line) <= CHARACTERS else line[: CHARACTERS - 1] + "…"

@@ -1,42 +1,67 @@
-"""Classes and types of a data set: how many entities have them."""
+"""What occurs in a data set, how often: classes, types and properties, and facts on how things are stated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from crmrag_assets.profile.ground import Bools, Ground, by_category, distinct, most, once, shortened
-from crmrag_query.graph.arrays import Ints
+from crmrag_assets.documents.setting import numbers_of
+from crmrag_assets.profile.ground import (
+    TOP,
+    Bools,
+    Ground,
+    by_category,
+    distinct,
+    grouped,
+    most,
+    once,
+    shortened,
+)
+from crmrag_query.graph.arrays import Ints, Longs, open_table
 from crmrag_query.ontology.categories import Category, CategoryMap
-from crmrag_query.plans.profile import ClassProfile, Counted, TypeProfile
+from crmrag_query.plans.profile import (
+    ClassProfile,
+    Counted,
+    Coverage,
+    ExamplePair,
+    Extent,
+    Fact,
+    LiteralProfile,
+    PropertyProfile,
+    RelationshipProfile,
+    TypeProfile,
+)
+from crmrag_query.retrieval.aggregation import DateIndex
+
+CLASSES, TYPES, PROPERTIES = 200, 1000, 200  # that are listed, so that a profile stays below a megabyte
+TYPE_TOP = 3  # classes, categories, ways and broader types of a type
+TYPE_LANGUAGES = 4  # in which a type's label is told
+TYPE_CLASSES = ("E55",)  # types even where no P2 points at them; sub-classes are not
 
 
 def profile_classes(
     ground: Ground, categories: CategoryMap, has: Mapping[str, Bools]
 ) -> tuple[ClassProfile, ...]:
-    """The classes that entities state, those of most entities first, ties by IRI; ``has``: see ``modelling``."""
+    """The classes that entities state, those of most entities first, ties by IRI; ``has``: see ``Modelling``."""
     graph, (ptr, val) = ground.graph, ground.graph.type_rows
     node = np.repeat(np.arange(graph.nodes, dtype=np.int32), np.diff(ptr))
     stated = ground.entity[node]
-    node, number = node[stated], np.asarray(val)[stated]
-    order = np.argsort(number, kind="stable")
-    node = node[order]
-    at = np.searchsorted(number[order], np.arange(len(graph.class_codes) + 1))
-    members = [node[low:high] for low, high in pairwise(at.tolist())]
+    members = grouped(node[stated], np.asarray(val)[stated], len(graph.class_codes))
     used = [number for number, nodes in enumerate(members) if len(nodes)]
     used.sort(key=lambda number: (-len(members[number]), graph.class_iri(number)))
-    return tuple(_class(ground, categories, number, members, has) for number in used[: ground.limits.classes])
+    return tuple(_class(ground, categories, number, members, has) for number in used[:CLASSES])
 
 
 def _class(
     ground: Ground, categories: CategoryMap, number: int, members: list[Ints], has: Mapping[str, Bools]
 ) -> ClassProfile:
-    graph, code = ground.graph, ground.graph.class_code(number)
+    graph, code, own = ground.graph, ground.graph.class_code(number), members[number]
     below = {code, *ground.ontology.subclasses(code)} if code in ground.ontology.classes else set()
     also = [other for other, name in enumerate(graph.class_codes) if name in below and other != number]
-    instances = ground.mask(np.concatenate([members[number], *(members[other] for other in also)]))
     mask = categories.all_of([code]) if code else Category(0)
     return ClassProfile(
         iri=graph.class_iri(number),
@@ -44,10 +69,10 @@ def _class(
         label=graph.class_label(number),
         mask=int(mask),
         categories=tuple(str(one.name) for one in Category if one & mask),
-        entities=len(members[number]),
-        instances=int(np.count_nonzero(instances)),
-        known={kind: int(np.count_nonzero(holders[members[number]])) for kind, holders in has.items()},
-        examples=ground.examples(members[number]),
+        entities=len(own),
+        instances=_count(ground.mask(np.concatenate([own, *(members[other] for other in also)]))),
+        known={kind: _count(holders[own]) for kind, holders in has.items()},
+        examples=tuple(ground.example(int(own[at])) for at in ground.first(own)),
     )
 
 
@@ -61,80 +86,356 @@ def typed(ground: Ground) -> tuple[Ints, Ints]:
 
 
 def type_nodes(ground: Ground, targets: Ints) -> Ints:
-    """What is a type: all that P2 points at, and what is of one of the classes of `profile.type_classes`."""
-    ptr, val = ground.graph.type_rows
-    wanted = [n for n, code in enumerate(ground.graph.class_codes) if code in ground.limits.type_classes]
-    node = np.repeat(np.arange(ground.graph.nodes, dtype=np.int32), np.diff(ptr))
-    return np.flatnonzero(ground.mask(np.concatenate([targets, node[np.isin(val, wanted)]]))).astype(np.int32)
+    """What is a type: all that P2 points at, and what is of one of TYPE_CLASSES."""
+    return np.union1d(targets, ground.of_classes(TYPE_CLASSES)).astype(np.int32)
 
 
 def profile_types(ground: Ground, entity: Ints, kind: Ints) -> tuple[TypeProfile, ...]:
     """The types of the pairs of ``typed``: first those of most entities, then of most triples, then by IRI."""
-    nodes = type_nodes(ground, kind)
-    users = np.bincount(kind, minlength=ground.graph.nodes)[nodes]
-    order = np.lexsort((nodes, -ground.degree[nodes], -users))[: ground.limits.types]
+    graph, nodes = ground.graph, type_nodes(ground, kind)
+    users = np.bincount(kind, minlength=graph.nodes)[nodes]
+    order = np.lexsort((nodes, -ground.degree[nodes], -users))[:TYPES]
     chosen = np.sort(nodes[order])
-    place = np.searchsorted(chosen, kind)
-    place[place == len(chosen)] = 0
-    kept = chosen[place] == kind if len(chosen) else np.zeros(len(kind), bool)
-    by_place = np.argsort(place[kept], kind="stable")
-    having = entity[kept][by_place]
-    at = np.searchsorted(place[kept][by_place], np.arange(len(chosen) + 1))
+    kept = np.isin(kind, chosen)
+    having = grouped(entity[kept], np.searchsorted(chosen, kind[kept]), len(chosen))
     ways, broader = _ways(ground, chosen), _broader(ground, chosen)
-    profiles = {
-        int(node): _type(ground, int(node), having[at[i] : at[i + 1]], ways[i], broader[i])
-        for i, node in enumerate(chosen.tolist())
-    }
+    profiles = {}
+    for at, node in enumerate(chosen.tolist()):
+        sets, counts = distinct(ground.sets.of[having[at]].astype(np.int64))
+        primary = np.bincount(graph.category_of_node[having[at]], minlength=2 * max(Category))
+        profiles[node] = TypeProfile(
+            iri=graph.iri(node),
+            label=shortened(graph.label(node)),
+            labels=_labels(ground, node),
+            entities=len(having[at]),
+            classes=most(ground.classes_of(sets, counts), ground.class_names, TYPE_TOP),
+            categories=by_category(primary, TYPE_TOP),
+            ways=ways[at],
+            broader=broader[at],
+        )
     return tuple(profiles[int(node)] for node in nodes[order])
-
-
-def _type(
-    ground: Ground, node: int, entities: Ints, ways: tuple[Counted, ...], broader: tuple[str, ...]
-) -> TypeProfile:
-    graph, limits = ground.graph, ground.limits
-    sets, counts = distinct(ground.sets.of[entities].astype(np.int64))
-    return TypeProfile(
-        iri=graph.iri(node),
-        label=shortened(graph.label(node), limits.characters),
-        labels=_labels(ground, node),
-        entities=len(entities),
-        classes=most(ground.classes_of(sets, counts), ground.class_names, limits.type_top),
-        categories=by_category(graph.category_of_node[entities], limits.type_top),
-        ways=ways,
-        broader=broader,
-    )
 
 
 def _labels(ground: Ground, node: int) -> dict[str, str]:
     """The best stated name in each language, in order of preference."""
     found: dict[str, str] = {}
     for label in ground.graph.labels(node):
-        if label.kind not in ("iri", "role") and len(found) < ground.limits.type_languages:
-            found.setdefault(label.lang, shortened(label.text, ground.limits.characters))
+        if label.kind not in ("iri", "role") and len(found) < TYPE_LANGUAGES:
+            found.setdefault(label.lang, shortened(label.text))
     return found
 
 
 def _ways(ground: Ground, chosen: Ints) -> list[tuple[Counted, ...]]:
-    """Triples that lead to each node of ``chosen`` by property."""
-    names = ground.property_names
+    """Triples that lead to each node of ``chosen`` by property: its code, or its IRI outside the CRM family."""
+    codes, rows = ground.graph.property_codes, ground.graph.adjacency.backward
+    names = [code or ground.graph.property_iri(number) for number, code in enumerate(codes)]
     counts = np.zeros((len(names), len(chosen)), np.int64)
-    rows = ground.graph.adjacency.backward
     for number in range(len(names)):
         low, high = int(rows.prop[number]), int(rows.prop[number + 1])
         _, into, of = np.intersect1d(rows.row[low:high], chosen, assume_unique=True, return_indices=True)
         counts[number, of] = (rows.ptr[low + 1 : high + 1] - rows.ptr[low:high])[into]
-    return [most(counts[:, i], names, ground.limits.type_top) for i in range(len(chosen))]
+    return [most(counts[:, i], names, TYPE_TOP) for i in range(len(chosen))]
 
 
 def _broader(ground: Ground, chosen: Ints) -> list[tuple[str, ...]]:
     """IRIs of the broader types of each node of ``chosen``, ascending."""
-    source, target = ground.edges(ground.limits.broader_properties)
-    found: list[set[int]] = [set() for _ in chosen]
+    source, target = ground.edges(ground.method.profile.broader_properties)
     kept = np.isin(source, chosen)
-    for node, above in zip(np.searchsorted(chosen, source[kept]), target[kept], strict=True):
-        found[int(node)].add(int(above))
-    return [_iris(ground, sorted(above)[: ground.limits.type_top]) for above in found]
+    above = grouped(target[kept], np.searchsorted(chosen, source[kept]), len(chosen))
+    return [tuple(ground.graph.iri(int(node)) for node in np.unique(nodes)[:TYPE_TOP]) for nodes in above]
 
 
-def _iris(ground: Ground, nodes: Iterable[int]) -> tuple[str, ...]:
-    return tuple(ground.graph.iri(node) for node in nodes)
+NUMBER = r"^-?\d{1,300}(\.\d+)?([eE][+-]?\d{1,2})?$"
+DATE = r"^(?P<year>-?\d{4,9})(?P<rest>(?:-\d\d.*)?)$"  # xsd:gYear, gYearMonth, date and dateTime
+YEAR_ALONE = r"^-?\d{4,9}$"  # a date only where the datatype says so
+DATE_TYPES = ("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth")
+
+
+def profile_properties(ground: Ground) -> tuple[PropertyProfile, ...]:
+    """The properties in use, the most used first, ties by IRI."""
+    graph, rows = ground.graph, ground.graph.adjacency.forward
+    stated = graph.literal_table.column("property").to_numpy()
+    literals = grouped(np.arange(len(stated)), stated, len(graph.property_codes))
+    uses = rows.ptr[rows.prop[1:]] - rows.ptr[rows.prop[:-1]] + [len(own) for own in literals]
+    used = [int(number) for number in np.flatnonzero(uses)]
+    used.sort(key=lambda number: (-int(uses[number]), graph.property_iri(number)))
+    return tuple(_property(ground, number, literals[number]) for number in used[:PROPERTIES])
+
+
+def _property(ground: Ground, number: int, literals: Longs) -> PropertyProfile:
+    graph, rows = ground.graph, ground.graph.adjacency.forward
+    low, high = int(rows.prop[number]), int(rows.prop[number + 1])
+    subjects = rows.row[low:high]
+    examples = []
+    for at in ground.first(subjects):
+        objects = rows.val[rows.ptr[low + at] : rows.ptr[low + at + 1]]
+        best = int(objects[np.argmin(ground.rank[objects])])
+        examples.append(ExamplePair(ground.example(int(subjects[at])), ground.example(best)))
+    return PropertyProfile(
+        iri=graph.property_iri(number),
+        code=graph.property_code(number),
+        label=graph.property_label(number),
+        triples=int(rows.ptr[high] - rows.ptr[low]),
+        subjects=len(subjects),
+        objects=int(np.diff(graph.adjacency.backward.prop[number : number + 2])[0]),
+        classes=_class_pairs(ground, number),
+        examples=tuple(examples),
+        literals=_literals(ground, literals) if len(literals) else None,
+    )
+
+
+def _class_pairs(ground: Ground, number: int) -> tuple[tuple[str, str, int], ...]:
+    """The most frequent (subject class, object class), ties by their names."""
+    sets, names = ground.sets, ground.class_names
+    subject, obj = ground.triples([number])
+    pairs, counts = distinct(sets.of[subject].astype(np.int64) * len(sets) + sets.of[obj])
+    left, right = np.divmod(pairs, max(1, len(sets)))
+    place, of_subject = sets.spread(left)
+    again, of_object = sets.spread(right[place])
+    key, row = np.unique(of_subject[again].astype(np.int64) * len(names) + of_object, return_inverse=True)
+    total = np.zeros(len(key), np.int64)
+    np.add.at(total, row, counts[place][again])
+    found = [
+        (names[k // len(names)], names[k % len(names)], int(n))
+        for k, n in zip(key.tolist(), total.tolist(), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda pair: (-pair[2], pair[:2]))[:TOP])
+
+
+def _literals(ground: Ground, rows: Longs) -> LiteralProfile:
+    """The literals at these rows of the table, which are in order of their subjects."""
+    table = ground.graph.literal_table
+    subjects, first = np.unique(table.column("subject").to_numpy()[rows], return_index=True)
+    values = table.column("value").take(pa.array(rows))
+    datatype = table.column("datatype")
+    is_date = [str(word).rsplit("#", 1)[-1] in DATE_TYPES for word in datatype.dictionary.to_pylist()]
+    dated = np.array(is_date, bool)[datatype.indices.to_numpy()[rows]]
+    characters = pc.sum(pc.utf8_length(values)).as_py()
+    return LiteralProfile(
+        count=len(rows),
+        subjects=len(subjects),
+        datatypes=_words(datatype, rows),
+        languages=_words(table.column("lang"), rows),
+        length=round(characters / len(rows), 1),
+        numbers=_numbers(values),
+        dates=_dates(values, dated),
+        examples=tuple(shortened(values[int(first[at])].as_py()) for at in ground.first(subjects)),
+    )
+
+
+def _words(column: pa.DictionaryArray, rows: Longs) -> tuple[Counted, ...]:
+    words: list[str] = column.dictionary.to_pylist()
+    counts = np.bincount(column.indices.to_numpy()[rows], minlength=len(words))
+    return most(counts.astype(np.int64), words, TOP)
+
+
+def _numbers(values: pa.Array) -> Extent | None:
+    """The values that are decimal numbers, whatever their datatype."""
+    found = values.filter(pc.match_substring_regex(values, NUMBER))
+    if not len(found):
+        return None
+    as_number = pc.cast(found, pa.float64()).to_numpy()
+    ends = (found[int(at)].as_py() for at in (np.argmin(as_number), np.argmax(as_number)))
+    return Extent(len(found), *map(shortened, ends))
+
+
+def _dates(values: pa.Array, dated: Bools) -> Extent | None:
+    """The values that are ISO dates: with a month at least, or of a datatype of dates."""
+    is_date = pc.match_substring_regex(values, DATE).to_numpy(zero_copy_only=False)
+    alone = pc.match_substring_regex(values, YEAR_ALONE).to_numpy(zero_copy_only=False)
+    found = values.filter(pa.array(is_date & (~alone | dated)))
+    if not len(found):
+        return None
+    parts = pc.extract_regex(found, DATE)
+    year = pc.cast(parts.field("year"), pa.int64()).to_numpy()
+    rest = parts.field("rest")
+    ends = []
+    for at, of_rest in ((int(year.min()), pc.min), (int(year.max()), pc.max)):
+        within = pa.array(year == at)
+        best = of_rest(rest.filter(within)).as_py()
+        chosen = found.filter(within).filter(pc.equal(rest.filter(within), best))
+        ends.append(shortened(chosen[0].as_py()))
+    return Extent(len(found), *ends)
+
+
+ALL = "all"
+LANGUAGES = 20  # in which names are told, at most
+GETTY = r"vocab\.getty\.edu/(?:page/)?(?P<vocabulary>[a-z]+)/"
+# Kinds of names that the data states.
+STATED = ("label", "preferred", "appellation", "title", "identifier", "alternative")
+CONTAINING = "P89"  # falls within, of places
+
+
+class Modelling:
+    """Facts about a graph; ``has``: kinds of information by the names in ``Coverage``, bool [n] each."""
+
+    def __init__(self, ground: Ground, dates: DateIndex, has: Mapping[str, Bools]) -> None:
+        self.ground, self.dates, self.has = ground, dates, has
+
+    def facts(self, relationships: Sequence[RelationshipProfile]) -> dict[str, tuple[Fact, ...]]:
+        """Facts by topic; those that count nothing are left out."""
+        topics = {
+            "categories": self._categories(),
+            "kinds": self._kinds(),
+            "names": self._names(),
+            "languages": self._languages(),
+            "makers": self._makers(relationships),
+            "depiction": self._depiction(),
+            "dated": self._dated(),
+            "date_statements": self._date_statements(),
+            "places": self._places(),
+            "identifiers": self._identifiers(),
+            "authorities": self._authorities(),
+        }
+        return {topic: tuple(fact for fact in found if fact.count) for topic, found in topics.items()}
+
+    def coverage(self) -> tuple[Coverage, ...]:
+        """What is known of the entities of each category, and of all."""
+        groups = {ALL: self.ground.entity, **self._members}
+        return tuple(
+            Coverage(
+                category=name,
+                entities=_count(members),
+                **{kind: _count(members & holders) for kind, holders in self.has.items()},
+            )
+            for name, members in groups.items()
+        )
+
+    @cached_property
+    def _members(self) -> dict[str, Bools]:
+        """Entities by primary category."""
+        category = self.ground.graph.category_of_node
+        return {str(bit.name): self.ground.entity & (category == int(bit)) for bit in Category}
+
+    def _fact(self, of: str, by: str, holders: Bools) -> Fact:
+        members = self.ground.entity if of == ALL else self._members[of]
+        return Fact(of, by, _count(members & holders), _count(members))
+
+    def _by_category(self, by: str, holders: Bools) -> Iterator[Fact]:
+        for category in self._members:
+            yield self._fact(category, by, holders)
+
+    def _categories(self) -> Iterator[Fact]:
+        """Entities that may be asked for as each category, whatever their primary one."""
+        every = self.ground.graph.adjacency.categories
+        for bit in Category:
+            yield self._fact(ALL, str(bit.name), (every & int(bit)) != 0)
+
+    def _kinds(self) -> Iterator[Fact]:
+        """Of each category, who has a type and who one of the commonest classes: by which of both kinds are told."""
+        sets = self.ground.sets
+        for name, members in self._members.items():
+            yield self._fact(name, "type", self.has["type"])
+            counts = np.bincount(sets.of[members], minlength=len(sets)).astype(np.int64)
+            classes = self.ground.classes_of(np.arange(len(sets)), counts)
+            for code, count in most(classes, self.ground.class_names, TOP):
+                yield Fact(name, code, count, _count(members))
+
+    def _with_literal(self, property: str) -> Bools:
+        table = self.ground.graph.literal_table
+        numbers = numbers_of(self.ground.graph, [property])
+        chosen = np.isin(table.column("property").to_numpy(), numbers)
+        return self.ground.mask(table.column("subject").to_numpy()[chosen])
+
+    def _names(self) -> Iterator[Fact]:
+        """By which property, or property and property of the appellation, entities are named."""
+        names = self.ground.method.names
+        for one in dict.fromkeys((*names.label_properties, *names.alternative_properties)):
+            yield self._fact(ALL, one, self._with_literal(one))
+        values = [(one, self._with_literal(one)) for one in names.value_properties]
+        for lead in (*names.name_properties, *names.title_properties):
+            source, target = self.ground.edges([lead])
+            for value, holders in values:
+                yield self._fact(ALL, f"{lead} | {value}", self.ground.mask(source[holders[target]]))
+
+    def _languages(self) -> Iterator[Fact]:
+        """In which languages entities are named; "" without a tag."""
+        table = open_table(self.ground.graph.folder, "labels")
+        node, lang = table.column("node").to_numpy(), table.column("lang")
+        kind = table.column("kind")
+        stated = np.isin(kind.dictionary.to_pylist(), STATED)[kind.indices.to_numpy()]
+        words, index = lang.dictionary.to_pylist(), lang.indices.to_numpy()
+        kept = stated & self.ground.entity[node]
+        pairs = once(index[kept].astype(np.int64) * self.ground.graph.nodes + node[kept])
+        counts = np.bincount(pairs // max(1, self.ground.graph.nodes), minlength=len(words)).astype(np.int64)
+        for word, count in most(counts, words, LANGUAGES):
+            yield Fact(ALL, word, count, _count(self.ground.entity))
+
+    def _makers(self, relationships: Sequence[RelationshipProfile]) -> Iterator[Fact]:
+        """By which properties things lead to makers, plainly or reified; by which paths the pairs of each relationship."""
+        steps, thing = self.ground.method.aggregation, Category.Thing.name or ""
+        carried = [(one, self.ground.edges([one])[0]) for one in steps.actor_properties]
+        reified, domain = self.ground.edges(["P02"])[0], self.ground.edges(["P01"])
+        carried.append(("P01i | P02", domain[1][self.ground.mask(reified)[domain[0]]]))
+        for work in steps.work_properties:
+            source, event = self.ground.edges([work])
+            for name, events in carried:
+                holders = self.ground.mask(source[self.ground.mask(events)[event]])
+                yield self._fact(thing, f"{work} | {name}", holders)
+        for one in relationships:
+            if one.id in self.ground.method.profile.makers:
+                for path in one.paths:
+                    yield Fact(one.id, path.steps, path.pairs, one.pairs)
+
+    def _depiction(self) -> Iterator[Fact]:
+        """Things that say by each property, or its inverse, what they show or speak of."""
+        for code in self.ground.method.profile.depiction_properties:
+            source, _ = self.ground.edges([code])
+            yield self._fact(Category.Thing.name or "", code, self.ground.mask(source))
+
+    def _dated(self) -> Iterator[Fact]:
+        """Of each category, who is dated by which relationship of the date index."""
+        for number, relationship in enumerate(self.dates.relationships):
+            low, high = (int(at) for at in self.dates.ptr[number : number + 2])
+            yield from self._by_category(relationship, self.ground.mask(self.dates.entity[low:high]))
+
+    def _date_statements(self) -> Iterator[Fact]:
+        """By which properties dates are written, of all nodes that write one; and of those, whose dates were understood."""
+        dates = self.ground.method.dates
+        bounds = (*dates.outer_begin, *dates.outer_end, *dates.inner_begin, *dates.inner_end)
+        properties = tuple(dict.fromkeys((*bounds, *dates.outer_whole, *dates.inner_whole)))
+        table = self.ground.graph.timespan_table
+        whole = len(table)
+        understood = np.zeros(whole, bool)
+        for name in ("outer_begin", "inner_begin", "inner_end", "outer_end"):
+            understood |= table.column(name).is_valid().to_numpy(zero_copy_only=False)
+        yield Fact("dates", "understood", _count(understood), whole)
+        own = self.ground.mask(table.column("node").to_numpy())
+        for one in properties:
+            yield Fact("dates", one, _count(own & self._with_literal(one)), whole)
+
+    def _places(self) -> Iterator[Fact]:
+        """Places that lie within another, that contain one, and that have coordinates."""
+        place = Category.Place.name or ""
+        inner, outer = self.ground.edges([CONTAINING])
+        yield self._fact(place, CONTAINING, self.ground.mask(inner))
+        yield self._fact(place, self.ground.ontology.inverse(CONTAINING) or "", self.ground.mask(outer))
+        for one in self.ground.method.profile.coordinate_properties:
+            yield self._fact(place, one, self._with_literal(one))
+
+    def _identifiers(self) -> Iterator[Fact]:
+        """Entities with an identifier: by a property, or by an appellation of a class of identifiers."""
+        names = self.ground.method.names
+        for one in self.ground.method.profile.identifier_properties:
+            source, _ = self.ground.edges([one])
+            yield self._fact(ALL, one, self.ground.mask(source) | self._with_literal(one))
+        identifier = self.ground.mask(self.ground.of_classes(names.identifier_classes))
+        for lead in names.name_properties:
+            source, target = self.ground.edges([lead])
+            by = f"{lead} {' or '.join(names.identifier_classes)}"
+            yield self._fact(ALL, by, self.ground.mask(source[identifier[target]]))
+
+    def _authorities(self) -> Iterator[Fact]:
+        """Of each category, who is linked to, or is itself of, which authority; Getty's vocabularies apart."""
+        table = open_table(self.ground.graph.folder, "links")
+        node, kind = table.column("node").to_numpy(), pc.cast(table.column("kind"), pa.utf8())
+        getty = pc.extract_regex(table.column("iri"), GETTY)
+        if pc.any(getty.is_valid()).as_py():
+            kind = pc.if_else(pc.equal(kind, "getty"), pc.coalesce(getty.field("vocabulary"), kind), kind)
+        for name in sorted(pc.unique(kind).to_pylist()):
+            chosen = pc.equal(kind, name).to_numpy(zero_copy_only=False)
+            yield from self._by_category(name, self.ground.mask(node[chosen]))
+
+
+def _count(chosen: Bools) -> int:
+    return int(np.count_nonzero(chosen))

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from crmrag_assets.release.markdown import escaped, table
-from crmrag_query.plans.profile import (
-    PROFILE,
-    Content,
-    Counted,
-    Coverage,
-    Example,
-    ExamplePair,
-    Fact,
-    PropertyProfile,
-)
+from crmrag_assets.build.markdown import escaped, table
+from crmrag_query.plans.profile import PROFILE, Content, Counted, Example, ExamplePair, PropertyProfile
 
 TOPICS = {
     "categories": "Categories, every one that an entity counts for",
@@ -33,58 +23,32 @@ TOPICS = {
 }
 KNOWN = ("label", "type", "date", "place", "maker", "image")
 
-_table = partial(table, where=PROFILE)
-
 
 def profile_markdown(content: Content, title: str) -> str:
     """What the JSON tells, in tables of its first rows."""
-    return "\n".join(_lines(content, title)) + "\n"
-
-
-def _lines(content: Content, title: str) -> Iterator[str]:
-    yield f"# Profile: {escaped(title)}"
-    yield ""
-    yield (
-        "What occurs in this data set, how often, with examples. The same and more, for programs: " + PROFILE
+    about = (
+        f"What occurs in this data set, how often, with examples. The same and more, for programs: {PROFILE}"
     )
-    yield from _table("In all", ("what", "number"), _pairs(content.totals.items(), "what", "number"))
-    yield from _table(
-        "What is known", ("category", "entities", *KNOWN), [_known(c) for c in content.coverage]
-    )
-    yield from ("", "## How it is modelled")
+    lines = [f"# Profile: {escaped(title)}", "", about]
+    lines += _table("In all", [{"what": what, "number": n} for what, n in content.totals.items()])
+    coverage = [
+        {"category": one.category, "entities": one.entities}
+        | {kind: percent(getattr(one, kind), one.entities) for kind in KNOWN}
+        for one in content.coverage
+    ]
+    lines += [*_table("What is known", coverage), "", "## How it is modelled"]
     for topic, heading in TOPICS.items():
-        facts = content.modelling.get(topic, ())
-        yield from _table(heading, ("of", "by", "number", "share"), [_fact(f) for f in facts], level=3)
-    yield from _classes(content)
-    yield from _types(content)
-    yield from _relationships(content)
-    yield from _properties(content)
-
-
-def _pairs(counted: Any, name: str, number: str) -> list[dict[str, Any]]:
-    return [{name: what, number: count} for what, count in counted]
-
-
-def _known(one: Coverage) -> dict[str, Any]:
-    shares = {kind: percent(getattr(one, kind), one.entities) for kind in KNOWN}
-    return {"category": one.category, "entities": one.entities, **shares}
-
-
-def _fact(fact: Fact) -> dict[str, Any]:
-    by = fact.by or "(none)"
-    return {"of": fact.of, "by": by, "number": fact.count, "share": percent(fact.count, fact.whole)}
-
-
-def percent(count: int, whole: int) -> str:
-    """A share to read; what is not nothing is not shown as 0."""
-    if not whole:
-        return ""
-    share = 100 * count / whole
-    return f"{share:.0f} %" if share >= 1 or not count else "< 1 %"
-
-
-def _classes(content: Content) -> Iterator[str]:
-    rows = [
+        facts = [
+            {
+                "of": one.of,
+                "by": one.by or "(none)",
+                "number": one.count,
+                "share": percent(one.count, one.whole),
+            }
+            for one in content.modelling.get(topic, ())
+        ]
+        lines += _table(heading, facts, level=3)
+    classes = [
         {
             "class": named(one.code, one.label, one.iri),
             "categories": ", ".join(one.categories),
@@ -95,12 +59,7 @@ def _classes(content: Content) -> Iterator[str]:
         }
         for one in content.classes
     ]
-    columns = ("class", "categories", "entities", "with sub-classes", "known", "examples")
-    yield from _table("Classes", columns, rows)
-
-
-def _types(content: Content) -> Iterator[str]:
-    rows = [
+    types = [
         {
             "type": one.label,
             "entities": one.entities,
@@ -111,12 +70,7 @@ def _types(content: Content) -> Iterator[str]:
         }
         for one in content.types
     ]
-    yield from _table("Types", ("type", "entities", "categories", "classes", "led to by", "iri"), rows)
-
-
-def _relationships(content: Content) -> Iterator[str]:
-    occurring = sorted((one for one in content.relationships if one.pairs), key=lambda one: -one.pairs)
-    rows = [
+    relationships = [
         {
             "relationship": f"{one.domain} {one.label} {one.range}",
             "pairs": one.pairs,
@@ -125,14 +79,10 @@ def _relationships(content: Content) -> Iterator[str]:
             "first path": f"{one.paths[0].steps} ({percent(one.paths[0].pairs, one.pairs)})",
             "example": paired(one.examples),
         }
-        for one in occurring
+        for one in sorted(content.relationships, key=lambda one: -one.pairs)
+        if one.pairs
     ]
-    columns = ("relationship", "pairs", "sources", "targets", "first path", "example")
-    yield from _table("Relationships", columns, rows)
-
-
-def _properties(content: Content) -> Iterator[str]:
-    rows = [
+    properties = [
         {
             "property": named(one.code, one.label, one.iri),
             "triples": one.triples,
@@ -144,17 +94,24 @@ def _properties(content: Content) -> Iterator[str]:
         for one in content.properties
         if one.triples
     ]
-    columns = ("property", "triples", "subjects", "objects", "mostly", "example")
-    yield from _table("Properties between entities", columns, rows)
-    literal = ("property", "values", "datatypes", "languages", "characters", "from", "to", "examples")
-    yield from _table("Literals", literal, [_literal(one) for one in content.properties if one.literals])
+    lines += _table("Classes", classes)
+    lines += _table("Types", types)
+    lines += _table("Relationships", relationships)
+    lines += _table("Properties between entities", properties)
+    lines += _table("Literals", [row for one in content.properties for row in _literals(one)])
+    return "\n".join(lines) + "\n"
 
 
-def _literal(one: PropertyProfile) -> dict[str, Any]:
+def _table(title: str, rows: Sequence[Mapping[str, Any]], level: int = 2) -> Iterator[str]:
+    return table(title, tuple(rows[0]) if rows else (), rows, PROFILE, level)
+
+
+def _literals(one: PropertyProfile) -> Iterator[dict[str, Any]]:
+    if one.literals is None:
+        return
     found = one.literals
-    assert found is not None
     extent = found.dates or found.numbers
-    return {
+    yield {
         "property": named(one.code, one.label, one.iri),
         "values": found.count,
         "datatypes": counted([(name.rsplit("#", 1)[-1] or "text", n) for name, n in found.datatypes]),
@@ -164,6 +121,14 @@ def _literal(one: PropertyProfile) -> dict[str, Any]:
         "to": extent.highest if extent else "",
         "examples": "; ".join(found.examples),
     }
+
+
+def percent(count: int, whole: int) -> str:
+    """A share to read; what is not nothing is not shown as 0."""
+    if not whole:
+        return ""
+    share = 100 * count / whole
+    return f"{share:.0f} %" if share >= 1 or not count else "< 1 %"
 
 
 def named(code: str, label: str, iri: str) -> str:

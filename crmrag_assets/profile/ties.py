@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.profile.ground import Bools, Ground, distinct, most
+from crmrag_assets.profile.ground import EXAMPLES, TOP, Bools, Ground, by_category, distinct, grouped, most
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import ExamplePair, PathProfile, RelationshipProfile
 from crmrag_query.relationships.catalogue import Catalogue, Relationship
-from crmrag_query.relationships.engine import Matches, walk_blocks
-from crmrag_query.relationships.plan import make_plan
+from crmrag_query.relationships.engine import Matches, make_plan, walk_blocks
 
 PENDING = 1 << 22  # distinct keys that a tally holds before it adds them up
 SOURCES = 1 << 14  # entities that are walked in a turn
@@ -121,7 +120,14 @@ class Ties:
         turns = 1 + len(entities) // SOURCES
         for turn in range(turns):
             for block in walk_blocks(adjacency, ontology, self.walked, entities[turn::turns], PAIRS, plan):
-                self._add(block)
+                # in which all matches of a source are; counted some at a time, sources whole
+                starts = np.append(np.flatnonzero(np.diff(block.source, prepend=-1)), len(block))
+                low = 0
+                while low < len(block):
+                    at = int(np.searchsorted(starts, low + PAIRS))
+                    high = int(starts[min(at, len(starts) - 1)])
+                    self._count(block.part(slice(low, high)))
+                    low = high
         return self
 
     def counted(self) -> TieCounts:
@@ -139,22 +145,12 @@ class Ties:
         for name in NUMBERS:
             total: Longs = getattr(self, name)
             total += other.numbers[name]
-        nodes, most_shown = self.ground.graph.nodes, self.ground.limits.examples
+        nodes = self.ground.graph.nodes
         self.reached |= np.unpackbits(other.reached, axis=1, count=nodes).view(bool)
         for name, marked in other.marked.items():
             self.marked[name] |= np.unpackbits(marked, count=nodes).view(bool)
         self.sets.take(*other.sets)
-        self.best = [sorted(own + more)[:most_shown] for own, more in zip(self.best, other.best, strict=True)]
-
-    def _add(self, found: Matches) -> None:
-        """Count the matches of a block, in which all matches of a source are; some at a time, sources whole."""
-        starts = np.flatnonzero(np.diff(found.source, prepend=-1))
-        low = 0
-        while low < len(found):
-            at = int(np.searchsorted(starts, low + PAIRS))
-            high = int(starts[at]) if at < len(starts) else len(found)
-            self._count(found.part(slice(low, high)))
-            low = high
+        self.best = [sorted(own + more)[:EXAMPLES] for own, more in zip(self.best, other.best, strict=True)]
 
     def _count(self, found: Matches) -> None:
         """Count these matches: by source, then relationship, then path, then target."""
@@ -197,51 +193,42 @@ class Ties:
             self.marked[name][source[np.isin(number, chosen)]] = True
         order = np.lexsort((self.ground.rank[source], number))
         number, own, target = number[order], self.ground.rank[source[order]], target[order]
-        most_shown = self.ground.limits.examples
         at = np.searchsorted(number, np.arange(len(self.catalogue) + 1))
         for one in np.flatnonzero(np.diff(at)).tolist():
-            first = slice(at[one], min(at[one + 1], at[one] + most_shown))
+            first = slice(at[one], min(at[one + 1], at[one] + EXAMPLES))
             shown = list(zip(own[first].tolist(), target[first].tolist(), strict=True))
-            self.best[one] = sorted(self.best[one] + shown)[:most_shown]
+            self.best[one] = sorted(self.best[one] + shown)[:EXAMPLES]
 
     def profiles(self) -> tuple[RelationshipProfile, ...]:
         """Every relationship of the catalogue, in its order; of its paths those that give anything."""
+        width, example = 2 * max(Category), self.ground.example
         node_of = np.argsort(self.ground.rank).astype(np.int32)
         keys, counts = self.sets.total()
         number, sets = np.divmod(keys, max(1, len(self.ground.sets)))
-        at = np.searchsorted(number, np.arange(len(self.catalogue) + 1))
+        sets_of, counts_of = (grouped(values, number, len(self.catalogue)) for values in (sets, counts))
         return tuple(
-            self._profile(one, sets[at[one] : at[one + 1]], counts[at[one] : at[one + 1]], node_of)
-            for one in range(len(self.catalogue))
+            RelationshipProfile(
+                id=one.id,
+                label=one.label,
+                domain=str(one.domain.name),
+                range=str(one.range.name),
+                pairs=int(self.pairs[n]),
+                sources=int(self.sources[n]),
+                targets=int(self.reached[n].sum()),
+                paths=self._paths(n),
+                categories=by_category(self.categories[n * width : (n + 1) * width], TOP),
+                classes=most(self.ground.classes_of(sets_of[n], counts_of[n]), self.ground.class_names, TOP),
+                examples=tuple(
+                    ExamplePair(example(int(node_of[s])), example(int(node_of[t]))) for s, t in self.best[n]
+                ),
+            )
+            for n, one in enumerate(self.catalogue)
         )
 
-    def _profile(self, number: int, sets: Longs, counts: Longs, node_of: Ints) -> RelationshipProfile:
-        one, top = self.catalogue[number], self.ground.limits.top
-        width = 2 * max(Category)
-        categories = self.categories[number * width : (number + 1) * width]
-        example = self.ground.example
-        return RelationshipProfile(
-            id=one.id,
-            label=one.label,
-            domain=str(one.domain.name),
-            range=str(one.range.name),
-            pairs=int(self.pairs[number]),
-            sources=int(self.sources[number]),
-            targets=int(self.reached[number].sum()),
-            paths=tuple(self._paths(number)),
-            categories=most(
-                categories[[int(bit) for bit in Category]], [str(bit.name) for bit in Category], top
-            ),
-            classes=most(self.ground.classes_of(sets, counts), self.ground.class_names, top),
-            examples=tuple(
-                ExamplePair(example(int(node_of[s])), example(int(node_of[t]))) for s, t in self.best[number]
-            ),
-        )
-
-    def _paths(self, number: int) -> list[PathProfile]:
+    def _paths(self, number: int) -> tuple[PathProfile, ...]:
         found = [int(path) for path in np.flatnonzero(self.relationship == number) if self.by_path[path]]
         found.sort(key=lambda path: (-int(self.by_path[path]), path))
-        return [
+        return tuple(
             PathProfile(
                 self.walked[path].id,
                 " | ".join(step.code + "*" * step.recursive for step in self.walked[path].paths[0].steps),
@@ -249,4 +236,4 @@ class Ties:
                 int(self.alone[path]),
             )
             for path in found
-        ]
+        )

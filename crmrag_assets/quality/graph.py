@@ -4,87 +4,92 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
-from crmrag_assets.build.graph import prefetched
-from crmrag_assets.build.opened import graph_of
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality.earlier import current_release
-from crmrag_assets.quality.finding import Finding, Row, made_anew, percent, share
-from crmrag_query.config.models import Method
-from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_assets.opened import graph_of, prefetched
+from crmrag_assets.quality.finding import SHOWN, made_anew, named_release, percent, share
+from crmrag_query.config.loading import Method
+from crmrag_query.graph.arrays import FLAG_ENTITY, Ints
 from crmrag_query.graph.graph import Graph
+from crmrag_query.verify.check import Finding, Row
 
 COLUMNS = ["s", "p", "o", "kind", "datatype", "lang"]
-GRAPH_COLUMN = "g"
 HOST = r"^([A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?)"
 NAMING = ("names", "dates", "links", "images", "documents", "answers")  # sections that name properties
+COMPARED = 20  # entities of a release: of fewer, shares and their falls are chance
+OWN_SHARE = (
+    0.01  # of the entities, from which the host of their IRIs is the data set's own, not that of a few strays
+)
+HIERARCHIES = {
+    "broader terms": ("P127", "P127i"),
+    "places": ("P89", "P89i"),
+    "parts of things": ("P46i", "P46"),
+    "parts of information": ("P106i", "P106"),
+    "parts of events": ("P9i", "P9"),
+    "parts of periods": ("P86", "P86i"),
+}
+"""What may have levels: the property that leads up a level, and its inverse."""
+PRUNED = 50  # times that what has nothing above or below is taken off; networkx goes through what is left
 
 Bools = npt.NDArray[np.bool_]
+Counts = dict[str, int | float | str]
 
 
 def no_triple_lost(context: BuildContext) -> Finding:
-    """Distinct triples of all chunks, leaving named graphs aside, equal those of the graph with its types."""
-    fetched = sum(_distinct(path) for path in prefetched(context))
-    graph = graph_of(context)
-    held = _triples(graph)
+    """Every triple of the harvested chunks is in the graph, once."""
+    fetched, graph = 0, graph_of(context)
+    for path in prefetched(
+        context
+    ):  # rows are distinct, but a triple of several named graphs stands several times
+        with pq.ParquetFile(path) as file:
+            named = file.read(["g"]).column("g").unify_dictionaries()
+            several = named.num_chunks and len(named.chunk(0).dictionary) > 1
+            distinct = file.read(COLUMNS).group_by(COLUMNS).aggregate([]) if several else file.metadata
+            fetched += int(distinct.num_rows)
+    held = graph.triples + len(graph.literal_table) + len(graph.type_rows[1])
     lost = fetched - held
-    says = (
-        f"All {fetched:,} harvested triples are in the graph."
-        if not lost
-        else f"{fetched:,} triples were harvested and {held:,} are in the graph: {abs(lost):,} were "
-        f"{'lost' if lost > 0 else 'added'}."
-    )
+    says = f"All {fetched:,} harvested triples are in the graph."
+    if lost:
+        went = "lost" if lost > 0 else "added"
+        says = f"{fetched:,} triples were harvested and {held:,} are in the graph: {abs(lost):,} were {went}."
     counts = {"prefetched": fetched, "graph": held, "lost": lost}
     return Finding(not lost, says, counts, remedy=made_anew(context, "graph"))
 
 
-def _distinct(path: Path) -> int:
-    """A chunk's rows are distinct; a triple stands several times where several named graphs hold it."""
-    with pq.ParquetFile(path) as file:
-        graphs = file.read([GRAPH_COLUMN]).column(GRAPH_COLUMN).unify_dictionaries()
-        if graphs.num_chunks == 0 or len(graphs.chunk(0).dictionary) < 2:
-            return int(file.metadata.num_rows)
-        return int(file.read(COLUMNS).group_by(COLUMNS).aggregate([]).num_rows)
-
-
-def _triples(graph: Graph) -> int:
-    return graph.triples + len(graph.literal_table) + len(graph.type_rows[1])
-
-
 def has_entities(context: BuildContext) -> Finding:
-    """The graph describes entities, and some are of a Fundamental Category: else no document says anything."""
+    """The graph describes entities, and some are of a Fundamental Category: else no document could say anything. If not, the
+    source is no CIDOC-CRM, or of an ontology whose table is missing in config/ontology.
+    """
     graph = graph_of(context)
     entity = _entities(graph)
-    known = int((entity & (graph.category_of_node != 0)).sum())
-    count = int(entity.sum())
+    known, count = int((entity & (graph.category_of_node != 0)).sum()), int(entity.sum())
     if known:
         says = f"{count:,} entities, {known:,} of them of a Fundamental Category."
     elif count:
         says = f"None of the {count:,} entities has a class of a Fundamental Category."
     else:
         says = "The graph holds no entity."
-    counts = {"entities": count, "with_category": known, "nodes": graph.nodes}
     remedy = (
         f"Look at the first triples of the asset prefetch: is this CIDOC-CRM? Classes that `crmrag datasets check` does not "
         f"know can be added to config/ontology. Then run crmrag build {context.name}."
     )
+    counts = {"entities": count, "with_category": known, "nodes": graph.nodes}
     return Finding(bool(known), says, counts, remedy=remedy)
 
 
 def not_much_is_gone(context: BuildContext) -> Finding:
-    """The number of entities is not below that of the current release by more than `entities_fall`.
-
-    Once such a release is published, because it is meant so, the next ones are compared with that.
+    """The number of entities is not far below that of the current release. If it did, an export may have broken off, or a
+    file may be left out. Where it is meant so: `checks: {entities_fall: 1}` in method.yaml for one build.
     """
-    checks, now = context.method.checks, int(_entities(graph_of(context)).sum())
-    current = None if context.sample else current_release(context)
+    now = int(_entities(graph_of(context)).sum())
+    current = None if context.sample else named_release(context)
     before = int(current.manifest.counts.get("entities", 0)) if current else 0
     fall = max(before - now, 0) / before if before else 0.0
     says = f"{now:,} entities; there is no current release to compare with."
@@ -94,7 +99,7 @@ def not_much_is_gone(context: BuildContext) -> Finding:
         "Did an export break off, or was a file left out? Give the whole source, and build again. If it is meant so, let "
         f"`checks: {{entities_fall: 1}}` stand in method.yaml for one build: crmrag build {context.name}."
     )
-    holds = before < checks.coverage_entities or fall <= checks.entities_fall
+    holds = before < COMPARED or fall <= context.method.checks.entities_fall
     return Finding(holds, says, {"entities": now, "before": before, "fall": fall}, remedy=remedy)
 
 
@@ -103,31 +108,30 @@ def _entities(graph: Graph) -> Bools:
 
 
 def terms_are_known(context: BuildContext) -> Finding:
-    """Few uses of classes and properties that no ontology table has and no key of the method names."""
-    checks, graph = context.method.checks, graph_of(context)
+    """Few uses of classes and properties that no ontology table has and no key of method.yaml names: no Fundamental
+    Relationship follows these. If there are more, add the ontology's table, or a row in config/ontology/renames.csv.
+    """
+    graph = graph_of(context)
     stored = json.loads((context.folder("graph") / "unmapped.json").read_bytes())
     named = set(_words(context.method))
-    found = {
-        kind: sorted(
-            (one for one in stored[kind] if one["iri"] not in named and one["count"]),
-            key=lambda one: -one["count"],
-        )
-        for kind in ("classes", "properties")
-    }
     uses = {"classes": len(graph.type_rows[1]), "properties": graph.triples + len(graph.literal_table)}
-    shares = {kind: share(sum(one["count"] for one in found[kind]), uses[kind]) for kind in found}
-    says = "; ".join(
-        f"{len(found[kind])} {kind} are not mapped, {percent(shares[kind])} of all uses" for kind in found
-    )
-    counts: dict[str, int | float | str] = {}
-    for kind in found:
-        counts |= {f"unmapped_{kind}": len(found[kind]), f"unmapped_{kind}_share": shares[kind]}
-    tables = {f"most_used_unmapped_{kind}": rows[: checks.shown] for kind, rows in found.items() if rows}
+    counts: Counts = {}
+    tables: dict[str, list[Row]] = {}
+    shares, parts = [], []
+    for kind, used in uses.items():
+        found = [one for one in stored[kind] if one["iri"] not in named and one["count"]]
+        found.sort(key=lambda one: -one["count"])
+        part = share(sum(one["count"] for one in found), used)
+        shares.append(part)
+        parts.append(f"{len(found)} {kind} are not mapped, {percent(part)} of all uses")
+        counts |= {f"unmapped_{kind}": len(found), f"unmapped_{kind}_share": part}
+        tables[f"most_used_unmapped_{kind}"] = found[:SHOWN]
     remedy = (
         "What is not mapped is shown in documents and followed by no Fundamental Relationship. Add the ontology's table "
         "(crmrag ontology extract FILE -o config/ontology) or a row in config/ontology/renames.csv."
     )
-    return Finding(max(shares.values()) <= checks.unmapped_share, f"{says}.", counts, tables, remedy)
+    few = max(shares) <= context.method.checks.unmapped_share
+    return Finding(few, f"{'; '.join(parts)}.", counts, tables, remedy)
 
 
 def _words(method: Method) -> Iterator[str]:
@@ -144,16 +148,21 @@ def _words(method: Method) -> Iterator[str]:
 
 
 def nothing_dangles(context: BuildContext) -> Finding:
-    """Few of the data set's own IRIs are pointed at and never described; those of other hosts are links."""
-    checks, graph = context.method.checks, graph_of(context)
+    """Few of the data set's own IRIs are pointed at and never described. If there are more, a file may be left out of `rdf`,
+    or a part of the endpoint was not harvested.
+    """
+    graph = graph_of(context)
     entity = _entities(graph)
-    hosts = pl.Series(pl.from_arrow(graph.iris)).str.extract(HOST).fill_null("")
-    own = hosts.is_in(_own_hosts(hosts, entity, checks.own_share).implode()).to_numpy()
+    hosts = pl.Series("host", pl.from_arrow(graph.iris)).str.extract(HOST).fill_null("")
+    counted = hosts.filter(pl.Series(entity)).value_counts()
+    least = max(1.0, OWN_SHARE * int(entity.sum()))
+    common = counted.filter(pl.col("count") >= least).get_column("host")
+    own = hosts.is_in(common.implode()).to_numpy()
     lost = np.flatnonzero(~entity & own)
     part = share(len(lost), int(own.sum()))
     backward = graph.adjacency.backward
     pointed = np.bincount(backward.row, np.diff(backward.ptr), graph.nodes).astype(np.int64)
-    worst = lost[np.argsort(-pointed[lost], kind="stable")[: checks.shown]].tolist()
+    worst = lost[np.argsort(-pointed[lost], kind="stable")[:SHOWN]].tolist()
     rows: list[Row] = [
         {"iri": graph.iri(n), "label": graph.label(n), "references": int(pointed[n])} for n in worst
     ]
@@ -168,12 +177,55 @@ def nothing_dangles(context: BuildContext) -> Finding:
         f"{counts['elsewhere']:,} of other hosts are."
     )
     remedy = "Was a file left out, or a part of the endpoint not harvested? See the harvest report."
-    return Finding(
-        part <= checks.dangling_share, says, counts, {"most_referenced": rows} if rows else {}, remedy
+    few = part <= context.method.checks.dangling_share
+    return Finding(few, says, counts, {"most_referenced": rows}, remedy)
+
+
+def hierarchies_have_no_circles(context: BuildContext) -> Finding:
+    """No term, place, part or period stands above itself. If one does, a statement of the circle that the table shows is
+    turned round: questions for all that is below find the whole circle.
+    """
+    graph = graph_of(context)
+    rows: list[dict[str, Any]] = []
+    counts: Counts = {}
+    for name, (up, down) in HIERARCHIES.items():
+        found = circles_of(*_levels(graph, up, down))
+        counts[name.replace(" ", "_")] = len(found)
+        for circle in found:
+            first, last = circle[0], circle[-1]
+            row = {"hierarchy": name, "entities": len(circle), "one": graph.label(first)}
+            rows.append({**row, "iri": graph.iri(first), "another": graph.label(last)})
+    rows.sort(key=lambda row: -int(row["entities"]))
+    says = f"{len(rows):,} circles in hierarchies." if rows else "No hierarchy has a circle."
+    remedy = (
+        "Mend the data where it is made: one of the statements on each circle is turned round, or too many."
     )
+    return Finding(not rows, says, counts, {"circles": rows[:SHOWN]}, remedy)
 
 
-def _own_hosts(hosts: pl.Series, entity: Bools, least: float) -> pl.Series:
-    """What IRIs of at least this share of the entities begin with."""
-    counted = hosts.filter(pl.Series(entity)).alias("host").value_counts()
-    return counted.filter(pl.col("count") >= max(1.0, least * int(entity.sum()))).get_column("host")
+def _levels(graph: Graph, up: str, down: str) -> tuple[Ints, Ints]:
+    """Every step up a level, whichever way it is stated: the nodes below, and those above."""
+    adjacency = graph.adjacency
+    below, above = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    for code, rows in ((up, adjacency.forward), (down, adjacency.backward)):
+        for prop in adjacency.by_code.get(code, ()):
+            low, high = int(rows.prop[prop]), int(rows.prop[prop + 1])
+            below.append(np.repeat(rows.row[low:high], np.diff(rows.ptr[low : high + 1])))
+            above.append(rows.val[rows.ptr[low] : rows.ptr[high]])
+    return np.concatenate(below), np.concatenate(above)
+
+
+def circles_of(below: Ints, above: Ints) -> list[list[int]]:
+    """The sets of nodes that stand above each other, the largest first; a node above itself is one.
+
+    What has nothing below or nothing above is on no circle: of a sound hierarchy hardly anything is left for networkx.
+    """
+    for _ in range(PRUNED):
+        kept = np.isin(below, above) & np.isin(above, below)
+        if kept.all():
+            break
+        below, above = below[kept], above[kept]
+    left = nx.DiGraph(zip(below.tolist(), above.tolist(), strict=True))
+    parts = (sorted(part) for part in nx.strongly_connected_components(left))
+    found = [part for part in parts if len(part) > 1 or left.has_edge(part[0], part[0])]
+    return sorted(found, key=lambda part: (-len(part), part))

@@ -1,101 +1,308 @@
-"""Checks of what retrieval searches."""
+"""Checks of what retrieval searches, documents, vectors and indexes, and of what is known of entities."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+import polars as pl
+import pyarrow.compute as pc
 
-from crmrag_assets.build.opened import documents_of
-from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality.finding import Finding, Row, made_anew
-from crmrag_query.retrieval.dense import ROUNDING, DenseIndex, Floats, Longs
+from crmrag_assets.build.step import BuildContext, chunks_of
+from crmrag_assets.indexes.embed import Embedded, open_embedded
+from crmrag_assets.opened import documents_in_chunk, documents_of, encoder_of, graph_of
+from crmrag_assets.quality.finding import SHOWN, earlier_release, has_same, made_anew, percent, share
+from crmrag_assets.quality.graph import COMPARED
+from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.plans.profile import Coverage, Profile
+from crmrag_query.retrieval.dense import ROUNDING, DenseIndex, Floats
 from crmrag_query.retrieval.sparse import SparseIndex
+from crmrag_query.verify.arrays import blocks
+from crmrag_query.verify.check import Finding, Row, collected
+from crmrag_query.verify.dense import UNIT, covered, lengths
 
-BLOCK = 65_536  # vectors multiplied together
+SEED = 20120109
+SCANNED = 65_536  # vectors multiplied together
+PRINTED = 8192  # vectors of which numbers are made together
+# The index is exact: fewer than all nearest documents are found only where rounding settles a tie otherwise.
+QUESTIONS, NEAREST, RECALL = 20, 10, 0.99
+DRIFT_VECTORS = (
+    20_000  # of each release, whose means are compared: the mean of more differs in its fourth place
+)
+KINDS = ("label", "type", "date")
+ALL = "all"
 
 
-def dense_covers_documents(context: BuildContext) -> Finding:
-    """Every document has at least one row in the dense index."""
-    index, documents = _dense(context), documents_of(context).count
-    found = np.unique(index.window_document)
-    without = np.setdiff1d(np.arange(documents), found)
-    holds = index.documents == documents and not len(without) and (not len(found) or found[-1] < documents)
-    counts = {"documents": documents, "indexed": len(found), "rows": len(index.window_document)}
-    rows: list[Row] = [
-        {"document": documents_of(context).label(n)} for n in without[: context.method.checks.shown].tolist()
-    ]
-    return Finding(
-        bool(holds),
-        _covers(holds, "dense", len(found), documents),
-        counts,
-        {"without": rows} if rows else {},
-        made_anew(context, "faiss_index"),
+def every_entity_is_told(context: BuildContext) -> Finding:
+    """Every entity has a document, or stands in that of another: what stands in none is never found."""
+    graph, documents = graph_of(context), documents_of(context)
+    entity = np.flatnonzero(graph.flags & FLAG_ENTITY != 0)
+    home = documents.entity_document[entity]
+    untold = entity[(home < 0) | (home >= documents.count)]
+    own = len(np.intersect1d(entity, documents.entities))
+    within = len(entity) - own - len(untold)
+    counts = {"entities": len(entity), "untold": len(untold), "own_documents": own, "within_others": within}
+    rows: list[Row] = [{"iri": graph.iri(n), "label": graph.label(n)} for n in untold[:SHOWN].tolist()]
+    says = f"All {len(entity):,} entities are told: {own:,} in documents of their own, {within:,} in those of others."
+    if rows:
+        first = rows[0]["iri"]
+        says = f"{len(untold):,} of {len(entity):,} entities stand in no document, the first of them {first}."
+    return Finding(not rows, says, counts, {"first_untold": rows}, made_anew(context, "documents"))
+
+
+def lengths_are_fair(context: BuildContext) -> Finding:
+    """Few documents say next to nothing, few are longer than a context takes. If there are more: thin ones come from entities
+    with few statements, oversized ones from hubs; `satellites.yaml` and `chaining` in method.yaml steer both.
+    """
+    documents, rules, checks = documents_of(context), context.method.chaining, context.method.checks
+    length = pc.utf8_length(documents.table.column("text")).to_numpy().astype(np.int64)
+    thin, long = int((length < rules.thin_characters).sum()), int((length > rules.limit_characters).sum())
+    thin_share, long_share = share(thin, len(length)), share(long, len(length))
+    counts = {
+        "documents": len(length),
+        "thin": thin,
+        "thin_share": thin_share,
+        "oversized": long,
+        "oversized_share": long_share,
+        "median_characters": int(np.median(length)) if len(length) else 0,
+    }
+    order = np.argsort(length, kind="stable")
+    tables: dict[str, list[Row]] = {
+        name: [{"document": documents.label(n), "characters": int(length[n])} for n in chosen.tolist()]
+        for name, chosen in (("shortest", order[:SHOWN]), ("longest", order[::-1][:SHOWN]))
+    }
+    says = (
+        f"{percent(thin_share)} of {len(length):,} documents have fewer than {rules.thin_characters:,} characters, "
+        f"{percent(long_share)} more than {rules.limit_characters:,}."
     )
+    remedy = (
+        "Thin documents come from entities with few statements: see the check shapes_hold, or satellites.yaml for kinds that "
+        "belong into another's document. Oversized ones come from hubs: see `documents` and `chaining` in method.yaml."
+    )
+    fair = thin_share <= checks.thin_share and long_share <= checks.oversized_share
+    return Finding(fair, says, counts, tables, remedy)
+
+
+def as_much_is_known(context: BuildContext) -> Finding:
+    """The shares of entities with a label, a type and a date did not fall since the earlier release, in any category. If they
+    did, something may be left out of the source: compare by `crmrag diff NAME`.
+    """
+    now, earlier = Profile.open(context.folder("profile")).coverage, earlier_release(context, "profile")
+    before = Profile.open(earlier.folder / "profile").coverage if earlier else {}
+    falls: list[dict[str, Any]] = []
+    for name, coverage in now.items():
+        if name not in before or min(coverage.entities, before[name].entities) < COMPARED:
+            continue
+        for kind in KINDS:
+            own, old = _share(coverage, kind), _share(before[name], kind)
+            row = {"category": name, "kind": kind, "before": old, "now": own, "fall": round(old - own, 6)}
+            falls.append(row)
+    worst = sorted((row for row in falls if row["fall"] > 0), key=lambda row: -row["fall"])
+    fell = [row for row in worst if row["fall"] > context.method.checks.coverage_fall]
+    shares = {kind: _share(now[ALL], kind) for kind in KINDS}
+    known = ", ".join(f"{percent(part)} have a {kind}" for kind, part in shares.items())
+    if earlier is None:
+        says = f"Of the entities {known}. There is no earlier release to compare with."
+    elif not fell:
+        says = f"Of the entities {known}: no share fell much since release {earlier.id}."
+    else:
+        parts = (
+            f"{row['kind']}s of {'all entities' if row['category'] == ALL else row['category']} from "
+            f"{percent(row['before'])} to {percent(row['now'])}"
+            for row in fell
+        )
+        says = f"Less is known than in release {earlier.id}: {'; '.join(parts)}."
+    counts: dict[str, int | float | str] = {f"{kind}_share": part for kind, part in shares.items()}
+    counts["largest_fall"] = worst[0]["fall"] if worst else 0.0
+    shown = [
+        {**row, **{name: percent(row[name]) for name in ("before", "now", "fall")}} for row in worst[:SHOWN]
+    ]
+    remedy = (
+        "Was something left out of the source? Compare the two releases: crmrag diff "
+        f"{context.name}. The current release stays for rollback."
+    )
+    return Finding(not fell, says, counts, {"fell_most": shown}, remedy)
+
+
+def _share(coverage: Coverage, kind: str) -> float:
+    return share(getattr(coverage, kind), coverage.entities)
 
 
 def sparse_covers_documents(context: BuildContext) -> Finding:
     """The sparse index has as many documents as there are."""
-    index, documents = SparseIndex.open(context.folder("bm25_index")), documents_of(context).count
-    holds = index.documents == documents
-    return Finding(
-        holds,
-        _covers(holds, "sparse", index.documents, documents),
-        {"documents": documents, "indexed": index.documents},
-        remedy=made_anew(context, "bm25_index"),
-    )
+    indexed = SparseIndex.open(context.folder("bm25_index")).documents
+    return _covers(context, "sparse", "bm25_index", indexed, indexed == documents_of(context).count)
 
 
-def _covers(holds: bool, which: str, indexed: int, documents: int) -> str:
+def dense_covers_documents(context: BuildContext) -> Finding:
+    """Every document has at least one row in the dense index."""
+    index, documents = _dense(context), documents_of(context)
+    rows, indexed = len(index.window_document), np.unique(index.window_document)
+    holds = collected(covered(index, documents.count)).holds
+    without = np.setdiff1d(np.arange(documents.count), indexed)[:SHOWN]
+    shown: list[Row] = [{"document": documents.label(n)} for n in without.tolist()]
+    return _covers(context, "dense", "faiss_index", len(indexed), holds, {"rows": rows}, shown)
+
+
+def _covers(
+    context: BuildContext,
+    which: str,
+    artifact: str,
+    indexed: int,
+    holds: bool,
+    more: dict[str, int] | None = None,
+    without: list[Row] | None = None,
+) -> Finding:
+    documents = documents_of(context).count
+    says = f"The {which} index has {indexed:,} documents, and there are {documents:,}."
     if holds:
-        return f"The {which} index has all {documents:,} documents."
-    return f"The {which} index has {indexed:,} documents, and there are {documents:,}."
-
-
-def dense_finds_the_nearest(context: BuildContext) -> Finding:
-    """The index's search finds the documents that a plain scan of all vectors does, for some documents' own vectors."""
-    checks, index = context.method.checks, _dense(context)
-    rows = len(index.window_document)
-    asked = np.unique(np.linspace(0, rows - 1, min(checks.recall_questions, rows)).astype(np.int64))
-    k = min(checks.recall_documents, index.documents)
-    recalls = _recalls(index, asked, k) if k else []
-    recall = float(np.mean(recalls)) if recalls else 1.0
-    worst = sorted(zip(recalls, asked.tolist(), strict=True))[: checks.shown]
-    documents = documents_of(context)
-    tables: dict[str, list[Row]] = {
-        "worst": [
-            {"document": documents.label(int(index.window_document[row])), "recall": f"{found:.2f}"}
-            for found, row in worst
-        ]
-    }
-    holds = recall >= checks.recall_least
-    counts = {"recall": round(recall, 6), "questions": len(recalls), "nearest": k}
-    says = f"{recall:.1%} of the {k} nearest documents are found, over {len(recalls)} documents' own vectors."
-    return Finding(holds, says, counts, {} if holds else tables, made_anew(context, "faiss_index"))
+        says = f"The {which} index has all {documents:,} documents."
+    counts = {"documents": documents, "indexed": indexed, **(more or {})}
+    return Finding(holds, says, counts, {"without": without or []}, made_anew(context, artifact))
 
 
 def _dense(context: BuildContext) -> DenseIndex:
     return DenseIndex.open(context.folder("faiss_index"), context.method.dense)
 
 
-def _recalls(index: DenseIndex, asked: Longs, k: int) -> list[float]:
-    """For each row asked for, the share of the ``k`` documents found that are as near as the k-th; ties count as found."""
+def dense_finds_the_nearest(context: BuildContext) -> Finding:
+    """For a sample of vectors the index finds the documents that a plain scan of all does."""
+    index, documents = _dense(context), documents_of(context)
+    rows, k = len(index.rows), min(NEAREST, index.documents)
+    asked = np.unique(np.linspace(0, rows - 1, min(QUESTIONS, rows)).astype(np.int64)) if k else np.arange(0)
     vectors = np.ascontiguousarray(index.rows[asked])
-    nearest = _scanned(index, vectors)
-    found = []
-    for number, vector in enumerate(vectors):
-        products = nearest[:, number]
-        least = np.partition(products, -k)[-k] - 2 * ROUNDING
-        documents = [document for document, _ in index.search(vector, k)]
-        found.append(float((products[documents] >= least).sum()) / k)
-    return found
+    best = np.full((index.documents, len(asked)), -np.inf, np.float32)  # of each document's windows
+    for block in blocks(rows, SCANNED):
+        of = index.window_document[block]
+        first = np.flatnonzero(np.diff(of, prepend=-1))
+        largest = np.maximum.reduceat(index.rows[block] @ vectors.T, first)
+        best[of[first]] = np.maximum(best[of[first]], largest)
+    recalls = []
+    for vector, products in zip(vectors, best.T, strict=True):
+        least = np.partition(products, -k)[-k] - 2 * ROUNDING  # ties with the last one count as found
+        found = [document for document, _ in index.search(vector, k)]
+        recalls.append(float((products[found] >= least).sum()) / k)
+    recall = float(np.mean(recalls)) if recalls else 1.0
+    holds = recall >= RECALL
+    worst = sorted(zip(recalls, asked.tolist(), strict=True))[: 0 if holds else SHOWN]
+    table: list[Row] = [
+        {"document": documents.label(int(index.window_document[row])), "recall": f"{part:.2f}"}
+        for part, row in worst
+    ]
+    counts = {"recall": round(recall, 6), "questions": len(recalls), "nearest": k}
+    says = f"{recall:.1%} of the {k} nearest documents are found, over {len(recalls)} documents' own vectors."
+    return Finding(holds, says, counts, {"worst": table}, made_anew(context, "faiss_index"))
 
 
-def _scanned(index: DenseIndex, vectors: Floats) -> Floats:
-    """The largest product of each document's windows with each vector, float32 [documents, vectors]."""
-    best = np.full((index.documents, len(vectors)), -np.inf, np.float32)
-    for start in range(0, len(index.rows), BLOCK):
-        products = index.rows[start : start + BLOCK] @ vectors.T
-        documents = index.window_document[start : start + BLOCK]
-        first = np.flatnonzero(np.diff(documents, prepend=-1))
-        own = documents[first]
-        best[own] = np.maximum(best[own], np.maximum.reduceat(products, first))
-    return best
+def vectors_are_sound(context: BuildContext) -> Finding:
+    """Every vector is of finite numbers and of length 1: else rankings are nonsense. If not, the encoder gave them: the
+    message names the cache to remove.
+    """
+    index, documents = _dense(context), documents_of(context)
+    count = len(index.rows)
+    parts = [lengths(index.rows[block]) for block in blocks(count, SCANNED)]
+    length = np.concatenate([np.empty(0, np.float32), *parts])
+    finite = np.isfinite(length)
+    wrong = np.flatnonzero(~(np.abs(length - 1) <= UNIT))
+    rows: list[Row] = [
+        {"document": documents.label(int(index.window_document[n])), "length": f"{length[n]:.6g}"}
+        for n in wrong[:SHOWN].tolist()
+    ]
+    counts = {
+        "vectors": count,
+        "wrong": len(wrong),
+        "not_finite": int((~finite).sum()),
+        "shortest": round(float(length.min(initial=1.0, where=finite)), 6),
+        "longest": round(float(length.max(initial=1.0, where=finite)), 6),
+    }
+    says = f"All {count:,} vectors are of length 1."
+    if rows:
+        first = rows[0]["document"]
+        says = (
+            f"{len(wrong):,} of {count:,} vectors are not of length 1, the first of them that of “{first}”."
+        )
+    cache = context.data / "cache" / "embeddings" / encoder_of(context).key
+    remedy = (
+        "The encoder gave them: is its model whole? Have all encoded anew: remove "
+        f"{cache} and {context.folder('embeddings')}, then run crmrag build {context.name}."
+    )
+    return Finding(not rows, says, counts, {"first_wrong": rows}, remedy)
+
+
+def _chunks(context: BuildContext) -> Iterator[Embedded]:
+    """The vectors of every chunk, with whose they are."""
+    entities = documents_of(context).entities
+    for chunk in chunks_of(context):
+        yield open_embedded(context.folder("embeddings", chunk), entities[documents_in_chunk(context, chunk)])
+
+
+def vectors_are_distinct(context: BuildContext) -> Finding:
+    """Few different texts have the very same vector. If there are more, the model does not tell the data's texts apart:
+    choose one for its languages.
+    """
+    graph = graph_of(context)
+    frame = pl.concat([_prints(embedded) for embedded in _chunks(context)])
+    same = (
+        frame.group_by("vector")
+        .agg(rows=pl.len(), texts=pl.col("text").n_unique(), entities=pl.col("entity").head(3))
+        .filter(pl.col("texts") > 1)
+        .sort("rows", "vector", descending=True)
+    )
+    count = int(same.get_column("rows").sum())
+    part = share(count, len(frame))
+    rows: list[Row] = [
+        {
+            "windows": row["rows"],
+            "texts": row["texts"],
+            "such as": "; ".join(graph.label(n) for n in row["entities"]),
+        }
+        for row in same.head(SHOWN).to_dicts()
+    ]
+    says = f"{count:,} of {len(frame):,} vectors ({percent(part)}) are also those of a different text."
+    remedy = (
+        "Do their texts differ only beyond what the model reads, or in words that it does not know? Choose a model for the "
+        "data's languages: `embedding` in datasets.yaml."
+    )
+    counts = {"vectors": len(frame), "equal": count, "equal_share": part}
+    few = part <= context.method.checks.duplicate_share
+    return Finding(few, says, counts, {"most_equal": rows}, remedy)
+
+
+def _prints(embedded: Embedded) -> pl.DataFrame:
+    """A 64-bit number of each vector, which equal ones share and hardly any others, and the text's hash."""
+    random, odd = np.random.default_rng(SEED), np.uint64(1)
+    weights = random.integers(1, 1 << 63, embedded.vectors.shape[1], dtype=np.uint64) | odd
+    numbers = np.empty(len(embedded.vectors), np.uint64)
+    for block in blocks(len(numbers), PRINTED):
+        bits = np.ascontiguousarray(embedded.vectors[block]).view(np.uint32).astype(np.uint64)
+        bits *= bits ^ np.uint64(0x9E3779B97F4A7C15)
+        numbers[block] = (bits * weights).sum(axis=1, dtype=np.uint64)
+    entity, text = (
+        pl.Series(pl.from_arrow(embedded.windows.column(name))) for name in ("entity", "text_hash")
+    )
+    return pl.DataFrame({"vector": numbers, "text": text.cast(pl.Binary), "entity": entity})
+
+
+def vectors_have_not_drifted(context: BuildContext) -> Finding:
+    """The mean vector points where that of the earlier release with the same encoder does. If not, the texts became others:
+    see which by `crmrag diff NAME --texts`.
+    """
+    own, earlier = _dense(context), earlier_release(context, "faiss_index")
+    vectors = len(own.window_document)
+    if earlier is None or not has_same(earlier, context, "encoder"):
+        why = "no earlier release" if earlier is None else f"release {earlier.id} has another encoder"
+        return Finding(True, f"Not compared: {why}.", {"cosine": 1.0, "vectors": vectors})
+    means = []
+    for index in (own, DenseIndex.open(earlier.folder / "dense", context.method.dense)):
+        chosen: Floats = index.rows[:: max(1, len(index.rows) // DRIFT_VECTORS)][:DRIFT_VECTORS]
+        means.append(chosen.sum(axis=0, dtype=np.float64) / max(len(chosen), 1))
+    length = float(np.linalg.norm(means[0]) * np.linalg.norm(means[1]))
+    cosine = float(means[0] @ means[1]) / length if length else 1.0
+    says = f"The mean vector has a cosine of {cosine:.4f} to that of release {earlier.id}."
+    remedy = (
+        "With the same encoder the texts became others: is that meant? See what changed: "
+        f"crmrag diff {context.name} --texts."
+    )
+    counts = {"cosine": round(cosine, 6), "vectors": vectors}
+    return Finding(cosine >= context.method.checks.drift_cosine, says, counts, remedy=remedy)

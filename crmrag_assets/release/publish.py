@@ -1,21 +1,142 @@
-"""Publishing: a release folder of hard links, its manifest written last, `current` switched atomically."""
+"""Publishing: a release folder of hard links, its manifest written last, `current` switched atomically; and going back.
+
+Which files of which artifacts make a release stands in PLACES. None is published whose artifacts contradict each other. Who
+switches or removes releases holds a lock for the moment that it takes; a build goes on meanwhile.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build import failpoints
-from crmrag_assets.release.contents import Pinned, link_file
-from crmrag_assets.release.switching import switching
-from crmrag_query.artifacts.files import canonical_json, fsync, sha256_files, write_text
-from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, Manifest, read_manifest
-from crmrag_query.artifacts.places import CURRENT, PREVIOUS, dataset_folder, pointer, release_ids, switch
-from crmrag_query.artifacts.verify import check_companions, check_id, check_sizes, read_provenance
-from crmrag_query.errors import ReleaseError
+from filelock import FileLock, Timeout
+
+from crmrag_assets.build import store as failpoints
+from crmrag_assets.build.locks import is_locked
+from crmrag_assets.build.step import BuildContext, chunks_of
+from crmrag_assets.build.store import working_folder
+from crmrag_query.artifacts.files import FileEntry, canonical_json, fsync, sha256_files, write_text
+from crmrag_query.artifacts.manifest import (
+    COMPANIONS,
+    MANIFEST,
+    PROVENANCE,
+    Manifest,
+    is_release_id,
+    read_manifest,
+)
+from crmrag_query.artifacts.places import (
+    CURRENT,
+    PREVIOUS,
+    dataset_folder,
+    listed,
+    pointer,
+    release_ids,
+    switch,
+)
+from crmrag_query.artifacts.release import Release
+from crmrag_query.artifacts.verify import (
+    Advance,
+    check_companions,
+    check_files,
+    check_id,
+    check_sizes,
+    read_provenance,
+)
+from crmrag_query.errors import BuildError, ReleaseError, ReleaseNotFound
+from crmrag_query.verify.run import check_references
+
+# Artifact -> its folder in a release; "" for files at the release's root.
+PLACES = {
+    "graph": "graph",
+    "edges": "edges",
+    "triples_index": "triples_index",
+    "documents": "documents",
+    "entity_documents": "entity_documents",
+    "encoder": "encoder",
+    "embeddings": "embeddings",
+    "faiss_index": "dense",
+    "bm25_index": "sparse",
+    "aggregation_index": "aggregation",
+    "date_index": "dates",
+    "name_index": "names",
+    "profile": "profile",
+    "validation_report": "",
+    "method": "",
+}
+CHUNKED = ("embeddings",)
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A file of a release: where it lies in the working folder, and its path, size and checksum in the release."""
+
+    source: Path
+    entry: FileEntry
+
+
+def pinned_files(context: BuildContext) -> tuple[Pinned, ...]:
+    """Every file that the manifest pins, sorted by its path there; BuildError when an artifact is not built."""
+    return tuple(pinned for pinned in _all_files(context) if pinned.entry.path not in COMPANIONS)
+
+
+def companion_files(context: BuildContext) -> tuple[Pinned, ...]:
+    """Files that go with a release and tell how it came to be: its manifest does not pin them, its provenance does."""
+    return tuple(pinned for pinned in _all_files(context) if pinned.entry.path in COMPANIONS)
+
+
+def _all_files(context: BuildContext) -> list[Pinned]:
+    found = []
+    for artifact, place in PLACES.items():
+        for chunk in chunks_of(context) if artifact in CHUNKED else (None,):
+            folder = context.folder(artifact, chunk)
+            for entry in context.finished(artifact, chunk).files:
+                path = "/".join(part for part in (place, chunk, entry.path) if part)
+                found.append(Pinned(folder / entry.path, FileEntry(path, entry.bytes, entry.sha256)))
+    return sorted(found, key=lambda pinned: pinned.entry.path)
+
+
+def link_file(source: Path, target: Path) -> None:
+    """Hard link where the file system can, else a copy (another disk, no links). Finished files are never changed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+        fsync(target)
+
+
+LOCK = ".lock"
+WAIT = 60.0  # seconds; what is done under the lock takes less than one
+
+
+@contextmanager
+def switching(folder: Path, wait: float = WAIT) -> Iterator[None]:
+    """Hold the right to switch and to remove releases in the folder of a data set's releases.
+
+    A build that has just published would remove the release that another process is about to make current. Raises BuildError
+    when another process does not let go of it for ``wait`` seconds.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK, timeout=wait)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BuildError(
+            f"Another process has been switching the releases of '{folder.name}' for {wait:.0f} s.",
+            "Look for a crmrag process that hangs, end it and try again.",
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
 
 WORKING, DAMAGED = ".working", ".damaged"
 PUBLISH = "publish"  # name of the fail-point
@@ -42,22 +163,31 @@ def publish(
     """
     parent = dataset_folder(data, manifest.dataset)
     final, working = parent / manifest.id, parent / WORKING
-    told = provenance | {"companions": [pinned.entry.as_dict() for pinned in companions]}
+    whole = provenance | {"companions": [pinned.entry.as_dict() for pinned in companions]}
     failpoints.reach(PUBLISH, None, failpoints.BEFORE)
     shutil.rmtree(working, ignore_errors=True)
     if not _is_whole(final, files):
-        _assemble(working, manifest, files, told, companions)
+        for pinned in files:
+            link_file(pinned.source, working / pinned.entry.path)
+        for path in {pinned.entry.path.rpartition("/")[0] for pinned in files}:
+            fsync(working / path)
+        _write_provenance(working, whole, companions)
+        write_text(working / MANIFEST, manifest.text())
         failpoints.reach(PUBLISH, None, failpoints.DURING)
         accept(working)
         _put(working, final)
-    elif not _tells(final, told, companions):
-        _write_provenance(working, told, companions)
+    elif not _tells(final, whole, companions):
+        _write_provenance(working, whole, companions)
         failpoints.reach(PUBLISH, None, failpoints.DURING)
         _replace_provenance(working, final, companions)
     failpoints.reach(PUBLISH, None, failpoints.AFTER)
     with switching(parent):
         switch(parent, manifest.id)
-        _remove_older(parent, data, manifest.dataset, keep)
+        pointed = {pointer(parent, CURRENT), pointer(parent, PREVIOUS)}
+        others = [release for release in release_ids(data, manifest.dataset) if release not in pointed]
+        others.sort(key=lambda release: (parent / release / MANIFEST).stat().st_mtime_ns, reverse=True)
+        for release in others[keep - len((CURRENT, PREVIOUS)) :]:
+            shutil.rmtree(parent / release)
     return final
 
 
@@ -98,21 +228,6 @@ def _tells(folder: Path, provenance: dict[str, Any], companions: Sequence[Pinned
     return there and canonical_json(found | {TIME: ""}) == canonical_json(provenance | {TIME: ""})
 
 
-def _assemble(
-    folder: Path,
-    manifest: Manifest,
-    files: Sequence[Pinned],
-    provenance: dict[str, Any],
-    companions: Sequence[Pinned],
-) -> None:
-    for pinned in files:
-        link_file(pinned.source, folder / pinned.entry.path)
-    for path in {pinned.entry.path.rpartition("/")[0] for pinned in files}:
-        fsync(folder / path)
-    _write_provenance(folder, provenance, companions)
-    write_text(folder / MANIFEST, manifest.text())
-
-
 def _write_provenance(folder: Path, provenance: dict[str, Any], companions: Sequence[Pinned]) -> None:
     for pinned in companions:
         link_file(pinned.source, folder / pinned.entry.path)
@@ -138,10 +253,79 @@ def _replace_provenance(working: Path, final: Path, companions: Sequence[Pinned]
     shutil.rmtree(working)
 
 
-def _remove_older(parent: Path, data: Path, dataset: str, keep: int) -> None:
-    """Remove all releases but the current and the previous one, and the newest of the others up to ``keep`` in all."""
-    pinned = {pointer(parent, CURRENT), pointer(parent, PREVIOUS)} - {None}
-    others = [release for release in release_ids(data, dataset) if release not in pinned]
-    others.sort(key=lambda release: (parent / release / MANIFEST).stat().st_mtime_ns, reverse=True)
-    for release in others[keep - len((CURRENT, PREVIOUS)) :]:
-        shutil.rmtree(parent / release)
+SHOWN = 10
+ROOT_FILES = {"validation_report": "validation_report.json", "method": "config.json"}
+
+
+def require_consistent(context: BuildContext, folder: Path) -> None:
+    """Raise BuildError unless the artifacts of the release in ``folder`` fit each other; it names them and the remedy."""
+    report = check_references(Release(folder, read_manifest(folder)))
+    if report.holds:
+        return
+    shown = [f"  {fault}" for fault in report.faults[:SHOWN]]
+    if len(report.faults) > SHOWN:
+        shown.append(f"  and {len(report.faults) - SHOWN:,} more")
+    text = "\n".join(report.faults)
+    places = {artifact: f"{place}/" for artifact, place in PLACES.items() if place} | ROOT_FILES
+    named = [artifact for artifact, file in places.items() if f" {file}" in text] or [
+        "release"
+    ]  # its manifest
+    remove = " ".join(shlex.quote(str(context.folder(artifact))) for artifact in named)
+    faults = "\n".join(shown)
+    raise BuildError(
+        f"Release {report.release} of data set '{context.name}' was not published, as its artifacts contradict each other; "
+        f"the one before stays current:\n{faults}\n",
+        f"Have them made again: rm -r {remove}; crmrag build {shlex.quote(context.name)}. If it comes again, report it.",
+    )
+
+
+UNCHANGED = "Nothing was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """Which release was current (None: none that could be read), which is now; ``building``: a build is running."""
+
+    before: str | None
+    now: str
+    building: bool
+
+
+def roll_back(
+    data: Path, dataset: str, release: str | None = None, advance: Advance = lambda done, total: None
+) -> RolledBack:
+    """Make ``release``, or the previous one, the current release of a data set.
+
+    Every byte of it is checked before. Safe beside a running build, which publishes its own release when it ends. Raises
+    ReleaseNotFound when there is none, ReleaseError when it is damaged or current already; then nothing was changed.
+    """
+    folder = dataset_folder(data, dataset)
+    before, chosen = _current(folder), release or pointer(folder, PREVIOUS)
+    if chosen is None or not is_release_id(chosen) or not (folder / chosen / MANIFEST).is_file():
+        what = f"no release {chosen}" if chosen else "no previous release"
+        raise ReleaseNotFound(f"Data set '{dataset}' has {what}.", f"{UNCHANGED} {listed(data, dataset)}")
+    if chosen == before:
+        raise ReleaseError(f"Release {chosen} of data set '{dataset}' is current already.", UNCHANGED)
+    try:
+        check_id(folder / chosen, chosen)
+        check_files(folder / chosen, read_manifest(folder / chosen), advance)
+    except ReleaseError as error:
+        raise ReleaseError(
+            f"{error.what.rstrip()}\nSo it was not made current; {before or 'nothing'} is.",
+            f"See what is wrong: crmrag verify {dataset} --release {chosen}",
+        ) from error
+    with switching(folder):
+        if _current(folder) != before or not (folder / chosen / MANIFEST).is_file():
+            raise ReleaseError(
+                f"A build of data set '{dataset}' published a release just now.",
+                f"{UNCHANGED} Look what there is (crmrag releases list {dataset}) and try again.",
+            )
+        switch(folder, chosen)
+    return RolledBack(before, chosen, is_locked(working_folder(data, dataset)))
+
+
+def _current(folder: Path) -> str | None:
+    try:
+        return pointer(folder)
+    except ReleaseError:  # a damaged pointer is a reason to roll back
+        return None

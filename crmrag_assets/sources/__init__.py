@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crmrag_assets.build.turns import Turns
-from crmrag_assets.sources.base import Discovery, Source
+from crmrag_assets.build.locks import Turns
+from crmrag_assets.harvest.source import Discovery, Source
 from crmrag_assets.sources.files import RdfFiles
 from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.loading import load_method
-from crmrag_query.config.models import Method
+from crmrag_query.config.loading import Method, load_method
 
 __all__ = ["Discovery", "Source", "source_for"]
 

@@ -1,90 +1,247 @@
-"""From a question to an answer with sources: prepare, then write it, by a language model or from the lines themselves."""
+"""From a question to an answer with sources: prepared, then written by a language model or from the lines themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from crmrag_query.answers.exact import Exact, add_members, find_exact, stored, told_set, with_notes
-from crmrag_query.answers.extractive import extract
-from crmrag_query.answers.focus import focus_of, spoken_of
-from crmrag_query.answers.generated import Token, Written, stream_answer
-from crmrag_query.answers.prepare import Prepared, prepare, scores_of
-from crmrag_query.answers.records import Answer, Source
-from crmrag_query.answers.refusal import nothing_of, refusal
+from crmrag_query.answers.extractive import extract, nothing_of, refusal
+from crmrag_query.answers.generated import Written, stream_answer
+from crmrag_query.answers.records import (
+    Answer,
+    Cited,
+    Done,
+    Event,
+    Evidence,
+    Planned,
+    Restart,
+    SetFound,
+    Source,
+    Token,
+    Used,
+    answer_of,
+)
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.support import check_support
-from crmrag_query.answers.understand import FIRST
+from crmrag_query.answers.support import check_support, cited_numbers
+from crmrag_query.answers.understand import (
+    FIRST,
+    MODEL_STAGES,
+    Understood,
+    individuals,
+    relied_on,
+    understand,
+)
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
-from crmrag_query.context.wikidata import WikidataTexts
+from crmrag_query.context.assemble import assemble
+from crmrag_query.context.context import Context
+from crmrag_query.context.evidence import Evidence as Line
+from crmrag_query.context.evidence import gather, rank_evidence
+from crmrag_query.context.wikidata import WikidataTexts, images_of
+from crmrag_query.documents.documents import Documents
+from crmrag_query.entities.named import category_name, type_nodes
 from crmrag_query.errors import ModelError
-from crmrag_query.llm.model import Model
+from crmrag_query.graph.arrays import FLAG_LABELLED
+from crmrag_query.graph.graph import Graph
+from crmrag_query.llm.model import Metered, Model
+from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.parse import Parsed
+from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.state import Kind, turns_of
-from crmrag_query.retrieval.pipeline import k_of
-from crmrag_query.sets.guard import misstated
-from crmrag_query.sets.records import AnswerSet, Chip
+from crmrag_query.questions.state import Focus, Kind, turns_of
+from crmrag_query.retrieval.channels import LITTLE, ReleaseChannels
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
+from crmrag_query.retrieval.pool import Candidate, interleave
+from crmrag_query.sets.describe import misstated
 from crmrag_query.timing import Clock
 
-__all__ = ["Ask", "Done", "Event", "Found", "Planned", "Restart", "SetFound", "Token", "ask", "stream"]
+
+def spoken_of(release: Release, understood: Understood) -> tuple[int, ...]:
+    """Nodes that a question is about: those that its words refer to, then those that it names itself, of each mention the
+    surest, no types."""
+    meant = [release[Graph].node(one.iri) for one in understood.follow_up.focus]
+    sure = sorted(relied_on(release, understood.own), key=lambda one: -one.entities[0].score)
+    named = [one.entities[0].entity for one in sure if one.entities[0].entity not in understood.own.types]
+    return tuple(dict.fromkeys(node for node in (*meant, *named) if node is not None))
+
+
+def focus_of(release: Release, about: Sequence[int], answer: Answer) -> tuple[Focus, ...]:
+    """Entities in focus, best first: those that the question is ``about``, those that its answer cites, in their order, and
+    those that it tells of them: ends of their triples that its text names. Only what a person would speak of again as "it" or
+    "those": not types, times, texts, or what has no name.
+    """
+    graph, language = release[Graph], answer.language
+    cited = [source for source in answer.sources if source.cited]
+    ends = [
+        iri
+        for source in cited
+        for triple in source.triples
+        for iri, label in ((triple.s, triple.s_label), (triple.o, triple.o_label))
+        if label and label in answer.text
+    ]
+    known = (graph.node(iri) for iri in dict.fromkeys((*(source.iri for source in cited), *ends)))
+    found = []
+    for node in dict.fromkeys((*about, *(node for node in known if node is not None))):
+        classes = [int(number) for number in graph.types(node)]
+        codes = set(map(graph.class_code, classes))
+        if (
+            graph.category(node) in (Category.Concept, Category.Time)
+            or not graph.flags[node] & FLAG_LABELLED
+            or (codes and codes <= LITTLE)
+        ):
+            continue
+        types = [graph.label(kind, (language,)) for kind in type_nodes(graph, node)]
+        words = dict.fromkeys((*types, *(graph.class_label(number, language) for number in classes)))
+        label = graph.label(node, (language,))
+        found.append(Focus(graph.iri(node), category_name(graph, node), label, tuple(filter(None, words))))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that an answer is written from; ``found``: the lines of the retrieved documents, ``ranked``: these, best first.
+
+    ``images``: addresses of Wikidata's pictures of the context's sources, by node, where Wikidata is asked; ``exhausted``: of
+    the set that is asked for, everything was shown before or is excluded.
+    ``timings``: milliseconds by stage; ``retrieval`` is all up to the ranked documents, ``total`` all up to the context,
+    the language model's part left out.
+    """
+
+    understood: Understood
+    retrieved: Retrieved
+    found: tuple[Line, ...]
+    ranked: tuple[Line, ...]
+    context: Context
+    timings: Mapping[str, float]
+    images: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    exhausted: bool = False
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.understood.analysis
+
+
+def prepare(
+    release: Release,
+    question: str,
+    state: ConversationState = FIRST,
+    model: Model | None = None,
+    stages: Stages | None = None,
+    wikidata: WikidataTexts | bool | None = None,
+) -> Prepared:
+    """Everything for answering ``question`` after ``state``. Raises QuestionError; see ``understand``.
+
+    ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of one's own.
+    """
+    return compose(release, understand(release, question, state, model), stages, wikidata)
+
+
+def compose(
+    release: Release,
+    understood: Understood,
+    stages: Stages | None = None,
+    wikidata: WikidataTexts | bool | None = None,
+) -> Prepared:
+    """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled."""
+    clock, method = Clock(), release.method
+    found = search(release, understood, stages)
+    extractive, reading = method.questions.extractive, understood.analysis.reading
+    with clock("evidence"):
+        named = individuals(release, understood.analysis)
+        gathered = gather(release, found.chosen, reading, extractive, named)
+        # Of documents that are left out, the lines about what is named: a place stands in those of its things.
+        about = {one.entity for mention in understood.analysis.mentions for one in mention.entities}
+        left_out = gather(release, found.left_out, reading, extractive, named)
+        gathered += [line for line in left_out if line.line.entity in about]
+        lines, exhausted = understood.excluded.of_lines(gathered, reading)
+        ranked = tuple(rank_evidence(lines, reading, release[QueryEncoder].encode, extractive))
+    with clock("context"):
+        wanted = release.manifest.wikidata if wikidata is None else wikidata
+        texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
+        context = understood.excluded.of_context(
+            assemble(release, understood.analysis, found.chosen, ranked, texts)
+        )
+        entities = [source.entity for source in context.sources]
+        images = images_of(release, entities, texts, reading.language) if texts else {}
+    own = sum(spent for stage, spent in understood.timings.items() if stage not in MODEL_STAGES)
+    retrieval = own + sum(found.timings.values())
+    timings = {
+        **understood.timings, **found.timings, **clock.spent,
+        "retrieval": retrieval, "total": retrieval + sum(clock.spent.values()),
+    }  # fmt: skip
+    return Prepared(understood, found, tuple(lines), ranked, context, timings, images, exhausted)
+
+
+def scores_of(release: Release, found: Retrieved) -> dict[int, float]:
+    """The scores of the documents that were retrieved, by the node that each tells of."""
+    return {release[Documents].entity(one.document): one.score for one in (*found.chosen, *found.rest)}
+
+
+def search(release: Release, understood: Understood, stages: Stages | None = None) -> Retrieved:
+    """The documents for a question: the rankings of its queries interleaved, without what it excludes."""
+    config = release.method.retrieval
+    k = k_of(understood.analysis.form, config.k)
+    found = [retrieve(release[ReleaseChannels], query, config, stages, k) for query in understood.queries]
+    first, second = found[0], found[-1]
+    scored = {one.document: one for one in (*first.chosen, *first.rest)}
+    for one in (*second.chosen, *second.rest):
+        # Tied to less than the whole question names, for all that is known.
+        scored.setdefault(one.document, replace(one, tied=0.0))
+    chosen = interleave([c.document for c in first.chosen], [c.document for c in second.chosen])
+    order = list(dict.fromkeys([*chosen, *interleave(first.ranking, second.ranking)]))
+    kept: list[Candidate] = []
+    left_out: list[Candidate] = []
+    for document in order:
+        out = release[Documents].entity(document) in understood.excluded
+        (left_out if out else kept).append(scored[document])
+    if (stages or config.stages).tied:
+        kept = _with_anchors(release, understood, kept, scored, k)
+    timings: dict[str, float] = {}
+    for each in found:
+        for stage, spent in each.timings.items():
+            timings[stage] = timings.get(stage, 0.0) + spent
+    return Retrieved(kept[:k], kept[k:], timings, left_out)
+
+
+ANCHORS = 2  # documents of what the question names that are brought in where they were not chosen
+
+
+def _with_anchors(
+    release: Release,
+    understood: Understood,
+    kept: Sequence[Candidate],
+    scored: Mapping[int, Candidate],
+    k: int,
+) -> list[Candidate]:
+    """The candidates with the documents of what the question names among the first ``k``, for the last of these."""
+    named = (mention.entities[0].entity for mention in individuals(release, understood.analysis))
+    documents = release[ReleaseChannels].holding(node for node in named if node not in understood.excluded)
+    there = {candidate.document for candidate in kept[:k]}
+    there |= {one for one in documents if release[Documents].entity(one) in understood.excluded}
+    wanted = [one for one in documents if one not in there][:ANCHORS]
+    brought = [scored.get(one, Candidate(one, 0.0)) for one in wanted]
+    rest = [candidate for candidate in kept if candidate.document not in wanted]
+    return [*rest[: k - len(brought)], *brought, *rest[k - len(brought) :]]
+
 
 MODE = "crm"
 EXTRACTIVE = "extractive"
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The question as a plan: ``title`` in words, ``chips`` part by part."""
-
-    plan: dict[str, Any] = field(hash=False)
-    title: str
-    chips: tuple[Chip, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetFound:
-    """The exact set of the plan, its first page."""
-
-    set: AnswerSet
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The sources of the context, before a word is written; none is cited yet."""
-
-    sources: tuple[Source, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Restart:
-    """What was streamed so far is no answer, for this reason: another one follows."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The answer, and the conversation with its turn."""
-
-    answer: Answer
-    state: ConversationState
-
-
-Event = Planned | SetFound | Found | Token | Restart | Done
-
-
 @dataclass(frozen=True)
 class Ask:
-    """How questions are answered: the language model if any, other stages than configured, and whether with Wikidata's
-    texts (None: as the data set says; texts of one's own in place of those that the release keeps)."""
+    """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), other stages
+    than configured, and whether with Wikidata's texts (None: as the data set says; texts of one's own in place of those that
+    the release keeps). ``dataset``: the name that answers give it, "" for that of the release."""
 
     model: Model | None = None
     wikidata: WikidataTexts | bool | None = None
     stages: Stages | None = None
+    dataset: str = ""
 
 
 def ask(
@@ -99,212 +256,211 @@ def ask(
     a question that is empty, has no words, or is longer than ``question_characters``.
     """
     before = state if isinstance(state, ConversationState) else turns_of(state)
-    for event in stream(release, question, Ask(model), before):
-        if isinstance(event, Done):
-            return event.answer
-    raise AssertionError("a stream ends with Done")
+    return answer_of(stream(release, question, Ask(model), before))
 
 
 def stream(
-    release: Release,
-    question: str,
-    how: Ask = Ask(),
-    state: ConversationState = FIRST,
+    release: Release, question: str, how: Ask = Ask(), state: ConversationState = FIRST
 ) -> Iterator[Event]:
-    """The answer as it comes: the plan and its set where the question has one, the sources found, pieces of text, the whole
-    answer. Raises QuestionError before the first."""
-    clock = Clock()
-    prepared = prepare(release, question, state, how.model, how.stages, how.wikidata)
+    """The answer as it comes: the plan and its set where the question has one, the sources found, pieces of text, what cites
+    what, what it took of the model, the whole answer. Raises QuestionError before the first; ReleaseError where the release
+    cannot be read."""
+    with release.reading():
+        for event in _events(release, question, how, state):
+            if isinstance(event, Done):
+                yield from (Cited(one.start, one.end, one.numbers) for one in event.answer.citations)
+                if isinstance(how.model, Metered):
+                    used = how.model.usage
+                    yield Used(how.model.name, used.prompt_tokens, used.completion_tokens, used.cost)
+            yield event
+
+
+def _events(release: Release, question: str, how: Ask, state: ConversationState) -> Iterator[Event]:
+    clock, dataset = Clock(), how.dataset or release.manifest.dataset
+    understood = understand(release, question, state, how.model)
     with clock("exact"):
-        exact = find_exact(release, prepared.understood, state, how.model)
+        exact = find_exact(release, understood, state, how.model, dataset)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
-    listed = _sources(release, prepared)
-    _add_context(listed, prepared)
-    yield Found(tuple(replace(source, cited=False) for source in _with_images(release, prepared, listed)))
-    notes = with_notes(prepared.understood.notes, exact)
-    cited = _sources(release, prepared)
+    turn = _Turn(release, compose(release, understood, how.stages, how.wikidata), exact, state)
+    listed = turn.no_sources()
+    turn.add_context(listed)
+    yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
+    notes = with_notes(understood.notes, exact)
     written: Written | None = None
+    written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
         if how.model is not None:
             try:
-                for event in _by_model(release, prepared, exact, how.model, state, cited):
+                for event in turn.by_model(how.model, cited):
                     if isinstance(event, Written):
-                        written = event
+                        written, written_by = event, how.model.name
                     else:
                         yield event
             except ModelError as error:
                 notes.append(f"{error} The answer was made without it.")
                 yield Restart(str(error))
         if written is None:
-            cited = _sources(release, prepared)
-            written = _without_model(release, prepared, exact, cited)
+            cited = turn.no_sources()
+            written = turn.without_model(cited)
             yield Token(written.text)
-            written_by = EXTRACTIVE
-        else:
-            written_by = how.model.name if how.model else EXTRACTIVE
-    answer = _answer(release, prepared, exact, written, cited, written_by, notes)
-    answer = replace(answer, timings={**prepared.timings, **clock.spent})
-    yield Done(answer, _after(release, prepared, exact, answer, state))
-
-
-def _sources(release: Release, prepared: Prepared) -> SourceList:
-    return SourceList(release, prepared.analysis.reading.language, scores_of(release, prepared.retrieved))
-
-
-def _by_model(
-    release: Release,
-    prepared: Prepared,
-    exact: Exact | Parsed,
-    model: Model,
-    state: ConversationState,
-    cited: SourceList,
-) -> Iterator[Token | Written]:
-    """The model's answer. Raises ModelError also where it states another size than the set's."""
-    own = prepared.understood.own.reading
-    told = replace(
-        prepared.analysis.reading, question=prepared.understood.question, words=own.words, content=own.content
+    answer = replace(
+        turn.answer(written, cited, written_by, notes),
+        timings={**turn.prepared.timings, **clock.spent},
+        dataset=dataset,
     )
-    longest = release.method.retrieval.question_characters
-    earlier = [turn.question[:longest] for turn in state.turns]
-    known = exact.set if isinstance(exact, Exact) and exact.certain else None
-    for event in stream_answer(model, release, told, prepared.context, earlier, cited, known):
-        if isinstance(event, Written) and known is not None and misstated(event.text, known, release.method):
-            raise ModelError(
-                f"The model {model.name} stated another number than the set's.",
-                "Read the set's own sentence.",
-            )
-        yield event
+    yield Done(replace(answer, conversation=json.loads(turn.state_after(answer).to_json())))
 
 
-def _without_model(release: Release, prepared: Prepared, exact: Exact | Parsed, cited: SourceList) -> Written:
-    """What can be said without a language model: the exact set, else that the data does not tell, else the set of a likely
-    reading, told as such, else what was found."""
-    if isinstance(exact, Exact) and exact.certain:
-        return _checked(
-            release, prepared, told_set(release, exact, cited), cited, _nothing_more(prepared, exact)
+@dataclass(frozen=True)
+class _Turn:
+    """A question that is prepared, with its exact set or what was understood of it, after ``state``."""
+
+    release: Release
+    prepared: Prepared
+    exact: Exact | Parsed
+    state: ConversationState
+
+    def no_sources(self) -> SourceList:
+        scores = scores_of(self.release, self.prepared.retrieved)
+        return SourceList(self.release, self.prepared.analysis.reading.language, scores)
+
+    def by_model(self, model: Model, cited: SourceList) -> Iterator[Token | Written]:
+        """The model's answer. Raises ModelError also where it states another size than the set's."""
+        prepared, method, exact = self.prepared, self.release.method, self.exact
+        own = prepared.understood.own.reading
+        asked = replace(
+            prepared.analysis.reading,
+            question=prepared.understood.question,
+            words=own.words,
+            content=own.content,
         )
-    parsed = exact.parsed if isinstance(exact, Exact) else exact
-    told = refusal(release, parsed, prepared.analysis, prepared.ranked)
-    if told:
-        return _checked(release, prepared, told, cited, refused=True)
-    if isinstance(exact, Exact) and exact.likely and prepared.analysis.form is not Form.SPECIFIC:
-        return _checked(release, prepared, told_set(release, exact, cited), cited, refused=False)
-    written = _from_lines(release, prepared, cited)
-    named = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
-    if written.support.refused and named and not written.support.citations:
-        return _checked(release, prepared, named, cited, refused=True, notes=written.notes)
-    return written
+        earlier = [turn.question[: method.retrieval.question_characters] for turn in self.state.turns]
+        known = exact.set if isinstance(exact, Exact) and exact.certain else None
+        for event in stream_answer(model, self.release, asked, prepared.context, earlier, cited, known):
+            if isinstance(event, Written) and known is not None and misstated(event.text, known, method):
+                raise ModelError(
+                    f"The model {model.name} stated another number than the set's.",
+                    "Read the set's own sentence.",
+                )
+            yield event
+
+    def without_model(self, cited: SourceList) -> Written:
+        """What can be said without a language model: the exact set, else that the data does not tell, else the set of a
+        likely reading, told as such, else what was found."""
+        release, prepared, exact = self.release, self.prepared, self.exact
+        if isinstance(exact, Exact) and exact.certain:
+            return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
+        parsed = exact.parsed if isinstance(exact, Exact) else exact
+        if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
+            return self._checked(refused, cited, refused=True)
+        if isinstance(exact, Exact) and exact.likely and prepared.analysis.form is not Form.SPECIFIC:
+            return self._checked(told_set(release, exact, cited), cited, refused=False)
+        ranked = () if prepared.exhausted else prepared.ranked
+        chosen = prepared.retrieved.chosen
+        extracted = extract(release, prepared.analysis, chosen, prepared.found, ranked, cited)
+        unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
+        if extracted.refused and unnamed and not cited_numbers(extracted.text):
+            return self._checked(unnamed, cited, refused=True, notes=extracted.notes)
+        return self._checked(extracted.text, cited, extracted.refused, extracted.notes)
+
+    def _nothing_more(self) -> bool:
+        """Whether more was asked for, and everything was shown."""
+        more = self.prepared.understood.follow_up.kind is Kind.MORE
+        return more and isinstance(self.exact, Exact) and not self.exact.set.size
+
+    def _checked(self, text: str, cited: SourceList, refused: bool, notes: tuple[str, ...] = ()) -> Written:
+        """A text made of the data itself, so that none of it is unsupported."""
+        lines = {one.n: [one.label, one.snippet, *map(str, one.triples)] for one in cited.sources()}
+        words = self.release.method.sets.answers
+        support = check_support(text, lines, self.prepared.analysis.reading, words)
+        return Written(text, replace(support, refused=refused, unsupported=()), notes)
+
+    def add_context(self, listed: SourceList, most: int | None = None) -> None:
+        """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""
+        for source in self.prepared.context.sources:
+            if most is not None and len(listed) >= most and not listed.has(source.entity):
+                continue
+            own = next((line.text for line in source.lines[1:]), source.lines[0].text if source.lines else "")
+            listed.cite(source.entity, entities=source.entities, snippet=own)
+
+    def with_images(self, listed: SourceList) -> Iterator[Source]:
+        """The sources of a list, with Wikidata's pictures after those of the data."""
+        graph = self.release[Graph]
+        added = {graph.iri(node): images for node, images in self.prepared.images.items()}
+        for source in listed.sources():
+            images = dict.fromkeys((*source.images, *added.get(source.iri, ())))
+            yield replace(source, images=tuple(images))
+
+    def answer(self, written: Written, cited: SourceList, written_by: str, notes: Sequence[str]) -> Answer:
+        """The cited sources first; the context's others follow, as far as the form of question has places."""
+        numbers, support, reading = len(cited), written.support, self.prepared.analysis.reading
+        suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
+        most = k_of(self.prepared.analysis.form, self.release.method.retrieval.k)
+        exact = self.exact if isinstance(self.exact, Exact) else None
+        if exact is not None and exact.certain:
+            add_members(self.release, exact, cited, most)
+        self.add_context(cited, most)
+        return Answer(
+            self.prepared.understood.question,
+            written.text,
+            tuple(
+                source if source.n <= numbers else replace(source, cited=False)
+                for source in self.with_images(cited)
+            ),
+            MODE,
+            self.release.id,
+            exact is not None and exact.certain,
+            written_by,
+            (*notes, *written.notes, *suspects),
+            citations=support.citations,
+            unsupported=support.unsupported,
+            refused=support.refused,
+            quality=support.quality,
+            language=reading.language,
+            form=reading.form.value,
+            set=exact.set if exact is not None else None,
+        )
+
+    def state_after(self, answer: Answer) -> ConversationState:
+        """The conversation with this turn; what a question is about is not shown by its answer."""
+        release, understood, exact, topic = (
+            self.release,
+            self.prepared.understood,
+            self.exact,
+            self.state.topic,
+        )
+        about = spoken_of(release, understood)
+        named = {release[Graph].iri(node) for node in about}
+        shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
+        focus = focus_of(release, about, answer)
+        turn = understood.follow_up.turn(answer.question, self.prepared.analysis.form, focus, shown)
+        if self._nothing_more() and topic:  # it is still about that set
+            turn = replace(turn, plan=topic[-1].plan, sure=topic[-1].sure)
+        elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
+            turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
+        return self.state.after(turn, release.method.conversation)
 
 
-def _nothing_more(prepared: Prepared, exact: Exact) -> bool:
-    """Whether more was asked for, and everything was shown."""
-    return prepared.understood.follow_up.kind is Kind.MORE and not exact.set.size
+def state_after(answer: Answer) -> ConversationState:
+    """The conversation with the turn of an answer."""
+    return ConversationState.from_json(json.dumps(answer.conversation))
 
 
-def _checked(
-    release: Release,
-    prepared: Prepared,
-    text: str,
-    cited: SourceList,
-    refused: bool,
-    notes: tuple[str, ...] = (),
-) -> Written:
-    """A text made of the data itself, so that none of it is unsupported."""
-    lines = {source.n: _said_of(source) for source in cited.sources()}
-    support = check_support(text, lines, prepared.analysis.reading, release.method.answers)
-    return Written(text, replace(support, refused=refused, unsupported=()), notes)
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The turns so far; asking gives a new conversation and leaves this one as it was."""
 
+    state: ConversationState = ConversationState()  # noqa: RUF009 -- frozen
 
-def _from_lines(release: Release, prepared: Prepared, cited: SourceList) -> Written:
-    """An extractive answer: its sentences are lines of the data or composed of them, so none is unsupported."""
-    ranked = () if prepared.exhausted else prepared.ranked
-    extracted = extract(release, prepared.analysis, prepared.retrieved.chosen, prepared.found, ranked, cited)
-    return _checked(release, prepared, extracted.text, cited, extracted.refused, extracted.notes)
+    def ask(
+        self, release: Release, question: str, how: Ask | Model | None = None
+    ) -> tuple[Answer, Conversation]:
+        """The answer, and the conversation that goes on from it; ``how``, or a model alone. Raises QuestionError."""
+        answer = answer_of(self.stream(release, question, how if isinstance(how, Ask) else Ask(how)))
+        return answer, Conversation(state_after(answer))
 
-
-def _said_of(source: Source) -> list[str]:
-    """What a source of an extractive answer says: its label, snippet and triples in words."""
-    return [source.label, source.snippet, *(str(triple) for triple in source.triples)]
-
-
-def _add_context(listed: SourceList, prepared: Prepared, most: int | None = None) -> None:
-    """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""
-    for source in prepared.context.sources:
-        if most is not None and len(listed) >= most and not listed.has(source.entity):
-            continue
-        own = next((line.text for line in source.lines[1:]), source.lines[0].text if source.lines else "")
-        listed.cite(source.entity, entities=source.entities, snippet=own)
-
-
-def _with_images(release: Release, prepared: Prepared, listed: SourceList) -> Iterator[Source]:
-    """The sources of a list, with Wikidata's pictures after those of the data."""
-    added = {release.graph.iri(node): images for node, images in prepared.images.items()}
-    for source in listed.sources():
-        images = dict.fromkeys((*source.images, *added.get(source.iri, ())))
-        yield replace(source, images=tuple(images))
-
-
-def _answer(
-    release: Release,
-    prepared: Prepared,
-    exact: Exact | Parsed,
-    written: Written,
-    cited: SourceList,
-    written_by: str,
-    notes: Sequence[str],
-) -> Answer:
-    """The cited sources first; the context's others follow, as far as the form of question has places."""
-    numbers = len(cited)
-    suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
-    most = k_of(prepared.analysis.form, release.method.retrieval.k)
-    known = exact if isinstance(exact, Exact) else None
-    if known is not None and known.certain:
-        add_members(release, known, cited, most)
-    _add_context(cited, prepared, most)
-    sources = [
-        source if source.n <= numbers else replace(source, cited=False)
-        for source in _with_images(release, prepared, cited)
-    ]
-    support, reading = written.support, prepared.analysis.reading
-    return Answer(
-        prepared.understood.question,
-        written.text,
-        tuple(sources),
-        MODE,
-        release.id,
-        known is not None and known.certain,
-        written_by,
-        (*notes, *written.notes, *suspects),
-        citations=support.citations,
-        unsupported=support.unsupported,
-        refused=support.refused,
-        quality=support.quality,
-        language=reading.language,
-        form=reading.form.value,
-        set=known.set if known is not None else None,
-    )
-
-
-def _after(
-    release: Release,
-    prepared: Prepared,
-    exact: Exact | Parsed,
-    answer: Answer,
-    state: ConversationState,
-) -> ConversationState:
-    """The conversation with this turn; what a question is about is not shown by its answer."""
-    understood = prepared.understood
-    about = spoken_of(release, understood)
-    named = {release.graph.iri(node) for node in about}
-    shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
-    focus = focus_of(release, about, answer)
-    turn = understood.follow_up.turn(answer.question, prepared.analysis.form, focus, shown)
-    if isinstance(exact, Exact) and _nothing_more(prepared, exact) and state.topic:
-        turn = replace(
-            turn, plan=state.topic[-1].plan, sure=state.topic[-1].sure
-        )  # it is still about that set
-    elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
-        turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
-    return state.after(turn, release.method.conversation)
+    def stream(self, release: Release, question: str, how: Ask) -> Iterator[Event]:
+        """As ``answers.ask.stream``, after this conversation."""
+        return stream(release, question, how, self.state)

@@ -1,36 +1,190 @@
-"""The exact side of an answer: the question as a plan, the plan's set, and what to say where there is none."""
+"""The exact side of an answer: the question as a plan, read within its conversation; the plan's set; what to say without."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from crmrag_query.answers.going_on import parsed_within, with_plans
-from crmrag_query.answers.named import SourceTriple
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
-from crmrag_query.errors import QuestionError
+from crmrag_query.entities.named import SourceTriple
+from crmrag_query.errors import QuestionError, TookTooLong
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
-from crmrag_query.parsing.catalogue import earlier_of
-from crmrag_query.parsing.heard import analysed
-from crmrag_query.parsing.parse import Parsed
+from crmrag_query.ontology.categories import Category
+from crmrag_query.parsing.antecedent import Antecedent, antecedent_of, as_list
+from crmrag_query.parsing.catalogue import earlier_of, plan_of
+from crmrag_query.parsing.heard import analysed, question_of
+from crmrag_query.parsing.parse import Parsed, parse
+from crmrag_query.parsing.settled import is_settled
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
-from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome
-from crmrag_query.plans.records import Anchor, Compute, Plan, Related, Way
+from crmrag_query.parsing.words import narrows
+from crmrag_query.plans.compute import Outcome
+from crmrag_query.plans.execute import SECONDS, execute, members_of
+from crmrag_query.plans.records import Among, Anchor, Compute, Constraint, Member, Plan, Related, Target, Way
+from crmrag_query.plans.world import World
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.followup import FollowUp
 from crmrag_query.questions.lexicon import compiled
-from crmrag_query.questions.state import ConversationState, Kind
-from crmrag_query.retrieval.tokenizer import tokenize
-from crmrag_query.sets.build import Told, answer_set
-from crmrag_query.sets.cells import Reader
-from crmrag_query.sets.describe import plan_json
-from crmrag_query.sets.paths import reasons_of
-from crmrag_query.sets.prose import prose
+from crmrag_query.questions.references import RefWords, ref_words
+from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
+from crmrag_query.questions.words import chunks_of
+from crmrag_query.sets.build import Reader, Told, answer_set, reasons_of
+from crmrag_query.sets.describe import plan_json, prose
 from crmrag_query.sets.records import AnswerSet, Page
+from crmrag_query.text import tokenize
+from crmrag_query.timing import within
 
-LIKELY = 0.5  # score of a reading whose set is told rather than what retrieval found; ours
-LARGE = 500_000  # entities of a graph above which a set's SPARQL is written when asked for, not with every answer; ours
+HISTORY = 3  # questions before this one that are read anew where nothing else is known of them
+
+
+def parsed_within(release: Release, understood: Understood, state: ConversationState) -> Parsed:
+    """What our parser makes of a question after ``state``; "more" and "aside from X" leave out what they say."""
+    follow_up, question = understood.follow_up, understood.question
+    analysis = _analysis_of(release, understood)
+    language = understood.analysis.reading.language
+    words = ref_words(release.method.questions.conversation, language)
+    if follow_up.kind is Kind.STANDALONE and not narrows(question, release.method.parsing, language):
+        alone = _alone(parse(release, analysis), question, words)
+        if not (alone.tree.unsaid and state.turns):
+            return alone
+    before = _antecedent(release, state, follow_up.focus)
+    if follow_up.kind is Kind.MORE:
+        spans = list(words.more.spans(tokenize(question)))  # "What else did he paint?" without "else"
+        kept = (
+            chunk.text
+            for chunk in chunks_of(question)
+            if not any(first < chunk.last and chunk.first < last for first, last in spans)
+        )
+        parsed = _gone_on(_read_beside(release, " ".join(kept), question, before), state)
+    elif follow_up.kind is Kind.PIVOT and (follow_up.excluded or follow_up.excluded_types):
+        parsed = _read_beside(release, follow_up.raw if follow_up.raw != question else "", question, before)
+        if parsed.plan is None or (not parsed.certain and follow_up.contextual is not None):
+            parsed = _gone_on(parsed, state)
+    else:
+        parsed = parse(release, analysis, before)
+    where = parsed.plan.where if parsed.plan is not None and parsed.plan.compute.kind == "list" else ()
+    for one in where:
+        if (
+            isinstance(one, Among)
+            and not one.negated
+            and len(one.iris) == 1
+            and one.iris[0] in follow_up.focus_iris
+        ):
+            parsed = replace(parsed, certain=False)  # "what did he paint?" is not him
+    return _leaving_out(release, parsed, follow_up)
+
+
+def _analysis_of(release: Release, understood: Understood) -> Analysis:
+    """The question by its words and names alone, as it was understood, or anew where something was taken out of it."""
+    if understood.alone and question_of(understood.question) == understood.question:
+        return understood.own
+    return analysed(release, understood.question)
+
+
+def _alone(parsed: Parsed, question: str, words: RefWords) -> Parsed:
+    """Without what went before, "it" stands for nothing; and a thing that is named is no answer to a question about it."""
+    plan = parsed.plan
+    if plan is None or plan.compute.kind != "list":
+        return parsed
+    if plan.where and all(isinstance(one, Among) and not one.negated for one in plan.where):
+        return replace(parsed, plan=None, certain=False)
+    spoken = tokenize(question)
+    if not plan.where and any(words.pronouns.at(spoken, at) for at in range(1, len(spoken))):
+        return replace(parsed, certain=False)
+    return parsed
+
+
+def _antecedent(release: Release, state: ConversationState, focus: Sequence[Focus]) -> Antecedent | None:
+    """What went before; a place that the question means is also what "there" stands for."""
+    before = antecedent_of(release, state, focus)
+    if before is None or before.place is not None:
+        return before
+    categories = release[Graph].adjacency.categories
+    nodes = [node for one in focus if (node := release[Graph].node(one.iri)) is not None]
+    places = tuple(
+        LinkedEntity(node, 1.0, "", "label") for node in nodes if int(categories[node]) & int(Category.Place)
+    )
+    return replace(before, place=Mention(0, 0, "", places)) if places else before
+
+
+def _read_beside(release: Release, text: str, question: str, before: Antecedent | None) -> Parsed:
+    """The question read without its words that leave something out; as a whole where that is no surer, or where these words
+    say by whom: "by someone other than X"."""
+    inner = parse(release, analysed(release, text), before) if tokenize(text) else Parsed(None)
+    if not text:
+        return inner
+    whole = parse(release, analysed(release, question), before)
+    others = any("others" in piece.roles for piece in whole.pieces)
+    if inner.certain and not others:
+        return inner
+    return whole if whole.certain or inner.plan is None else inner
+
+
+def _gone_on(parsed: Parsed, state: ConversationState) -> Parsed:
+    """A question that says nothing of its own asks for the set before once more: the last that was no "more" itself."""
+    plan = parsed.plan
+    if plan is not None and plan.where:
+        asks = plan.compute.kind == "ask"  # "are there any more?" wants to see them
+        return replace(parsed, plan=plan.model_copy(update={"compute": Compute()})) if asks else parsed
+    turns = [turn for turn in state.topic if turn.kind is not Kind.MORE]
+    last = plan_of(turns[-1]) if turns and turns[-1].plan else None
+    if last is None:
+        return parsed
+    counts = plan is not None and plan.compute.kind == "count"
+    went = as_list(last)
+    if counts:
+        went = went.model_copy(update={"compute": Compute(kind="count")})
+    return replace(parsed, plan=went, certain=turns[-1].sure, unknown=(), missing=(), absent=())
+
+
+def _leaving_out(release: Release, parsed: Parsed, follow_up: FollowUp) -> Parsed:
+    """The plan without what must not come back."""
+    plan, graph = parsed.plan, release[Graph]
+    if plan is None or not (follow_up.excluded or follow_up.excluded_types):
+        return parsed
+    known = {iri: node for iri in follow_up.excluded if (node := graph.node(iri)) is not None}
+    if follow_up.kind not in (Kind.MORE, Kind.PIVOT):
+        try:
+            members = {int(node) for node in members_of(release[World], plan)}
+        except QuestionError:
+            return parsed
+        if members.isdisjoint(known.values()):
+            return parsed
+    new: list[Constraint] = []
+    if known:
+        new.append(Among(iris=tuple(known), negated=True))
+    if follow_up.excluded_types:
+        kinds = tuple(map(graph.iri, follow_up.excluded_types))
+        new.append(Member(plan=Plan(target=Target(types=kinds)), negated=True))
+    where = (*plan.where, *(one for one in new if one not in plan.where))
+    return replace(parsed, plan=plan.model_copy(update={"where": where}))
+
+
+def with_plans(release: Release, state: ConversationState) -> ConversationState:
+    """The state as it is; one of questions alone, such as a caller's history, with the plans of its last questions."""
+    if not state.turns or any(turn.plan or turn.shown or turn.focus for turn in state.turns):
+        return state
+    turns: tuple[Turn, ...] = ()
+    for turn in state.turns[-HISTORY:]:
+        parsed = parse(
+            release, analysed(release, turn.question), antecedent_of(release, ConversationState(turns))
+        )
+        if parsed.plan is not None:
+            turn = replace(turn, plan=json.dumps(plan_json(parsed.plan)), sure=parsed.certain)
+        turns = (*turns, turn)
+    return ConversationState((*state.turns[:-HISTORY], *turns))
+
+
+READING_SECONDS = 10.0
+"""That our own reading of a question and of those before it may take; the slowest of the evaluated ones take one."""
+LIKELY = 0.5  # score of a reading whose set is told rather than what retrieval found
+LARGE = (
+    500_000  # entities of a graph above which a set's SPARQL is written when asked for, not with every answer
+)
 
 
 @dataclass(frozen=True)
@@ -55,49 +209,56 @@ class Exact:
 
 
 def find_exact(
-    release: Release, understood: Understood, state: ConversationState, model: Model | None = None
+    release: Release, understood: Understood, state: ConversationState, model: Model | None, dataset: str
 ) -> Exact | Parsed:
-    """The exact set of a question, or, where no plan can be executed, what was understood of it.
+    """The exact set of a question, or, where no plan can be executed or it takes too long, what was understood of it.
 
-    A model's plan counts before ours where it is whole and gives something. Raises nothing.
+    ``dataset``: the name that the set gives it.
+
+    A model's plan counts before ours where it is whole and gives something. Raises Stopped alone.
     """
     question, language = understood.question, understood.analysis.reading.language
-    analysis = analysed(release, question)
-    state = with_plans(release, state)
-    parsed = parsed_within(release, understood, state)
-    made = ModelPlan()
+    parsed, made = Parsed(None), ModelPlan()
+    try:
+        with within(READING_SECONDS, "Reading the question as a plan", "Ask in fewer words."):
+            state = with_plans(release, state)
+            parsed = parsed_within(release, understood, state)
+    except TookTooLong as error:
+        parsed = Parsed(None, notes=(str(error),))
     if model is not None:
-        made = plan_with_model(release, question, analysis.mentions, model, earlier_of(state))
+        mentions = _analysis_of(release, understood).mentions
+        made = plan_with_model(release, question, mentions, model, earlier_of(state))
     plan = made.plan if made.usable else parsed.plan
     if plan is None:
         return parsed
+    page = Page(sort=parsed.sort)
+    small = release[World].size <= LARGE
     try:
-        outcome = made.outcome if made.usable and made.outcome is not None else execute(plan, release.world)
+        outcome = made.outcome if made.usable and made.outcome is not None else execute(plan, release[World])
+        if made.usable:
+            certain = is_settled(plan, release[World])
+            told = Told(certain, (), parsed.runner_up)
+        else:
+            forms = compiled(release.method.questions).languages[language].forms
+            alone = understood.follow_up.kind is Kind.STANDALONE
+            # "Is there *also* one from 1910?" names no reference, and may still be about what went before.
+            goes_on = bool(state.turns) and alone and forms.also.within(tokenize(understood.question))
+            certain = parsed.certain and not goes_on
+            told = Told(certain, parsed.unknown, parsed.runner_up, parsed.mentioned)
+        with within(SECONDS, "Telling the plan's set", "Ask for less."):
+            found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=dataset)
+    except TookTooLong as error:
+        return replace(parsed, plan=None, certain=False, notes=(*parsed.notes, str(error)))
     except QuestionError:
         return parsed
-    certain = made.usable or (parsed.certain and not _may_go_on(release, understood, state))
-    told = Told(certain, () if made.usable else parsed.unknown, parsed.runner_up)
-    page = Page(sort=parsed.sort)
-    small = release.world.size <= LARGE
-    found = answer_set(
-        release, plan, page, language, told, outcome, sparql=small, name=release.manifest.dataset
-    )
     return Exact(plan, outcome, found, certain, parsed, made.by if made.usable else "", made.notes)
-
-
-def _may_go_on(release: Release, understood: Understood, state: ConversationState) -> bool:
-    """Whether a question that names no reference may still be about what went before: "is there *also* one from 1910?"."""
-    reading = understood.analysis.reading
-    also = compiled(release.method.questions).languages[reading.language].forms.also
-    alone = understood.follow_up.kind is Kind.STANDALONE
-    return bool(state.turns) and alone and also.within(tokenize(understood.question))
 
 
 def told_set(release: Release, exact: Exact, cited: SourceList) -> str:
     """The set in sentences, its members cited with the triples that put them there and lead to what is told of them."""
 
     def cite(iri: str) -> str:
-        node = release.graph.node(iri)
+        node = release[Graph].node(iri)
         return "" if node is None else f" [{cited.cite(node, _triples(release, exact, node))}]"
 
     return prose(exact.set, release.method.sets, cite)
@@ -106,34 +267,35 @@ def told_set(release: Release, exact: Exact, cited: SourceList) -> str:
 def add_members(release: Release, exact: Exact, cited: SourceList, most: int) -> None:
     """The set's first members as sources, beside those that its text cites."""
     for member in exact.set.members[:most]:
-        node = release.graph.node(member.iri)
+        node = release[Graph].node(member.iri)
         if node is not None and not cited.has(node):
             cited.cite(node, _triples(release, exact, node))
 
 
 def _triples(release: Release, exact: Exact, node: int) -> list[SourceTriple]:
     """Why a member is in, and how it leads to its cells, its value or its group; nothing of what is no member."""
-    member = next((one for one in exact.set.members if one.iri == release.graph.iri(node)), None)
+    member = next((one for one in exact.set.members if one.iri == release[Graph].iri(node)), None)
     if member is None:
         return []
-    told = shown_by(exact.plan.compute)
-    reasons = [*member.path]
-    if told is not None:
-        reasons += reasons_of(release, told, [node], Reader(release, exact.set.language))[0]
+    reasons, shown = [*member.path], shown_by(exact.plan.compute)
+    if shown is not None:
+        reasons += reasons_of(release, shown, [node], Reader(release, exact.set.language))[0]
     return list(dict.fromkeys(triple for reason in reasons for triple in reason.triples))
 
 
 def shown_by(compute: Compute) -> Plan | None:
     """What leads from members to what is told of them, as a plan: the columns of a table, the measure, the group."""
-    ways: list[Way] = []
+    shown: list[tuple[Way, Anchor]] = []
     for column in compute.columns:
-        ways.append(column.way if column.of is None else _led_on(ways[column.of], column.way))
-    tos = [column.to if column.of is None else Anchor() for column in compute.columns]
-    ways += [compute.way] if compute.way is not None else []
-    ways += [compute.measure.way] if compute.measure is not None else []
-    tos += [compute.to] if compute.way is not None else []
-    tos += [compute.measure.to] if compute.measure is not None else []
-    where = tuple(Related(way=way, to=to) for way, to in zip(ways, tos, strict=True))
+        if column.of is None:
+            shown.append((column.way, column.to))
+        else:
+            shown.append((_led_on(shown[column.of][0], column.way), Anchor()))
+    if compute.way is not None:
+        shown.append((compute.way, compute.to))
+    if compute.measure is not None:
+        shown.append((compute.measure.way, compute.measure.to))
+    where = tuple(Related(way=way, to=to) for way, to in shown)
     return Plan(where=where) if where else None
 
 
@@ -144,8 +306,6 @@ def _led_on(way: Way, by: Way) -> Way:
 
 def stored(plan: Plan) -> str:
     """A plan as a turn of a conversation keeps it."""
-    import json
-
     return json.dumps(plan_json(plan), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -154,6 +314,3 @@ def with_notes(notes: Sequence[str], exact: Exact | Parsed) -> list[str]:
     parsed = exact.parsed if isinstance(exact, Exact) else exact
     own = [*exact.notes] if isinstance(exact, Exact) and exact.by else [*parsed.notes]
     return [*notes, *(note for note in own if note not in notes)]
-
-
-__all__ = ["Exact", "add_members", "find_exact", "replace", "stored", "told_set", "with_notes"]

@@ -1,23 +1,148 @@
-"""An answer without a language model: the lines that answer, or the set that a line states; never a dump of documents."""
+"""An answer without a language model: the lines that answer, the set that a line states or that retrieval found tied to all
+that a question names, or that the data does not tell; never a dump of documents.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.answers.naming import type_label
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.tied_set import TiedSet, tied_set, tied_set_text
-from crmrag_query.answers.typed import AskedTypes
-from crmrag_query.answers.understand import individuals, relied_on
+from crmrag_query.answers.understand import AskedTypes, individuals, relied_on
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.models import LanguageLexicon
+from crmrag_query.config.loading import LanguageLexicon
 from crmrag_query.context.evidence import ANCHORED, Evidence, holds_all, unknown_words
-from crmrag_query.documents.documents import Line
+from crmrag_query.dates import describe
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import Mention
+from crmrag_query.parsing.occurring import occurrences
+from crmrag_query.parsing.parse import Parsed
+from crmrag_query.parsing.tree import Link, Node
+from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
-from crmrag_query.retrieval.pipeline import Candidate
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.questions.lexicon import compiled
+from crmrag_query.retrieval.channels import OTHER, ReleaseChannels
+from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.text import same_stem, tokenize
+
+SHOWN_TYPES = 3
+TYING = (Line.FR, Line.OUTGOING, Line.INCOMING, Line.SATELLITE)
+
+
+@dataclass(frozen=True)
+class TiedSet:
+    """``members``: nodes in the order of their candidates; ``anchors``: what they are tied to, none of the asked types.
+
+    ``share``: how much of what the question names they are tied to, 0..1.
+    """
+
+    members: tuple[int, ...]
+    anchors: tuple[Mention, ...]
+    share: float
+
+
+FULL = 0.95  # of the highest share: tied to as much of what the question names as the best is
+
+
+def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidate]) -> TiedSet | None:
+    """Those of the candidates that are tied to what the question names as well as the best of them is.
+
+    Only of the types, else the categories, that are asked for, and of a period only what is dated within it, surely or
+    perhaps; never what the question names itself. None where it names nothing but types and no period, or where none is left.
+    """
+    mentions = relied_on(release, analysis)
+    asked = frozenset(analysis.types)
+    anchors = tuple(m for m in mentions if asked.isdisjoint(_nodes(m)))
+    if not anchors and analysis.period is None:
+        return None
+    named = {node for mention in anchors for node in _nodes(mention)}
+    categories = release[Graph].adjacency.categories
+    within = None
+    if analysis.period is not None:
+        within = release[ReleaseChannels].dated(analysis.period, analysis.targets, analysis.reading.cues)
+    tied = {
+        node: one.tied
+        for one in candidates
+        if one.tied > 0
+        and (within is None or within[one.document] > 0)
+        and (node := release[Documents].entity(one.document)) not in named
+        and (not analysis.targets or int(categories[node]) & analysis.targets)
+    }
+    typed = _of_types(release, analysis, list(tied))
+    best = max((tied[node] for node in typed), default=0.0)
+    members = tuple(node for node in typed if tied[node] >= FULL * best)
+    return TiedSet(members, anchors, best) if members else None
+
+
+def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[int]:
+    """Those of the types that are asked for, by the data's types or by their names; all where none is of such a type.
+
+    Where the data has things of the types that are asked for, nothing else will do; but what stands where a type does may
+    be a material: "which of those are of Favrile glass".
+    """
+    graph = release[Graph]
+    asked = frozenset(analysis.types)
+    typed = [node for node in nodes if not asked.isdisjoint(type_nodes(graph, node))]
+    used = (
+        graph.adjacency.backward.neighbours(prop, kind)
+        for kind in asked
+        for prop in graph.adjacency.by_code.get("P2", ())
+    )
+    if typed or any(map(len, used)):
+        return typed
+    return AskedTypes(graph, analysis.reading).of(nodes) or nodes
+
+
+def _nodes(mention: Mention) -> tuple[int, ...]:
+    return tuple(one.entity for one in mention.entities)
+
+
+def tied_set_text(
+    release: Release, analysis: Analysis, found: TiedSet, cited: SourceList, words: LanguageLexicon
+) -> str:
+    """The set as text: what was found, a member a row with its dates where a period was asked for, and what it is worth."""
+    language, reading = analysis.reading.language, analysis.reading
+    listed = release.method.questions.extractive.listed_items
+    kinds = dict.fromkeys(type_label(release[Graph], node, language) for node in found.members)
+    anchors = found.anchors
+    if len(anchors) + (analysis.period is not None) > 1:  # then the best there is may lack one
+        documents = [one for one in map(release[Documents].document_of, found.members) if one is not None]
+        tied = (
+            release[ReleaseChannels].tied(anchor, reading.form, analysis.targets, reading.cues)
+            for anchor in anchors
+        )
+        anchors = tuple(a for a, shares in zip(anchors, tied, strict=True) if (shares[documents] > 0).any())
+    named = [*dict.fromkeys(anchor.entities[0].name for anchor in anchors)]
+    if analysis.period is not None:
+        named.append(describe(analysis.period, language))
+    types = f"{', '.join([*kinds][:SHOWN_TYPES])}{', …' if len(kinds) > SHOWN_TYPES else ''}"
+    what = f"{types} — {'; '.join(named)}" if named else types
+    head = (words.found if reading.counts else words.listed).format(count=len(found.members), what=what)
+    rows = []
+    for node in found.members[:listed]:
+        n = cited.cite(node, [*_ties(release, node, found, cited)] or cited.type_triples(node))
+        dates = cited.details.dates(node) if analysis.period is not None else None
+        when = f" ({dates.text})" if dates and dates.text else ""
+        rows.append(f"- {release[Graph].label(node, (language,))}{when} [{n}]")
+    if len(found.members) > listed:
+        rows.append(words.more.format(count=len(found.members) - listed))
+    return "\n".join([head, *rows, words.partial])
+
+
+def _ties(release: Release, node: int, found: TiedSet, cited: SourceList) -> Iterator[SourceTriple]:
+    """The triples of those lines of a member's document that lead to what the question names."""
+    named = {one for mention in found.anchors for one in _nodes(mention)}
+    document = release[Documents].document_of(node)
+    if document is None:
+        return
+    for line in release[Documents].lines(document):
+        ends = [target for target in line.targets if target in named]
+        if ends and line.entity == node and line.kind in TYING:
+            yield from cited.line_triples(line, ends)
+
 
 RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING)
 SHOWN = 10  # targets named on a line of an answer, as on a line of a document
@@ -93,12 +218,15 @@ def extract_answer(
     if not ranked:
         return words.none
     if reading.form is Form.SPECIFIC:
-        return _lines(release, reading, _bearing(reading, ranked), cited)
-    types = AskedTypes(release.graph, reading)
+        if reading.rule == POLAR:  # only the lines that hold all its words, where there are any
+            asked = [word for word in reading.content if word not in reading.cueing]
+            ranked = [one for one in ranked if asked and holds_all(one, asked)] or ranked
+        return _lines(release, reading, ranked, cited)
+    types = AskedTypes(release[Graph], reading)
     best, tied = _best_set(release, reading, ranked, types), tied_set(release, analysis, candidates)
     named = 0
     if tied is not None:
-        whole = tied.share >= release.method.retrieval.reach.other
+        whole = tied.share >= OTHER
         named = len(tied.anchors if whole else individuals(release, analysis)) + (analysis.period is not None)
     if best is not None and (tied is None or (named < 2 and _says_more(release, best, tied, types))):
         return _stated_set(release, reading, best, cited)
@@ -106,7 +234,7 @@ def extract_answer(
         return tied_set_text(release, analysis, tied, cited, words)
     if analysis.period is not None:
         return words.none
-    nodes = [release.documents.entity(candidate.document) for candidate in candidates]
+    nodes = [release[Documents].entity(candidate.document) for candidate in candidates]
     if (typed := types.of(nodes)) is not None:
         return _found_set(release, reading, typed, cited)
     return _lines(release, reading, ranked, cited)
@@ -119,19 +247,11 @@ def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedT
     where it leads to more of the type that is asked for.
     """
     first = stated.lines[0]
-    precise = first.cued and first.line.label not in release.channels.vague
+    precise = first.cued and first.line.label not in release[ReleaseChannels].vague
     of_type = types.of(list(stated.members))
     if of_type is None:
         return precise and types.of(list(tied.members)) is None
     return precise or len(of_type) >= len(tied.members)
-
-
-def _bearing(reading: Reading, ranked: Sequence[Evidence]) -> Sequence[Evidence]:
-    """Of a yes/no question only the lines that hold all its words, where there are any: they are what it asks about."""
-    if reading.rule != POLAR:
-        return ranked
-    asked = [word for word in reading.content if word not in reading.cueing]
-    return [one for one in ranked if asked and holds_all(one, asked)] or ranked
 
 
 def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited: SourceList) -> str:
@@ -148,23 +268,19 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
         if rows and new <= before:
             continue
         before |= new
-        rows.append(f"{one.subject}: {said} [{_cite_line(cited, one)}]")
+        triples = cited.line_triples(one.line, one.line.targets[:SHOWN])
+        n = cited.cite(one.line.entity, triples, [one.line])
+        rows.append(f"{one.subject}: {said} [{n}]")
     return "\n".join(rows)
-
-
-def _cite_line(cited: SourceList, one: Evidence) -> int:
-    return cited.cite(one.line.entity, cited.line_triples(one.line, one.line.targets[:SHOWN]), [one.line])
 
 
 def _said(release: Release, one: Evidence, reading: Reading, words: LanguageLexicon) -> str:
     """A line in the question's language where the data has names in it, else as the document has it."""
     if one.line.kind not in RELATIONAL or reading.language == "en":
         return one.text
-    names = ", ".join(one.names[:SHOWN])
     rest = one.line.total - SHOWN
-    return f"{_label(release, one, reading)}: {names}" + (
-        f" {words.more.format(count=rest)}" if rest > 0 else ""
-    )
+    more = f" {words.more.format(count=rest)}" if rest > 0 else ""
+    return f"{_label(release, one, reading)}: {', '.join(one.names[:SHOWN])}{more}"
 
 
 def _label(release: Release, one: Evidence, reading: Reading) -> str:
@@ -188,9 +304,13 @@ def _best_set(
     its subject only in part ("the Last Judgment", of which there are several), lines that say the same of others join it.
     """
     config = release.method.questions.extractive
-    stated = [(one, *_wanted(types, one)) for one in ranked if one.line.kind in RELATIONAL]
     several = not (reading.counts and reading.heads)  # things of another type are not what is to be counted
-    stated = [(one, nodes, typed) for one, nodes, typed in stated if typed or (several and len(nodes) > 1)]
+    stated = []
+    for one in ranked:
+        targets = list(one.line.targets) if one.line.kind in RELATIONAL else []
+        of_type = types.of(targets)
+        if of_type or (several and len(targets) > 1):
+            stated.append((one, of_type or targets, bool(of_type)))
     anchored = [
         (one.score + config.expected_bonus * typed, one, nodes, typed)
         for one, nodes, typed in stated
@@ -211,13 +331,6 @@ def _best_set(
     return StatedSet(tuple(lines), members)
 
 
-def _wanted(types: AskedTypes, one: Evidence) -> tuple[list[int], bool]:
-    """Those targets of a line that are of the type that the question names, and True; all and False when none is."""
-    targets = list(one.line.targets)
-    typed = types.of(targets)
-    return typed or targets, bool(typed)
-
-
 def _stated_set(release: Release, reading: Reading, stated: StatedSet, cited: SourceList) -> str:
     """The members that lines state, or how many they are; each member is a source with the triples that lead to it."""
     config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
@@ -231,7 +344,7 @@ def _stated_set(release: Release, reading: Reading, stated: StatedSet, cited: So
     rows = [f"{head} [{n}]"]
     for node, one in list(stated.members.items())[: config.listed_items]:
         m = cited.cite(node, cited.line_triples(one.line, [node]))
-        rows.append(f"- {release.graph.label(node, (reading.language,))} [{m}]")
+        rows.append(f"- {release[Graph].label(node, (reading.language,))} [{m}]")
     if len(stated.members) > config.listed_items:
         rows.append(words.more.format(count=len(stated.members) - config.listed_items))
     return "\n".join([*rows, words.partial])
@@ -240,7 +353,7 @@ def _stated_set(release: Release, reading: Reading, stated: StatedSet, cited: So
 def _found_set(release: Release, reading: Reading, nodes: list[int], cited: SourceList) -> str:
     """The retrieved entities of the type that was asked for; each cites what says that it is of that type."""
     config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
-    graph = release.graph
+    graph = release[Graph]
     head = words.found if reading.counts else words.listed
     rows = [
         head.format(
@@ -253,3 +366,95 @@ def _found_set(release: Release, reading: Reading, nodes: list[int], cited: Sour
             f"- {graph.label(node, (reading.language,))} [{cited.cite(node, cited.type_triples(node))}]"
         )
     return "\n".join([*rows, words.partial])
+
+
+LOOKED_AT = 10  # lines of evidence in which a word that was not understood may stand
+
+
+def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
+    """What to say where the data does not tell, in the question's language; "" where it may.
+
+    A relation that was asked for of something known, and that nothing states, is told by its name; so are words that say what
+    is asked for, are not understood, and stand in none of the lines that were found.
+    """
+    if parsed.tree.several or parsed.plan is None:
+        return ""
+    words = release.method.sets.words(analysis.reading.language)
+    if parsed.tree.form != "ask" and (told := _absent(release, parsed, analysis, ranked)):
+        return words.absent.replace("{what}", told)
+    lost = _lost_words(release, parsed, analysis, ranked)
+    if analysis.form is Form.SPECIFIC and (unnamed := nothing_of(release, parsed, analysis, ranked)):
+        return unnamed
+    root = parsed.tree.root
+    if lost and root is not None and (root.named or any(map(_names, root.links))):
+        quoted = ", ".join(f"“{word}”" for word in lost)
+        return words.not_told.replace("{words}", quoted)
+    return ""
+
+
+def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
+    """That nothing was found of the names that name nothing here; "" where there are none."""
+    words = release.method.sets.words(analysis.reading.language)
+    stand = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
+    unnamed = ", ".join(
+        f"“{piece.raw}”"
+        for piece in parsed.pieces
+        if piece.unknown
+        and (piece.capital or piece.quoted)
+        and not piece.opens
+        and stand.isdisjoint(piece.words)
+    )
+    return words.not_told.replace("{words}", unnamed) if unnamed else ""
+
+
+def _absent(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
+    """The labels of relations that nothing states: of one thing, or, for any question, in all of the data."""
+    language, world = analysis.reading.language, release[World]
+    named = {one.entity for mention in analysis.mentions for one in mention.entities[:1]}
+    told_of_a_part = any(  # by a line in its document: the painter of the church's mural
+        line.cued
+        and line.expected
+        and line.mention >= ANCHORED
+        and line.line.entity not in named
+        and release[Documents].entity(line.line.document) in named
+        for line in ranked[:LOOKED_AT]
+    )
+    of_one_thing = (
+        analysis.form is Form.SPECIFIC
+        and not parsed.unknown
+        and len(parsed.plan.where if parsed.plan else ()) < 2
+        and not told_of_a_part
+    )
+    ids = [id for id in parsed.absent if of_one_thing or not occurrences(world, id)]
+    for piece in parsed.pieces:
+        asked = () if piece.roles or piece.kinds else piece.relations("forward", "backward", "ends")
+        if asked and not any(occurrences(world, id) for id in asked):
+            ids += [id for id in asked[:1] if id not in ids]
+    relations = release.method.relations
+    return ", ".join(f"“{relations[id].labels.get(language, relations[id].labels['en'])}”" for id in ids)
+
+
+def _lost_words(
+    release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]
+) -> tuple[str, ...]:
+    """Words that no lexicon knows, that name nothing, and that stand in none of the best lines; none where the data is in
+    other languages than the question, or where the question asks to be told about something."""
+    reading = analysis.reading
+    if reading.language not in release.manifest.languages or reading.rule.startswith("tell"):
+        return ()
+    telling = compiled(release.method.questions).languages[reading.language].forms.telling
+    said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
+    lost = [
+        word
+        for piece in parsed.pieces
+        if piece.unknown and not piece.capital and not piece.quoted
+        for word in piece.words
+        if len(word) > 2 and not telling.at((word,), 0)
+    ]
+    return tuple(
+        word for word in dict.fromkeys(lost) if not any(word == one or same_stem(one, word) for one in said)
+    )
+
+
+def _names(link: Link) -> bool:
+    return isinstance(link.anchor, Node) and (link.anchor.named or any(map(_names, link.anchor.links)))

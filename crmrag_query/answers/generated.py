@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.answers.numbering import Renumberer
-from crmrag_query.answers.sentences import cited_numbers, without_citations
+from crmrag_query.answers.records import Token
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.support import Ground, Support, check_support, told_words
-from crmrag_query.answers.trace import trace
+from crmrag_query.answers.support import (
+    Ground,
+    Renumberer,
+    Support,
+    check_support,
+    cited_numbers,
+    told_words,
+    without_citations,
+)
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
-from crmrag_query.context.text import as_data
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
 from crmrag_query.errors import ModelError
-from crmrag_query.llm.faults import within
-from crmrag_query.llm.model import CUT, Message, Model
+from crmrag_query.graph.graph import Graph
+from crmrag_query.llm.model import CUT, Message, Model, within
 from crmrag_query.questions.form import Reading
 from crmrag_query.sets.records import AnswerSet
+from crmrag_query.text import as_data
 
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of the answer's text as it streams; its citations have their final numbers."""
-
-    text: str
+WHOLE_CHARACTERS = 20_000  # of an answer: a model that goes on and on is cut off
+EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, those nearest to what was said
+WARN_BELOW = 0.6  # quality of an answer below which the reader is told of it
+_AGAIN = "Ask again, or choose another model."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +93,18 @@ def stream_answer(
     renumberer, said = Renumberer(number), ""
     pieces = model.complete(messages_for(release, reading, context, history, known))
     for piece in within(pieces, model.name, config.first_seconds, config.whole_seconds):
-        for text in renumberer.feed(_writable(piece)):
+        # A question mark for each half of a surrogate pair, which JSON can hold and no encoding writes.
+        for text in renumberer.feed(piece.encode("utf-8", "replace").decode("utf-8")):
             said += text
             yield Token(text)
-        if len(said) > config.whole_characters:
-            raise ModelError(
-                f"The model {model.name} went on beyond {config.whole_characters} characters.", _AGAIN
-            )
+        if len(said) > WHOLE_CHARACTERS:
+            raise ModelError(f"The model {model.name} went on beyond {WHOLE_CHARACTERS} characters.", _AGAIN)
     for text in renumberer.end():
         said += text
         yield Token(text)
     if not said.strip(CUT + " "):
         raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
     yield _written(release, reading, context, said, numbered, cited, renumberer.dropped)
-
-
-def _writable(piece: str) -> str:
-    """The piece with a question mark for each half of a surrogate pair, which JSON can hold and no encoding writes."""
-    return piece.encode("utf-8", "replace").decode("utf-8")
-
-
-_AGAIN = "Ask again, or choose another model."
 
 
 def _written(
@@ -121,37 +116,34 @@ def _written(
     cited: SourceList,
     dropped: int,
 ) -> Written:
-    config = release.method.answers
-    lines = {n: source_lines(release, context, source) for n, source in numbered.items()}
-    support = check_support(said, lines, reading, config, dropped, [line.text for line in context.counts])
+    lines: dict[int, list[str]] = {}  # its names, its lines in the context, and Wikidata's of it
+    for n, source in numbered.items():
+        names = [label.text for label in release[Graph].labels(source.entity)]
+        told = [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
+        lines[n] = [*names, *told]
+    counts = [line.text for line in context.counts]
+    support = check_support(said, lines, reading, release.method.sets.answers, dropped, counts)
     for n, source in numbered.items():
         sentences = [
             said[citation.start : citation.end] for citation in support.citations if n in citation.numbers
         ]
         best = nearest(source.lines, " ".join(sentences), reading, release)
-        triples = [triple for line in best for triple in trace(release, line, cited)]
+        triples = [triple for line in best for triple in cited.trace(line)]
         own = (line for line in best if line.kind is not Kind.HEADER)
         snippet = next((line.text for line in own), best[0].text if best else "")
         cited.cite(source.entity, triples, entities=source.entities, snippet=snippet)
-    return Written(said, support, tuple(_notes(said, support, dropped, config.warn_below)))
-
-
-def source_lines(release: Release, context: Context, source: ContextSource) -> list[str]:
-    """What a source of the context says, for the check: its names, its lines, and Wikidata's of it."""
-    names = [label.text for label in release.graph.labels(source.entity)]
-    told = [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
-    return [*names, *told]
+    return Written(said, support, tuple(_notes(said, support, dropped)))
 
 
 def nearest(lines: Sequence[ContextLine], said: str, reading: Reading, release: Release) -> list[ContextLine]:
-    """The lines that share most words with what was said, at most ``evidence_lines``; the first where none does."""
-    words = told_words(without_citations(said), reading, release.method.answers)
+    """The lines that share most words with what was said, at most ``EVIDENCE_LINES``; the first where none does."""
+    words = told_words(without_citations(said), reading, release.method.sets.answers)
     shared = {at: sum(map(Ground([line.text]).has_word, words)) for at, line in enumerate(lines)}
     best = sorted((at for at in shared if shared[at]), key=lambda at: (-shared[at], at)) or list(shared)[:1]
-    return [lines[at] for at in best[: release.method.answers.evidence_lines]]
+    return [lines[at] for at in best[:EVIDENCE_LINES]]
 
 
-def _notes(said: str, support: Support, dropped: int, warn_below: float) -> Iterator[str]:
+def _notes(said: str, support: Support, dropped: int) -> Iterator[str]:
     if said.endswith(CUT):
         yield "The model's answer was cut at its length limit."
     if dropped:
@@ -160,5 +152,5 @@ def _notes(said: str, support: Support, dropped: int, warn_below: float) -> Iter
         yield "The model cited none of its sources."
     if support.unsupported:
         yield f"Not supported by what they cite: {len(support.unsupported)} of the answer's sentences."
-    if support.quality.score < warn_below:
+    if support.quality.score < WARN_BELOW:
         yield f"The quality of this answer is low ({support.quality.score:.2f}, of 1)."

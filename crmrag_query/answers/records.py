@@ -1,13 +1,19 @@
-"""The answer as a record: what is said, from which sources, by which triples. The same in Python, JSON and on screen."""
+"""The answer as a record: what is said, from which sources, by which triples; the lineage of a triple; events of a stream.
+
+The same record in Python, over HTTP, in the service's store and on screen.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from crmrag_query.answers.named import Named as Named
-from crmrag_query.answers.named import SourceTriple as SourceTriple
-from crmrag_query.sets.records import AnswerSet
+from crmrag_query.answers.settext import set_lines
+from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
+from crmrag_query.sets.records import AnswerSet, Chip
+from crmrag_query.shown import Shown, TableRow
+from crmrag_query.text import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,25 +22,6 @@ class SourceLink:
 
     iri: str
     kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinates:
-    """Degrees of WGS 84, north and east positive; ``of``: the place that they are of, where that is not the source itself."""
-
-    lat: float
-    lon: float
-    of: Named | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Dates:
-    """When something was or came to be: in words of the question's language, and its first and last year as ISO 8601 writes
-    years ("1105", "-0499" for 500 BC), None where an end is open."""
-
-    text: str
-    begin: str | None = None
-    end: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +88,17 @@ class Quality:
     form: float
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer: ``text`` cites ``sources`` as [n].
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(Shown):
+    """An answer: ``text`` cites ``sources`` as [n]; its table is that of its sources.
 
     ``mode``: the composition that retrieved; ``release``: the id of the release answered from; ``exhaustive``: the text
     states a whole set, not the best of a ranking; ``written_by``: the model, or "extractive"; ``notes``: what the reader
     should know, such as a model that failed; ``refused``: it says, honestly, that the data does not say; ``timings``:
     milliseconds by stage (answers that differ in them alone are equal); ``form``: the query type; ``set``: the exact set that
-    a plan of the question gives, None where it has none.
+    a plan of the question gives, None where it has none; ``dataset``: its name; ``conversation``: the state after this
+    answer, opaque; give the answer as ``history`` of the next question to go on. ``id``: under which a service keeps it, ""
+    where none does (answers that differ in it alone are equal).
     """
 
     question: str
@@ -128,7 +117,257 @@ class Answer:
     language: str = ""
     form: str = ""
     set: AnswerSet | None = None
+    dataset: str = ""
+    conversation: dict[str, Any] = field(default_factory=dict, hash=False)
+    id: str = field(default="", compare=False)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain values, ready for JSON."""
-        return asdict(self)
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,
+        "triples": int,
+    }  # fmt: skip
+
+    def head(self) -> str:
+        return "\n".join([marked_text(self), *(f"Note: {note}" for note in self.notes)])
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (
+                one.n, one.cited, one.label, one.category, one.iri, ", ".join(one.classes),
+                one.dates.text if one.dates else "", one.snippet, len(one.triples),
+            )
+            for one in self.sources
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return answer_text(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A triple on a way, in words; ``forward`` when the way leads from its subject to its object."""
+
+    s: str
+    p: str
+    o: str
+    s_label: str
+    p_label: str
+    o_label: str
+    forward: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LineageLine:
+    """A line of a document that states the triple.
+
+    ``document``: IRI of the entity whose document it is, ``entity``: of the one that the line is about; ``start``, ``end``:
+    characters of the document's text; ``relationship``, ``path``: id of the Fundamental Relationship and of the path by which
+    the triple came into the line, "" for a line that states it directly; ``way``: that path in this data.
+    """
+
+    document: str
+    document_label: str
+    entity: str
+    kind: str
+    text: str
+    start: int
+    end: int
+    relationship: str = ""
+    path: str = ""
+    way: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a release's triples were read: ``places`` are files as given, or the endpoint's address.
+
+    ``files``: those that were read, of several no triple tells which it stood in; ``fetched``: when, "" where the provenance
+    does not tell; ``built``: when the release was.
+    """
+
+    places: tuple[str, ...]
+    files: tuple[str, ...]
+    endpoint: bool
+    fetched: str
+    built: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Lineage(Shown):
+    """Where a triple comes from and where it shows; its table is the lines that state it.
+
+    ``stated``: the data states it; ``graphs``: the named graphs that do; ``chunk``: key of the chunk that harvested it, its
+    subject's; ``origin``: None in a release whose provenance was left out; ``complete``: every line of the documents looked
+    at was tried (else the number of ways to look at ended it).
+    """
+
+    s: str
+    p: str
+    o: str
+    stated: bool
+    graphs: tuple[str, ...]
+    chunk: str
+    lines: tuple[LineageLine, ...]
+    origin: Origin | None
+    complete: bool = True
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "document": str, "line": str, "kind": str, "relationship": str, "path": str, "way": str,
+    }  # fmt: skip
+
+    def head(self) -> str:
+        said = "stated" if self.stated else "not stated in the data"
+        lines = [f"{self.s} {self.p} {self.o}: {said}", f"chunk {self.chunk}", *map(str, self.graphs)]
+        if self.origin is not None:
+            lines.append(
+                f"from {', '.join(self.origin.places)}, fetched {self.origin.fetched or 'at no known time'}"
+            )
+        return "\n".join(lines)
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (
+                one.document_label, one.text, one.kind, one.relationship, one.path,
+                " → ".join(f"{step.s_label} {step.p_label} {step.o_label}" for step in one.way),
+            )
+            for one in self.lines
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The question as a plan, before it is executed: ``title`` in words, ``chips`` part by part."""
+
+    plan: dict[str, Any] = field(hash=False)
+    title: str
+    chips: tuple[Chip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetFound:
+    """The exact set of the plan, its first page; the answer carries it too."""
+
+    set: AnswerSet
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The sources that the answer is written from, before a word of it; their numbers are not yet those of the answer."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The pieces so far are no answer, for this reason (a language model that failed): another one follows."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cited(Citation):
+    """A stretch of the answer's checked text that cites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the answer took of a language model: tokens, and US dollars where the price is known."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end: the answer as ``ask`` would give it, whose text was checked and may differ from the tokens."""
+
+    answer: Answer
+
+
+Event = Planned | SetFound | Evidence | Token | Restart | Cited | Used | Done
+BY_NAME: dict[str, type[Event]] = {
+    "plan": Planned, "set": SetFound, "evidence": Evidence, "token": Token, "restart": Restart,
+    "citation": Cited, "usage": Used, "done": Done,
+}  # fmt: skip
+NAMES: dict[type[Event], str] = {kind: name for name, kind in BY_NAME.items()}
+
+
+def answer_of(events: Iterable[Event]) -> Answer:
+    """The answer with which a stream of events ends."""
+    for event in events:
+        if isinstance(event, Done):
+            return event.answer
+    raise AssertionError("a stream ends with Done")
+
+
+SHOWN_TRIPLES = 3
+SHOWN_SOURCES = 25
+SHOWN_OTHERS = 5  # retrieved besides, by label only
+
+
+def answer_text(answer: Answer, triples: int = SHOWN_TRIPLES, sources: int = SHOWN_SOURCES) -> str:
+    """The answer, its set, its notes and its first ``sources`` cited sources with up to ``triples`` triples each."""
+    return "\n".join([printable(marked_text(answer)), *_besides(answer, answer.text, triples, sources)])
+
+
+def after_text(answer: Answer) -> str:
+    """What follows an answer whose plan and text were shown as they came: what is not supported, its set, notes, sources."""
+    doubtful = [
+        printable(f"{answer.text[one.start : one.end].strip()} {_mark(one)}") for one in answer.unsupported
+    ]
+    title = answer.set.title if answer.set is not None else ""
+    return "\n".join([*doubtful, *_besides(answer, title, SHOWN_TRIPLES, SHOWN_SOURCES)])
+
+
+def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator[str]:
+    """``shown``: text that the reader has before them."""
+    if answer.set is not None:
+        yield from map(printable, set_lines(answer.set, shown))
+    for note in answer.notes:
+        yield f"Note: {printable(note)}"
+    cited = [source for source in answer.sources if source.cited]
+    others = [source for source in answer.sources if not source.cited]
+    if cited:
+        yield "\nSources"
+    for source in cited[:sources]:
+        yield printable(f"[{source.n}] {source.label} ({source.category})  <{source.iri}>")
+        for triple in source.triples[:triples]:
+            yield printable(f"      {triple}")
+        if len(source.triples) > triples:
+            yield f"      … {len(source.triples) - triples} more (--json shows all)"
+    if len(cited) > sources:
+        yield f"… {len(cited) - sources} more sources (--json shows all)"
+    if others:
+        named = "; ".join(f"{source.label} [{source.n}]" for source in others[:SHOWN_OTHERS])
+        rest = f"; and {len(others) - SHOWN_OTHERS} more" if len(others) > SHOWN_OTHERS else ""
+        yield printable(f"\nRetrieved besides, not cited: {named}{rest}")
+
+
+MARKS = {
+    "uncited": "cites no source",
+    "missing": "not in what it cites",
+    "unrelated": "nothing of it is in what it cites",
+    "planted": "said by text in the data that speaks to a language model",
+}
+
+
+def marked_text(answer: Answer) -> str:
+    """The answer's text with a mark after what is not supported, as "(unsupported: not in what it cites: 1250)"."""
+    text = answer.text
+    for one in sorted(answer.unsupported, key=lambda one: one.end, reverse=True):
+        text = f"{text[: one.end]} {_mark(one)}{text[one.end :]}"
+    return text
+
+
+def _mark(one: Unsupported) -> str:
+    missing = f": {', '.join(one.missing)}" if one.missing else ""
+    return f"(unsupported: {MARKS.get(one.reason, one.reason)}{missing})"

@@ -1,33 +1,383 @@
 """Is an answer supported? Every name, number and date of a sentence must stand in the lines that it cites. How good is it?
 
-The quality is 0.4 × the share of names and content words that stand in the context + 0.3 × the share of the question's
-content words that stand in the answer + 0.2 × the share of citations that lead to a source + 0.1 × form, with the weights of
-``answers.quality``; an honest "the data does not say" has 1.
+A text is split into sentences and list items, each with its citations; what a sentence claims (names, numbers, dates,
+addresses) is looked up in the lines of the sources that it stands on.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise, takewhile
 
-from crmrag_query.answers.claims import (
-    Claims,
-    Known,
-    capitalised,
-    claims_of,
-    content_words,
-    dates_in,
-    number_of,
-    numbers_in,
-)
+from crmrag_query import dates
 from crmrag_query.answers.records import Citation, Quality, Unsupported
-from crmrag_query.answers.sentences import Piece, cited_numbers, split_sentences, without_citations
-from crmrag_query.config.models import AnswersConfig
-from crmrag_query.dates import Interval, words
+from crmrag_query.config.sets import AnswerWords
+from crmrag_query.dates import CENTURY, MONTH, Interval, civil, parse_date, year_interval
 from crmrag_query.questions.form import Form, Reading
-from crmrag_query.retrieval.tokenizer import SHORTEST_STEM, fold, same_stem, tokenize
+from crmrag_query.text import SHORTEST_STEM, fold, same_stem, tokenize
+
+CITATION = re.compile(r"\[\s*(?:sources?\s*)?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\s*\]", re.IGNORECASE)
+LONGEST_WORD = 60  # characters before a full stop that tell what it ends
+RANGE = 20  # numbers that "[1–20]" may stand for at most
+_CITED = r"(?:[ \t]*\[\s*(?:[Ss]ources?\s*)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*\])*"
+# What may end a sentence: the signs, what closes with it, its citations, and then a blank or the end.
+_END = re.compile(
+    rf"(?P<sign>[.!?…;\u037e·]+|[。！？]+)(?P<close>[\"'”»’)\]]*){_CITED}(?=\s|$|(?<=[。！？]))"
+)
+_ITEM = re.compile(r"\s*(?:[-*•–+]|\d{1,3}[.)])\s+(?=\S)")
+_WORD_BEFORE = re.compile(r"[^\s(\[\"'“«„]+$")
+_WORD_AFTER = re.compile(r"\s*[\"'“«„(]*([^\s]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence or a list item of a text: ``text[start:end]``, blanks after it included; ``first`` is where its words
+    begin, ``last`` before which they end. ``item``: it is an item of a list, or a further sentence of one."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    item: bool = False
+
+
+def split_sentences(text: str, abbreviations: Collection[str] = ()) -> list[Piece]:
+    """Sentences and list items in order; together they cover the text (unless it is blank), and none overlaps.
+
+    ``abbreviations``: folded words that end with a point within a sentence, without that point. A Greek ``;`` ends a
+    question; a point after a number before a month, a century or a small letter ends nothing.
+    """
+    pieces: list[Piece] = []
+    start = after = 0  # of the next piece: blanks that stand before it at the text's beginning are part of it
+    for line in text.splitlines(keepends=True):
+        begun, after = after, after + len(line)
+        marker = _ITEM.match(text, begun, after)
+        ends = _ends(text, marker.end() if marker else begun, after, abbreviations)
+        for first, last in pairwise([begun, *ends, after]):
+            inner = text[first:last]
+            if inner.strip():
+                words_at = first + len(inner) - len(inner.lstrip())
+                pieces.append(Piece(start, last, words_at, first + len(inner.rstrip()), marker is not None))
+                start = last
+            elif pieces:  # blanks belong to the piece before
+                pieces[-1] = replace(pieces[-1], end=last)
+                start = last
+    return pieces
+
+
+def _ends(text: str, start: int, end: int, abbreviations: Collection[str]) -> Iterator[int]:
+    """Where sentences end within a line, after the blanks that follow them."""
+    for found in _END.finditer(text, start, end):
+        if _ends_here(text, found, start, end, abbreviations):
+            after = end - len(text[found.end() : end].lstrip())
+            if after < end:
+                yield after
+
+
+def _ends_here(text: str, found: re.Match[str], start: int, end: int, abbreviations: Collection[str]) -> bool:
+    sign, at = found["sign"], found.start("sign")
+    before = _WORD_BEFORE.search(text, max(start, at - LONGEST_WORD), at)
+    follows = _WORD_AFTER.match(text, found.end(), end)
+    word, after = before[0] if before else "", follows[1] if follows else ""
+    if set(sign) <= {";", "\u037e", "·"}:
+        is_greek = any("\u0370" <= letter <= "\u03ff" or "\u1f00" <= letter <= "\u1fff" for letter in word)
+        return is_greek and sign != "·" and not after[:1].islower()
+    if sign != ".":
+        return not after[:1].islower()
+    if after[:1].islower() and found.end() == found.end("close"):
+        return False
+    if _is_abbreviation(word, abbreviations) or (len(word) <= 2 and word.isalpha() and after[:1].isdigit()):
+        return False  # "no. 12" too
+    if not word.isdigit() or len(word) > 2:
+        return True
+    unit = fold(after).rstrip(".,;:)")
+    return not (unit in MONTH or re.fullmatch(CENTURY, unit))  # "12. May", "12. Jahrhundert"
+
+
+def _is_abbreviation(word: str, abbreviations: Collection[str]) -> bool:
+    """An initial ("J."), or one of the abbreviations; a joined one ("d.Ä.") by its whole or its last part."""
+    letters = word.lstrip("([\"'“«„-")
+    if len(letters) == 1 and letters.isalpha() and letters.isupper():
+        return True
+    known = fold(letters)
+    return known in abbreviations or known.rsplit(".", 1)[-1] in abbreviations if known else False
+
+
+def cited_numbers(text: str) -> tuple[int, ...]:
+    """The numbers that the citations in a text give, each once, in order: ``[2, 3]`` and ``[2–3]`` are both 2 and 3."""
+    return tuple(dict.fromkeys(n for found in CITATION.finditer(text) for n in numbers_of(found[1])))
+
+
+def numbers_of(inside: str) -> list[int]:
+    """The numbers of one citation's inside; a range backwards or of more than ``RANGE`` numbers gives its ends."""
+    numbers: list[int] = []
+    for part in re.split(r"\s*[,;]\s*", inside):
+        ends = [int(end) for end in re.split(r"\s*[–-]\s*", part)]
+        if len(ends) == 2 and ends[0] < ends[1] < ends[0] + RANGE:
+            numbers += range(ends[0], ends[1] + 1)
+        else:
+            numbers += ends
+    return numbers
+
+
+def without_citations(text: str) -> str:
+    """The text with each citation as one blank."""
+    return CITATION.sub(" ", text)
+
+
+# What may yet become a citation when more comes, the blanks before it included (they go with one that leads nowhere).
+_OPEN = re.compile(r"\s*(?:\[[\s\w,;–-]{0,60})?$")
+
+
+@dataclass
+class Renumberer:
+    """Takes a text piece by piece and gives it back with each citation as ``number`` has it, never half of one.
+
+    ``number``: the number in the answer of a number that the model gave, None for no source; ``dropped`` counts these.
+    Blanks before the text and after it are left out.
+    """
+
+    number: Callable[[int], int | None]
+    dropped: int = 0
+    _held: str = ""
+    _begun: bool = False
+
+    def feed(self, piece: str) -> Iterator[str]:
+        """What can be given by now."""
+        self._held += piece
+        open_at = _OPEN.search(self._held)
+        assert open_at is not None  # the expression matches an empty end
+        ready, self._held = self._held[: open_at.start()], self._held[open_at.start() :]
+        yield from self._give(ready)
+
+    def end(self) -> Iterator[str]:
+        """The rest."""
+        yield from self._give(self._held.rstrip())
+
+    def _give(self, ready: str) -> Iterator[str]:
+        ready = ready if self._begun else ready.lstrip()
+        self._begun = self._begun or bool(ready)
+        if text := re.sub(rf"(\s*){CITATION.pattern}", self._renumbered, ready, flags=re.IGNORECASE):
+            yield text
+
+    def _renumbered(self, found: re.Match[str]) -> str:
+        given = [self.number(n) for n in numbers_of(found[2])]
+        kept = list(dict.fromkeys(n for n in given if n is not None))
+        self.dropped += len(given) - sum(n is not None for n in given)
+        return found[1] + "".join(f"[{n}]" for n in kept) if kept else ""
+
+
+# Repetitions are bounded, so that no text makes the search quadratic; longer addresses are found by their last parts.
+ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]{0,30}://[^\s\])>]+|www\.[^\s\])>]+|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|"
+    r"\b[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.(?:com|org|net|edu|gov|io|info|eu|de|fr|gr|cy|uk|ru|cn|xyz|app|dev|co)\b(?:/[^\s\])>]*)?",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*\.?")
+_NUMBER = re.compile(
+    r"(?<![\w.,])[-−]?(?:\d{1,3}(?:[.,\u00a0\u202f'’ ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\d)"
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:[.,\u00a0\u202f'’ ]\d{3})+")
+_BREAK = re.compile(r"[,;:|()\[\]/\n–—\"“”«»„]")
+_NEAR = 6  # words that a date has at most
+_COUNT = re.compile(r"\d|^[ivx]+(?:e|eme|er)?$")
+# Before a date these words tell where something comes from; "from 1105" is not "since 1105".
+_FROM = frozenset(("from", "by", "de", "du", "von", "vom", "ab", "aus", "απο"))
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of one sentence.
+
+    ``names``: each a name as it stands there; ``numbers``: (as it stands there, normalised); ``dates``: (as it stands there,
+    interval); ``addresses``: of pages and mailboxes.
+    """
+
+    names: tuple[str, ...] = ()
+    numbers: tuple[tuple[str, str], ...] = ()
+    dates: tuple[tuple[str, Interval], ...] = ()
+    addresses: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.numbers or self.dates or self.addresses)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What decides whether a capitalised word is a name, in the language of the answer.
+
+    ``common``: folded words that begin sentences and name nothing; ``joints``: small words within a name; ``names``: folded
+    words that stand with a capital within the lines of the sources; ``numbers``: words that are numbers;
+    ``noun_capitals``: in the answer's language every noun has a capital, so that a single word is a name only where the
+    sources have it.
+    """
+
+    common: frozenset[str] = frozenset()
+    joints: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    numbers: dict[str, int] = field(default_factory=dict)
+    noun_capitals: bool = False
+
+
+def claims_of(sentence: str, known: Known) -> Claims:
+    """The claims of a sentence or list item without its citations; what one claim takes is not taken by another."""
+    rest = sentence
+    addresses = tuple(found[0].rstrip(".,;:!?)") for found in ADDRESS.finditer(rest))
+    rest = ADDRESS.sub(lambda found: " " * len(found[0]), rest)
+    dates = tuple(_dates(rest))
+    for start, end, _, _ in dates:
+        rest = rest[:start] + "|" * (end - start) + rest[end:]
+    numbers = [(found[0].strip(), number_of(found[0])) for found in _NUMBER.finditer(rest)]
+    said = ((word[0], known.numbers.get(fold(word[0]))) for word in _WORD.finditer(rest))
+    numbers += [(text, str(value)) for text, value in said if value is not None]
+    return Claims(
+        tuple(dict.fromkeys(_names(rest, known))),
+        tuple(dict.fromkeys(numbers)),
+        tuple((text, interval) for _, _, text, interval in dates),
+        addresses,
+    )
+
+
+def number_of(text: str) -> str:
+    """A number in one spelling: ``1,234``, ``1.234`` and ``1 234`` are ``1234``; ``3,50`` is ``3.5``."""
+    text = text.strip().replace("−", "-")
+    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
+    whole = _THOUSANDS.match(digits)
+    if whole and (whole.end() == len(digits) or digits[whole.end()] in ".,"):
+        tail = digits[whole.end() :]
+        digits = re.sub(r"\D", "", whole[0]) + tail
+    digits = digits.replace(",", ".")
+    if "." in digits:
+        left, right = digits.split(".", 1)
+        digits = f"{left}.{right.rstrip('0')}".rstrip(".")
+    return sign + (digits.lstrip("0") or "0" if digits.isdigit() else digits)
+
+
+def numbers_in(text: str) -> set[str]:
+    """All numbers of a line, normalised; of ``1105/06``, ``1986.12.3`` and ``21.5cm`` the parts too."""
+    found = {number_of(one[0]) for one in _NUMBER.finditer(text)}
+    return found | {part.lstrip("0") or "0" for part in re.findall(r"\d+", text)}
+
+
+def _names(text: str, known: Known) -> Iterator[str]:
+    """Names: runs of capitalised words, joined by small words, and words that only names are spelt like."""
+    run: list[str] = []
+    joints: list[str] = []
+    unsure, end = False, 0
+    for n, found in enumerate(_WORD.finditer(text)):
+        word = found[0].rstrip(".'’-")
+        if _BREAK.search(text, end, found.start()):
+            yield from _name(run, unsure, known)
+            run, joints = [], []
+        end = found.end()
+        if _is_capital(word) and not (n == 0 and fold(word) in known.common):
+            unsure = n == 0 or (unsure and bool(run))
+            run, joints = [*run, *joints, word], []
+        elif run and word in known.joints and len(joints) < 2:
+            joints.append(word)
+        else:
+            yield from _name(run, unsure, known)
+            run, joints = [], []
+            if _is_caseless(word) and fold(word) in known.names:
+                yield word
+    yield from _name(run, unsure, known)
+
+
+def _name(run: list[str], unsure: bool, known: Known) -> Iterator[str]:
+    """The name that a run of words makes, if it makes one; ``unsure``: the sentence begins with it."""
+    capital = [word for word in run if _is_capital(word)]
+    certain = [word for word in capital if _is_name(word, known)]
+    if len(capital) < 2:
+        single = [word for word in capital if len(word) > 1 and fold(word) not in known.numbers]
+        yield from certain or ([] if unsure or known.noun_capitals else single)
+    else:
+        yield " ".join(certain if known.noun_capitals and certain else run)
+
+
+def _is_name(word: str, known: Known) -> bool:
+    """Whether a capitalised word is a name wherever it stands: the sources have it, or it is spelt as no other word is."""
+    folded = fold(word)
+    if folded in known.common or folded in known.numbers:
+        return False
+    mixed = len(word) > 1 and word not in (word.capitalize(), word.lower()) and not {"'", "’"} & set(word)
+    return mixed or not known.names.isdisjoint(tokenize(word))
+
+
+def _is_capital(word: str) -> bool:
+    return word[:1].isupper() or word[:1].istitle()
+
+
+def _is_caseless(word: str) -> bool:
+    return unicodedata.category(word[0]) == "Lo"
+
+
+def capitalised(line: str) -> Iterator[str]:
+    """Folded words of a line that may be parts of names: with a capital, or of a script that has none."""
+    for found in _WORD.finditer(line):
+        if _is_capital(found[0]) or _is_caseless(found[0]):
+            yield from tokenize(found[0])
+
+
+def _dates(text: str) -> Iterator[tuple[int, int, str, Interval]]:
+    """Dates of a text: (start, end, as it stands there, interval), the longest that can be read, none overlapping."""
+    spans = [(found.start(), found.end()) for found in re.finditer(r"[^\s;|()\[\]]+", text)]
+    at = 0
+    while at < len(spans):
+        start, after = spans[at][0], at + 1
+        for to in range(min(len(spans), at + _NEAR), at, -1):
+            said = text[start : spans[to - 1][1]].rstrip(",.:!?").rstrip()
+            if "|" in said or not _may_be_date(said):
+                continue
+            interval = as_date(said)
+            if interval is None:
+                continue
+            is_open = interval.begin is None or interval.end is None
+            if not (is_open and dates.fold(said).split()[0] in _FROM):
+                yield start, start + len(said), said, interval
+                after = to
+                break
+        at = after
+
+
+def _may_be_date(text: str) -> bool:
+    """Cheap: a number of three or four digits, or a number beside a month or a century."""
+    if re.search(r"(?<!\d)\d{3,4}(?!\d)", text):
+        return True
+    folded = dates.fold(text).replace("-", " ").split()
+    dated = any(word.strip(".,") in MONTH or re.fullmatch(CENTURY, word) for word in folded)
+    return dated and any(_COUNT.search(word) for word in folded)
+
+
+@lru_cache(maxsize=16384)
+def as_date(text: str) -> Interval | None:
+    """The interval of a date in words, exact ends only; a bare number of fewer than three digits is no date.
+
+    Whole centuries are one whether they are counted from 00 or from 01: 1100–1199 is 1101–1200.
+    """
+    if re.fullmatch(r"\W*\d{1,2}\W*", text):
+        return None
+    found = parse_date(text)
+    if found is None:
+        return None
+    if found.begin is not None and found.end is not None:
+        (first, *begins), (last, *ends) = civil(found.begin), civil(found.end)
+        if [*begins, *ends] == [1, 1, 12, 31] and first % 100 == 0 and last == first + 99:
+            return year_interval(first + 1, last + 1)
+    return Interval(found.begin, found.end)
+
+
+def content_words(text: str, stop: Collection[str]) -> list[str]:
+    """Folded words of a text that are no stop words, each once, in order; a number counts as one word."""
+    return list(
+        dict.fromkeys(
+            word for word in tokenize(text) if word not in stop and (len(word) > 1 or word.isdigit())
+        )
+    )
+
 
 UNCITED, MISSING, UNRELATED, PLANTED = "uncited", "missing", "unrelated", "planted"
 _MARKER = re.compile(r"\A\s*(?:[-*•–+]|\d{1,3}[.)])\s+")
@@ -69,7 +419,7 @@ class Ground:
 
     @cached_property
     def dates(self) -> set[Interval]:
-        return {date for line in self.lines for date in dates_in(line)}
+        return {interval for line in self.lines for _, _, _, interval in _dates(line)}
 
     def has_word(self, word: str) -> bool:
         """Whether a folded word, or a form of it, stands here."""
@@ -84,41 +434,72 @@ class Ground:
     def has_date(self, said: str, date: Interval) -> bool:
         """The same interval, or a date in figures alone each of which stands here."""
         figures = re.findall(r"\d+", said)
-        plain = not any(word.strip(".,") in words.MONTH for word in words.fold(said).split())
-        if (
-            plain
-            and all(len(figure) > 2 for figure in figures)
-            and figures
-            and self.numbers.issuperset(figures)
-        ):
-            return True
-        return date in self.dates
+        in_figures = not any(word.strip(".,") in MONTH for word in dates.fold(said).split())
+        years = bool(figures) and all(len(figure) > 2 for figure in figures)
+        return (in_figures and years and self.numbers.issuperset(figures)) or date in self.dates
+
+
+SPECIFIC_SENTENCES = (
+    4  # a specific answer of more is not of the form that was asked for; so the prompt says too
+)
+WEIGHTS = Quality(1.0, grounded=0.4, coverage=0.3, citations=0.2, form=0.1)
+"""Of the parts of an answer's quality, as published."""
 
 
 @dataclass(frozen=True)
 class _Check:
-    """One answer being checked: its pieces, what each cites, and the lines of each source."""
+    """One answer being checked: its pieces, what the numbers of each cite, the lines of each source."""
 
     text: str
     pieces: Sequence[Piece]
     grounds: Mapping[int, Ground]
     known: Known
     reading: Reading
-    config: AnswersConfig
     refusals: tuple[re.Pattern[str], ...]
     counts: Ground
     planted: Ground
 
-    def said(self, piece: Piece) -> str:
+    def plain(self, piece: Piece) -> str:
         """The words of a piece without list mark and citations."""
         return without_citations(_MARKER.sub("", self.text[piece.first : piece.last]))
+
+    def numbers(self, piece: Piece) -> tuple[int, ...]:
+        return cited_numbers(self.text[piece.first : piece.last])
+
+    def refuses(self, piece: Piece) -> bool:
+        """Whether a piece says honestly that the data does not say; it may name what the question names, and nothing else."""
+        folded = fold(self.plain(piece))
+        return any(pattern.search(folded) for pattern in self.refusals)
+
+    @cached_property
+    def lists(self) -> Mapping[int, Sequence[int]]:
+        """The items of each list by its head, as indices of pieces."""
+        found = {}
+        for head, piece in enumerate(self.pieces):
+            if not piece.item and without_citations(self.text[piece.first : piece.last]).rstrip().endswith(
+                ":"
+            ):
+                items = list(takewhile(lambda i: self.pieces[i].item, range(head + 1, len(self.pieces))))
+                if items:
+                    found[head] = items
+        return found
+
+    def cited(self) -> list[tuple[int, ...]]:
+        """What each piece stands on: its own citations, else those of its list's head or of its head's items."""
+        stands = [tuple(n for n in self.numbers(piece) if n in self.grounds) for piece in self.pieces]
+        for head, items in self.lists.items():
+            of_items = tuple(dict.fromkeys(n for i in items for n in stands[i]))
+            for i in items:
+                stands[i] = stands[i] or stands[head]
+            stands[head] = stands[head] or of_items
+        return stands
 
 
 def check_support(
     text: str,
     lines: Mapping[int, Sequence[str]],
     reading: Reading,
-    config: AnswersConfig,
+    words: AnswerWords,
     dropped: int = 0,
     counts: Sequence[str] = (),
 ) -> Support:
@@ -129,173 +510,117 @@ def check_support(
     What stands only in a line that speaks to a language model (``planted``) supports nothing. Pure; cost grows with the
     text and the lines cited.
     """
-    pieces = split_sentences(text, frozenset(map(words.fold, config.abbreviations)))
-    known = _known(lines, reading, config)
-    titles = frozenset(map(fold, config.titles))
-    spoken = [re.compile(pattern) for pattern in config.planted]
-    planted = [
+    pieces = split_sentences(text, frozenset(map(dates.fold, words.abbreviations)))
+    titles = frozenset(map(fold, words.titles))
+    spoken = [re.compile(pattern) for pattern in words.planted]
+    planted = {
         line for held in lines.values() for line in held if any(one.search(fold(line)) for one in spoken)
-    ]
-    said_to_model = frozenset(planted)
-    grounds = {
-        n: Ground([line for line in held if line not in said_to_model], titles) for n, held in lines.items()
     }
+    common = _common(reading, words)
+    named = {word for held in lines.values() for line in held for word in capitalised(line)}
     check = _Check(
         text,
         pieces,
-        grounds,
-        known,
+        {n: Ground([line for line in held if line not in planted], titles) for n, held in lines.items()},
+        Known(
+            common,
+            frozenset(words.joints),
+            frozenset(named - common),
+            {fold(word): value for word, value in words.numbers.items()},
+            reading.language in words.noun_capitals,
+        ),
         reading,
-        config,
-        _refusals(config),
+        tuple(re.compile(pattern) for patterns in words.refusals.values() for pattern in patterns),
         Ground(counts, titles),
-        Ground(planted),
+        Ground(sorted(planted)),
     )
-    cited = _cited(check)
-    unsupported = [
-        found
-        for i, piece in enumerate(pieces)
-        if (found := _unsupported(check, i, piece, cited[i])) is not None
+    found = [
+        _unsupported(check, i, piece, cited)
+        for i, (piece, cited) in enumerate(zip(pieces, check.cited(), strict=True))
     ]
-    refused = bool(pieces) and _refuses(check, pieces[0]) and not unsupported
+    unsupported = tuple(one for one in found if one is not None)
+    refused = bool(pieces) and check.refuses(pieces[0]) and not unsupported
     citations = tuple(
-        Citation(piece.first, piece.last, numbers)
-        for piece in pieces
-        if (numbers := cited_numbers(text[piece.first : piece.last]))
+        Citation(piece.first, piece.last, numbers) for piece in pieces if (numbers := check.numbers(piece))
     )
-    return Support(citations, tuple(unsupported), refused, _quality(check, refused, dropped))
+    return Support(citations, unsupported, refused, _quality(check, refused, dropped))
 
 
-def told_words(text: str, reading: Reading, config: AnswersConfig) -> list[str]:
+def told_words(text: str, reading: Reading, words: AnswerWords) -> list[str]:
     """The folded content words of a text in the question's language."""
-    return content_words(text, _common(reading, config))
+    return content_words(text, _common(reading, words))
 
 
-def _common(reading: Reading, config: AnswersConfig) -> frozenset[str]:
-    return frozenset(fold(word) for word in config.common) | reading.stop
-
-
-def _known(lines: Mapping[int, Sequence[str]], reading: Reading, config: AnswersConfig) -> Known:
-    names = frozenset(word for held in lines.values() for line in held for word in capitalised(line))
-    common = _common(reading, config)
-    numbers = {fold(word): value for word, value in config.numbers.items()}
-    return Known(
-        common, frozenset(config.joints), names - common, numbers, reading.language in config.noun_capitals
-    )
-
-
-def _refusals(config: AnswersConfig) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for patterns in config.refusals.values() for pattern in patterns)
-
-
-def _refuses(check: _Check, piece: Piece) -> bool:
-    """Whether a piece says honestly that the data does not say; it may name what the question names, and nothing else."""
-    said = check.said(piece)
-    return any(pattern.search(fold(said)) for pattern in check.refusals)
-
-
-def _cited(check: _Check) -> list[tuple[int, ...]]:
-    """What each piece stands on: its own citations, else those of its list's head or of its head's items."""
-    own = [cited_numbers(check.text[piece.first : piece.last]) for piece in check.pieces]
-    stands = [tuple(n for n in numbers if n in check.grounds) for numbers in own]
-    for head, items in _lists(check):
-        of_items = tuple(dict.fromkeys(n for i in items for n in stands[i]))
-        for i in items:
-            stands[i] = stands[i] or stands[head]
-        stands[head] = stands[head] or of_items
-    return stands
-
-
-def _lists(check: _Check) -> Iterable[tuple[int, list[int]]]:
-    """Heads of lists with their items, as indices of pieces."""
-    pieces = check.pieces
-    for head, piece in enumerate(pieces):
-        items: list[int] = []
-        if not piece.item and without_citations(check.text[piece.first : piece.last]).rstrip().endswith(":"):
-            for i in range(head + 1, len(pieces)):
-                if not pieces[i].item:
-                    break
-                items.append(i)
-        if items:
-            yield head, items
+def _common(reading: Reading, words: AnswerWords) -> frozenset[str]:
+    return frozenset(fold(word) for word in words.common) | reading.stop
 
 
 def _unsupported(check: _Check, i: int, piece: Piece, cited: tuple[int, ...]) -> Unsupported | None:
     """What a piece says that nothing it cites states; None when it is supported."""
-    said = check.said(piece)
-    claims = claims_of(said, check.known)
-    if _refuses(check, piece):
-        asked = Ground([check.reading.question])
-        missing = _missing(claims, [*(check.grounds[n] for n in cited), asked], ())
+    plain = check.plain(piece)
+    claims = claims_of(plain, check.known)
+    grounds = [check.grounds[n] for n in cited]
+    if check.refuses(piece):
+        missing = _missing(claims, [*grounds, Ground([check.reading.question])], ())
         return Unsupported(piece.first, piece.last, missing, MISSING) if missing else None
     if not cited:
-        if not any(char.isalnum() for char in said):
-            return None
         counted = bool(claims) and not _missing(claims, [check.counts], ())
-        return None if counted else Unsupported(piece.first, piece.last, _all_of(claims), UNCITED)
-    grounds = [*(check.grounds[n] for n in cited), check.counts]
-    missing = _missing(claims, grounds, _counts(check, i, cited))
-    told = [] if any(head == i for head, _ in _lists(check)) else content_words(said, check.known.common)
-    if missing:
+        if counted or not any(char.isalnum() for char in plain):
+            return None
+        return Unsupported(piece.first, piece.last, _missing(claims, (), ()), UNCITED)
+    grounds.append(check.counts)
+    items = check.lists.get(i, ())
+    # Numbers that a piece may state of itself: how many items its list has, how many sources it cites.
+    own = [str(count) for count in (len(items), len(cited)) if count > 1]
+    if missing := _missing(claims, grounds, own):
         followed = not _missing(claims, [check.planted], ())
         return Unsupported(piece.first, piece.last, missing, PLANTED if followed else MISSING)
-    if told and not claims and not any(ground.has_word(word) for ground in grounds for word in told):
+    told = [] if items or claims else content_words(plain, check.known.common)
+    if told and not any(ground.has_word(word) for ground in grounds for word in told):
         followed = any(map(check.planted.has_word, told))
         return Unsupported(piece.first, piece.last, (), PLANTED if followed else UNRELATED)
     return None
-
-
-def _counts(check: _Check, i: int, cited: tuple[int, ...]) -> tuple[str, ...]:
-    """Numbers that a piece may state of itself: how many items its list has, how many sources it cites."""
-    items = next((len(found) for head, found in _lists(check) if head == i), 0)
-    return tuple(str(count) for count in (items, len(cited)) if count > 1)
 
 
 def _missing(claims: Claims, grounds: Sequence[Ground], counts: Sequence[str]) -> tuple[str, ...]:
     """The claims that stand in no one of the grounds, as the sentence has them."""
     stands: list[tuple[str, bool]] = [
         *((name, any(ground.has_name(name) for ground in grounds)) for name in claims.names),
-        *(
-            (said, n in counts or any(n in ground.numbers for ground in grounds))
-            for said, n in claims.numbers
-        ),
-        *((said, any(ground.has_date(said, date) for ground in grounds)) for said, date in claims.dates),
+        *((text, n in counts or any(n in one.numbers for one in grounds)) for text, n in claims.numbers),
+        *((text, any(ground.has_date(text, date) for ground in grounds)) for text, date in claims.dates),
         *((page, any(page.casefold() in ground.text for ground in grounds)) for page in claims.addresses),
     ]
-    return tuple(dict.fromkeys(said for said, found in stands if not found))
-
-
-def _all_of(claims: Claims) -> tuple[str, ...]:
-    said = [text for text, _ in (*claims.numbers, *claims.dates)]
-    return tuple(dict.fromkeys((*claims.names, *said, *claims.addresses)))
+    return tuple(dict.fromkeys(text for text, found in stands if not found))
 
 
 def _quality(check: _Check, refused: bool, dropped: int) -> Quality:
-    """The score of an answer and its parts, each 0..1."""
+    """The score of an answer and its parts, each 0..1; an honest "the data does not say" has 1.
+
+    ``grounded``: share of its names and content words that stand in the context; ``coverage``: of the question's content
+    words that stand in the answer; ``citations``: of those that lead to a source; ``form``: it has the form asked for.
+    """
     if refused:
         return Quality(1.0, 1.0, 1.0, 1.0, 1.0)
-    weights = check.config.quality
-    said = without_citations(check.text)
-    told = content_words(said, check.known.common)
-    grounds = (*check.grounds.values(), check.counts)
-    everything = Ground([line for ground in grounds for line in ground.lines])
-    grounded = _share([_stands(everything, word) for word in told])
-    answer = Ground([said])
+    plain = without_citations(check.text)
+    context = Ground([line for ground in (*check.grounds.values(), check.counts) for line in ground.lines])
+    answer = Ground([plain])
+    numbers = [n for piece in check.pieces for n in check.numbers(piece)]
+    grounded = _share(
+        [
+            context.has_word(word) or (word[:1].isdigit() and number_of(word) in context.numbers)
+            for word in content_words(plain, check.known.common)
+        ]
+    )
     coverage = _share([answer.has_word(word) for word in check.reading.content])
-    numbers = [n for piece in check.pieces for n in cited_numbers(check.text[piece.first : piece.last])]
     valid = _share([*(n in check.grounds for n in numbers), *[False] * dropped])
     form = float(_has_form(check))
     score = (
-        weights.grounded * grounded
-        + weights.coverage * coverage
-        + weights.citations * valid
-        + weights.form * form
+        WEIGHTS.grounded * grounded
+        + WEIGHTS.coverage * coverage
+        + WEIGHTS.citations * valid
+        + WEIGHTS.form * form
     )
     return Quality(score, grounded, coverage, valid, form)
-
-
-def _stands(ground: Ground, word: str) -> bool:
-    return ground.has_word(word) or (word[:1].isdigit() and number_of(word) in ground.numbers)
 
 
 def _share(found: Sequence[bool]) -> float:
@@ -304,14 +629,13 @@ def _share(found: Sequence[bool]) -> float:
 
 def _has_form(check: _Check) -> bool:
     """A specific answer is short, an enumeration a list or one sentence, an aggregation has a number."""
-    sentences = [piece for piece in check.pieces if not piece.item]
     if not check.pieces:
         return False
     if check.reading.form is Form.SPECIFIC:
-        return len(check.pieces) <= check.config.specific_sentences
+        return len(check.pieces) <= SPECIFIC_SENTENCES
     if check.reading.form is Form.ENUMERATION:
+        sentences = [piece for piece in check.pieces if not piece.item]
         return len(sentences) < len(check.pieces) or len(sentences) == 1
-    told = without_citations(check.text)
-    return any(claims_of(check.said(piece), check.known).numbers for piece in check.pieces) or bool(
-        re.search(r"\d", told)
-    )
+    if re.search(r"\d", without_citations(check.text)):
+        return True
+    return any(claims_of(check.plain(piece), check.known).numbers for piece in check.pieces)

@@ -1,36 +1,323 @@
-"""A question read within its conversation: what it names, what it asks for, what is searched for and what is left out."""
+"""A question read within its conversation: what it names, what it asks for, what is searched for, and what is left out: taken
+out of the lines and the context that an answer is made from.
+"""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from unicodedata import category
 
-from crmrag_query.answers.asked import asked_for
-from crmrag_query.answers.exclusion import Exclusion
-from crmrag_query.answers.naming import type_nodes
+import numpy as np
+
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.parts import ConversationWords
+from crmrag_query.context.context import Context, ContextLine
+from crmrag_query.context.context import Kind as LineKind
+from crmrag_query.context.evidence import ANCHORED, Evidence
+from crmrag_query.context.lines import RELATIONAL
+from crmrag_query.documents.documents import Line
+from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import QuestionError
-from crmrag_query.linking.link import link
-from crmrag_query.linking.question import plain_words, stop_words
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis, analyse
-from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, follow
-from crmrag_query.questions.form import Form
+from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow
+from crmrag_query.questions.form import Form, Reading
 from crmrag_query.questions.pivot import name_breaks
+from crmrag_query.questions.references import ref_words
 from crmrag_query.questions.rewriting import rewrite_with_model
 from crmrag_query.questions.structured import analyse_with_model
-from crmrag_query.retrieval.query import Query, telling
-from crmrag_query.retrieval.tokenizer import same_stem, tokenize
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.pipeline import Query, telling
+from crmrag_query.text import as_data, plain, same_stem, tokenize, tokens
 from crmrag_query.timing import Clock
+
+Read = Callable[[str], Analysis]
+
+
+def asked_for(
+    own: Analysis,
+    follow_up: FollowUp,
+    state: ConversationState,
+    config: ConversationWords,
+    read: Read,
+    focus: Mention | None = None,
+) -> Analysis:
+    """``own``, the analysis of the question by itself, with what a follow-up stands for.
+
+    A follow-up that asks for something itself ("where was he born?") gets the names of what it refers to (``focus``); one
+    that does not ("any more?"), or refers to nothing, what its topic last asked, as ``read`` analyses that, without the names
+    there when it names something else ("and in Nikitari?"). Words that only ask for more are nothing that sources hold.
+    """
+    asked = replace(own, reading=without_more(own.reading, config))
+    if follow_up.contextual is None:
+        return asked
+    names = tuple(word for one in follow_up.focus for word in tokenize(one.label))
+    before = _last_asked(state, config, read)
+    if before is not None and not (names and _asks(asked.reading, content=True)):
+        asked = completed(asked, before, aside=bool(names or named_words(asked)))
+    reading = asked.reading
+    added = (word for word in names if word not in reading.stop)
+    content = tuple(dict.fromkeys((*reading.content, *added)))
+    mentions = asked.mentions if focus is None else (focus, *asked.mentions)
+    return replace(
+        asked, reading=replace(reading, words=(*reading.words, *names), content=content), mentions=mentions
+    )
+
+
+def _last_asked(state: ConversationState, config: ConversationWords, read: Read) -> Analysis | None:
+    """What the topic last asked, each question completed by those before it until something is asked for; None for nothing.
+
+    Requests for more, and follow-ups without content, ask for what was asked before them.
+    """
+    found: Analysis | None = None
+    for turn in reversed(state.topic):
+        if turn.kind in (Kind.MORE, Kind.VAGUE):
+            continue
+        one = read(turn.resolved)
+        one = replace(one, reading=without_more(one.reading, config))
+        found = one if found is None else completed(found, one, aside=bool(named_words(found)))
+        if _asks(found.reading):
+            break
+    return found
+
+
+def completed(own: Analysis, before: Analysis, aside: bool) -> Analysis:
+    """``own`` with the words, entities, categories and period of ``before``; what it does not ask for itself is asked for as
+    before. ``aside``: without the individuals that ``before`` names.
+    """
+    known = {one.entity for mention in own.mentions for one in mention.entities}
+    rest = (
+        replace(mention, first=0, last=0)  # its positions are those of other words
+        for mention in before.mentions
+        if known.isdisjoint(one.entity for one in mention.entities)
+        and (not aside or mention.entities[0].entity in before.types)
+    )
+    return replace(
+        own,
+        reading=_joined(own.reading, before.reading, named_words(before) if aside else frozenset()),
+        targets=own.targets or before.targets,
+        contexts=own.contexts or before.contexts,
+        mentions=(*own.mentions, *rest),
+        period=own.period or before.period,
+        period_words=own.period_words | before.period_words,
+        types=own.types or before.types,
+    )
+
+
+def named_words(analysis: Analysis) -> frozenset[int]:
+    """Positions of the words that name individuals, no types."""
+    return frozenset(
+        position
+        for mention in analysis.mentions
+        if mention.entities[0].entity not in analysis.types
+        for position in range(mention.first, mention.last)
+    )
+
+
+def without_more(reading: Reading, config: ConversationWords) -> Reading:
+    """The reading without words such as "what else", "any others" and pronouns among those of content and those asked for."""
+    words, forms = reading.words, ref_words(config, reading.language)
+    out = {
+        i
+        for at in range(len(words))
+        for phrases in (forms.more, forms.pronouns)
+        for i in range(at, at + phrases.at(words, at))
+    }
+    kept = {word for i, word in enumerate(words) if i not in out}
+    return replace(
+        reading,
+        content=tuple(word for word in reading.content if word in kept),
+        heads=tuple(i for i in reading.heads if i not in out),
+    )
+
+
+def _asks(reading: Reading, content: bool = False) -> bool:
+    """Whether words ask for something: a kind of thing, a relationship, with ``content`` any word that says something."""
+    return bool(reading.expects or reading.cues or reading.heads or (content and reading.content))
+
+
+def _joined(own: Reading, before: Reading, out: Collection[int]) -> Reading:
+    """``own`` with the words of ``before`` but those at the positions ``out`` (what is asked for stays)."""
+    kept = [i for i in range(len(before.words)) if i not in out or i in before.heads]
+    words = tuple(before.words[i] for i in kept)
+    content = (word for word in before.content if word in words)
+    asks = _asks(own)
+    asked = own if asks else before
+    heads = own.heads if asks else tuple(kept.index(i) + len(own.words) for i in before.heads)
+    return replace(
+        own,
+        form=asked.form,
+        counts=asked.counts,
+        rule=asked.rule,
+        expects=asked.expects,
+        heads=heads,
+        words=(*own.words, *words),
+        content=tuple(dict.fromkeys((*own.content, *content))),
+        cues=own.cues or before.cues,
+        cueing=own.cueing | before.cueing,
+    )
+
+
+@dataclass
+class AskedTypes:
+    """Which of some nodes are of the type that a question names; each class and type is looked at once.
+
+    A type is named by its head, the last word of its name ("monastery church"); only where that finds nothing, by any
+    word of it ("mural painting"). The cost is bounded by the distinct types, not by the nodes.
+    """
+
+    graph: Graph
+    reading: Reading
+    _types: dict[tuple[int, bool], bool] = field(default_factory=dict)
+    _classes: dict[tuple[int, bool], bool] = field(default_factory=dict)
+
+    def of(self, nodes: Sequence[int]) -> list[int] | None:
+        """Those whose class or type (P2) the question names, in order; None when it names none of them."""
+        given = np.asarray(nodes, np.int32)
+        for whole in (False, True):
+            chosen = np.fromiter((self._of_class(int(node), whole) for node in given), bool, len(given))
+            for prop in self.graph.adjacency.by_code.get("P2", ()):
+                origin, types = self.graph.adjacency.forward.expand(prop, given)
+                named = [self._is_asked(int(one), whole) for one in types]
+                chosen[origin[np.array(named, bool)]] = True
+            if chosen.any():
+                return [int(node) for node in given[chosen]]
+        return None
+
+    def _is_asked(self, type_node: int, whole: bool) -> bool:
+        if (type_node, whole) not in self._types:
+            labels = (label.text for label in self.graph.labels(type_node))
+            self._types[type_node, whole] = any(_names(label, self.reading, whole) for label in labels)
+        return self._types[type_node, whole]
+
+    def _of_class(self, node: int, whole: bool) -> bool:
+        numbers = [int(number) for number in self.graph.types(node)]
+        for number in numbers:
+            if (number, whole) not in self._classes:
+                self._classes[number, whole] = _names(self.graph.class_label(number), self.reading, whole)
+        return any(self._classes[number, whole] for number in numbers)
+
+
+def _names(label: str, reading: Reading, whole: bool) -> bool:
+    """Whether what is asked for (its nouns, else all content words) is a form of the label's head, or of any word of it."""
+    words = tokenize(label)
+    asked = tuple(reading.words[i] for i in reading.heads) or reading.content
+    return any(same_stem(word, one) for word in (words if whole else words[-1:]) for one in asked)
+
+
+SHOWN = 10  # names on a line that is written anew, as on a line of a document
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """The excluded ``nodes``, and whatever has one of the ``types``; ``node in exclusion`` asks for one."""
+
+    release: Release
+    nodes: frozenset[int] = frozenset()
+    types: frozenset[int] = frozenset()
+    _known: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes or self.types)
+
+    def __contains__(self, node: object) -> bool:
+        if not isinstance(node, int):
+            return False
+        if node in self.nodes or not self.types:
+            return node in self.nodes
+        if node not in self._known:
+            self._known[node] = not self.types.isdisjoint(type_nodes(self.release[Graph], node))
+        return self._known[node]
+
+    def of_lines(self, found: Sequence[Evidence], reading: Reading) -> tuple[list[Evidence], bool]:
+        """The lines without what is excluded, and whether nothing is left of a set that was asked for.
+
+        Such a set is stated by a line about something that the question names: when all its members of the type that is
+        asked for are excluded, its other targets are no answer either, and the line is left out.
+        """
+        if not self:
+            return list(found), False
+        types = AskedTypes(self.release[Graph], reading)
+        kept: list[Evidence] = []
+        others_left = exhausted = False
+        for one in found:
+            left = self._of_line(one, reading)
+            anchored = bool(reading.heads) and one.mention >= ANCHORED and one.line.kind in RELATIONAL
+            typed = types.of(list(one.line.targets)) if anchored else None
+            if left is not one and typed and all(node in self for node in typed):
+                exhausted = True
+                continue
+            others_left = others_left or bool(typed)
+            if left is not None:
+                kept.append(left)
+        return kept, exhausted and not others_left
+
+    def _of_line(self, one: Evidence, reading: Reading) -> Evidence | None:
+        """The line without what is excluded; None where nothing of it is left."""
+        line = one.line
+        targets = tuple(node for node in line.targets if node not in self)
+        gone = len(line.targets) - len(targets)
+        if line.entity in self:
+            return None
+        if not gone:
+            return one
+        if not targets or line.kind not in RELATIONAL:
+            return None
+        shown = targets[: len(one.names)]
+        names = tuple(self.release[Graph].label(node, (reading.language,)) for node in shown)
+        kept = replace(line, targets=targets, total=line.total - gone)
+        return replace(one, line=kept, names=names, text=_written(line, names, kept.total))
+
+    def of_context(self, context: Context) -> Context:
+        """The context without what is excluded; its counts are over the whole data set and stay."""
+        if not self:
+            return context
+        left = Context(
+            tuple(
+                replace(
+                    source,
+                    lines=tuple(self._of_context_lines(source.lines)),
+                    entities=tuple(node for node in source.entities if node not in self),
+                )
+                for source in context.sources
+                if source.entity not in self
+            ),
+            tuple(line for line in context.wikidata if line.entities[0] not in self),
+            context.counts,
+        )
+        text = left.render()
+        return replace(left, characters=len(text), tokens=sum(tokens(row) + 1 for row in text.split("\n")))
+
+    def _of_context_lines(self, lines: Sequence[ContextLine]) -> Iterator[ContextLine]:
+        for line in lines:
+            if line.entities and line.entities[0] in self:
+                continue
+            shown = tuple(node for node in line.shown if node not in self)
+            if line.kind is LineKind.HEADER or len(shown) == len(line.shown):
+                yield line
+            elif shown and line.line is not None and line.line.kind in RELATIONAL:
+                total = line.line.total - (len(line.shown) - len(shown))
+                names = [plain(self.release[Graph].label(node)) for node in shown]
+                text = _written(line.line, names, total)
+                if len(as_data(text)) <= len(
+                    as_data(line.text)
+                ):  # the budget was paid for the line as it was
+                    yield replace(line, text=text, entities=(line.entities[0], *shown))
+
+
+def _written(line: Line, names: Sequence[str], total: int) -> str:
+    shown = names[:SHOWN]
+    rest = total - len(shown)
+    return f"{line.label}: {'; '.join(shown)}" + (f" and {rest} more" if rest > 0 else "")
+
 
 FIRST = ConversationState()
 MODEL_STAGES = frozenset({"rewriting", "model analysis"})
 """Stages that are a language model's time."""
-
-
 ZERO_WIDTH_SPACE = "\u200b"
 
 
@@ -40,7 +327,8 @@ class Understood:
 
     ``analysis``: with what went before, from which it is answered; ``own``: by its words alone; ``queries``: what is searched
     for, one or two (with what went before, then by itself), whose rankings are interleaved; ``excluded``: what must not come
-    back; ``notes``: what the reader should know; ``timings``: milliseconds by stage.
+    back; ``alone``: whether ``own`` is the whole question as it was asked, linked in one piece; ``notes``: what the reader
+    should know; ``timings``: milliseconds by stage.
     """
 
     question: str
@@ -49,6 +337,7 @@ class Understood:
     queries: tuple[Query, ...]
     follow_up: FollowUp
     excluded: Exclusion
+    alone: bool = False
     notes: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
 
@@ -60,18 +349,16 @@ def checked(question: str, limit: int) -> str:
     """
     if len(question) > limit:
         raise QuestionError(f"The question has {len(question)} characters.", f"Ask in at most {limit}.")
-    question = " ".join("".join(map(_seen, question)).split())
+    shown = (
+        # What joins or directs what is around it goes; any other sign that is not seen is a space.
+        sign if sign.isprintable() else "" if category(sign) == "Cf" and sign != ZERO_WIDTH_SPACE else " "
+        for sign in question
+    )
+    question = " ".join("".join(shown).split())
     if not any(character.isalnum() for character in question):
         what = f"The question has no words: {question[:40]!r}." if question else "The question is empty."
         raise QuestionError(what, "Ask in words, such as: which churches are in Cyprus?")
     return question
-
-
-def _seen(character: str) -> str:
-    """A character that is shown, as it is; one that joins or directs what is around it as nothing; any other as a space."""
-    if character.isprintable():
-        return character
-    return "" if unicodedata.category(character) == "Cf" and character != ZERO_WIDTH_SPACE else " "
 
 
 def understand(
@@ -89,52 +376,79 @@ def understand(
             rewritten = rewrite_with_model(model, question, state, method.prompts, method.conversation)
         asked = rewritten or question
     with clock("linking"):
-        mentions = named(release, asked)
+        whole_text, mentions = linked(release, asked)
     with clock("analysis"):
-        told = _followed(release, asked, state, mentions)
-        analysis = _analysed(release, told.raw, told.mentions)
-        whole = _in_context(release, told, analysis, state)
+        categories = release[Graph].adjacency.categories
+        follow_up = follow(
+            asked, state, mentions, method.questions,
+            release[Graph].iri, lambda node: int(categories[node]), release.manifest.languages,
+        )  # fmt: skip
+        analysis = _analysed(release, follow_up.raw, follow_up.mentions)
+        focus = tuple(
+            LinkedEntity(node, 1.0, one.label, "label")
+            for one in follow_up.focus
+            if (node := release[Graph].node(one.iri)) is not None
+        )
+        # What is in focus is one mention: any of it may be meant by "those".
+        meant = Mention(0, 0, ", ".join(one.name for one in focus), focus) if focus else None
+        whole = asked_for(
+            analysis,
+            follow_up,
+            state,
+            method.questions.conversation,
+            lambda text: _analysed(release, text, linked(release, text)[1]),
+            meant,
+        )
     if model is not None:
         with clock("model analysis"):
-            whole, note = analyse_with_model(model, told.contextual or told.raw, whole, method.prompts)
+            whole, note = analyse_with_model(
+                model, follow_up.contextual or follow_up.raw, whole, method.prompts
+            )
         notes += [note] if note else []
     with clock("encoding"):
-        queries = _queries(release, told, analysis, whole)
-    nodes = (release.graph.node(iri) for iri in told.excluded)
+        texts = [follow_up.contextual] if follow_up.contextual else []
+        if follow_up.kind is not Kind.VAGUE or not texts:
+            texts.append(follow_up.raw)
+        read = {follow_up.contextual: whole, follow_up.raw: analysis if follow_up.contextual else whole}
+        vectors = release[QueryEncoder].encode(texts)
+        queries = tuple(
+            Query.of(read[text], vector, relied_on(release, read[text]), text)
+            for text, vector in zip(texts, vectors, strict=True)
+        )
+    notes += [release[QueryEncoder].withheld] if release[QueryEncoder].withheld else []
+    nodes = (release[Graph].node(iri) for iri in follow_up.excluded)
     excluded = Exclusion(
-        release, frozenset(node for node in nodes if node is not None), frozenset(told.excluded_types)
+        release, frozenset(node for node in nodes if node is not None), frozenset(follow_up.excluded_types)
     )
-    return Understood(question, whole, analysis, queries, told, excluded, tuple(notes), clock.spent)
+    alone = whole_text and follow_up.raw == question and follow_up.mentions == mentions
+    return Understood(
+        question, whole, analysis, queries, follow_up, excluded, alone, tuple(notes), clock.spent
+    )
 
 
 def named(release: Release, text: str) -> tuple[Mention, ...]:
     """The entities that a text names; of a text with a pivot each of its parts by itself."""
+    return linked(release, text)[1]
+
+
+def linked(release: Release, text: str) -> tuple[bool, tuple[Mention, ...]]:
+    """Whether a text has no pivot, and the entities that it names: with a pivot, each of its parts by itself."""
     method = release.method
-    stop = stop_words(method.questions)
-    breaks = name_breaks(text, method.questions, method.conversation, release.manifest.languages)
+    stop, usual = stop_words(method.questions), plain_words(method.questions)
+    breaks = name_breaks(text, method.questions, release.manifest.languages)
     if not breaks:
-        return link(release.names, text, stop, method.linking)
+        return True, link(release[NameIndex], text, stop, usual)
     words = tokenize(text)
     parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
-    return tuple(
+    return False, tuple(
         replace(mention, first=mention.first + first, last=mention.last + first)
         for first, last in parts
-        for mention in link(release.names, words[first:last], stop, method.linking)
+        for mention in link(release[NameIndex], words[first:last], stop, usual)
     )
 
 
-def _followed(
-    release: Release, question: str, state: ConversationState, mentions: Sequence[Mention]
-) -> FollowUp:
-    method = release.method
-    return follow(
-        question, state, mentions, method.questions, method.conversation,
-        release.graph.iri, lambda node: int(release.graph.adjacency.categories[node]), release.manifest.languages,
-    )  # fmt: skip
-
-
 def _analysed(release: Release, question: str, mentions: Sequence[Mention]) -> Analysis:
-    categories = release.graph.adjacency.categories
+    categories = release[Graph].adjacency.categories
     return analyse(
         question,
         release.method.questions,
@@ -144,41 +458,20 @@ def _analysed(release: Release, question: str, mentions: Sequence[Mention]) -> A
     )
 
 
-def _in_context(release: Release, told: FollowUp, analysis: Analysis, state: ConversationState) -> Analysis:
-    return asked_for(
-        analysis,
-        told,
-        state,
-        release.method.conversation,
-        lambda text: _analysed(release, text, named(release, text)),
-        _as_mention(release, told.focus),
-    )
-
-
-def _as_mention(release: Release, focus: Sequence[Focus]) -> Mention | None:
-    """What is in focus as one mention: any of it may be meant by "those"."""
-    entities = tuple(
-        LinkedEntity(node, 1.0, one.label, "label")
-        for one in focus
-        if (node := release.graph.node(one.iri)) is not None
-    )
-    return Mention(0, 0, ", ".join(one.name for one in entities), entities) if entities else None
-
-
 def relied_on(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
-    """The mentions of an analysed question that can be relied on (see ``retrieval.query.telling``).
+    """The mentions of an analysed question that can be relied on (see ``retrieval.pipeline.telling``).
 
     Not a type that only says what something else that is named is: "the *church* of Panagia Phorbiotissa".
     """
     method, asked = release.method, frozenset(analysis.types)
-    mentions = telling(analysis, method.retrieval.mentions, plain_words(method.linking))
+    mentions = telling(analysis, plain_words(method.questions))
     concepts = [m for m in mentions if _is_concept(release, m)]
     heads = {
         tokenize(label.text)[-1:][0]
         for mention in mentions
         if mention not in concepts
-        for kind in type_nodes(release.graph, mention.entities[0].entity)
-        for label in release.graph.labels(kind)
+        for kind in type_nodes(release[Graph], mention.entities[0].entity)
+        for label in release[Graph].labels(kind)
         if tokenize(label.text)
     }
     return tuple(
@@ -202,21 +495,9 @@ def individuals(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
 
 
 def _is_concept(release: Release, mention: Mention) -> bool:
-    categories = release.graph.adjacency.categories
+    categories = release[Graph].adjacency.categories
     return all(int(categories[node]) == Category.Concept for node in _nodes(mention))
 
 
 def _nodes(mention: Mention) -> tuple[int, ...]:
     return tuple(one.entity for one in mention.entities)
-
-
-def _queries(release: Release, told: FollowUp, analysis: Analysis, whole: Analysis) -> tuple[Query, ...]:
-    texts = [told.contextual] if told.contextual else []
-    if told.kind is not Kind.VAGUE or not texts:
-        texts.append(told.raw)
-    vectors = release.encoder.encode(texts)
-    read = {told.contextual: whole, told.raw: analysis if told.contextual else whole}
-    return tuple(
-        Query.of(read[text], vector, relied_on(release, read[text]), text)
-        for text, vector in zip(texts, vectors, strict=True)
-    )

@@ -1,28 +1,34 @@
-"""The manifest of a release: what it holds, checked when read; its hash is the release's id."""
+"""The manifest of a release: what it holds, checked when read; its hash is the release's id. And how a release's tables and
+arrays are opened: whatever cannot be, or is of another version, is a ReleaseError with what to do."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
 from crmrag_query.artifacts.files import FileEntry, canonical_json
-from crmrag_query.artifacts.versions import other_version
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
 
 SCHEMA = 1
 OLDEST = 1  # schema that is read
 MANIFEST = "manifest.json"
 PROVENANCE = "provenance.json"
+SIGNATURE = f"{MANIFEST}.minisig"  # beside the release like its provenance: who vouches for it is no part of what it is
 COMPANIONS = (
     "validation_report.md",
 )  # files beside the pinned ones: their checksums stand in the provenance
 ID_LENGTH = 16
-
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RELEASE_ID = re.compile(rf"[0-9a-f]{{{ID_LENGTH}}}")
 
@@ -87,9 +93,9 @@ def is_release_id(text: str) -> bool:
 def safe_path(path: object) -> str:
     """The path when it stays below the release's folder in every file system; else a ReleaseError."""
     if not isinstance(path, str) or not path or any(sign in path for sign in "\\:\0"):
-        raise ReleaseError(f"The manifest names a file {path!r}, which is no plain relative path.", _REBUILD)
+        raise ReleaseError(f"{MANIFEST} names a file {path!r}, which is no plain relative path.", _REBUILD)
     if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
-        raise ReleaseError(f"The manifest names a file {path!r} outside its own folder.", _REBUILD)
+        raise ReleaseError(f"{MANIFEST} names a file {path!r} outside its own folder.", _REBUILD)
     return PurePosixPath(path).as_posix()
 
 
@@ -124,26 +130,105 @@ def parse_manifest(raw: object, where: str) -> Manifest:
             raise ReleaseError(f"{where}: '{name}' is missing or of the wrong kind.", _REBUILD)
     if type(raw.get("wikidata", False)) is not bool:
         raise ReleaseError(f"{where}: 'wikidata' is of the wrong kind.", _REBUILD)
-    maps: dict[str, dict[str, Any]] = {name: raw[name] for name in _MAPS}
-    texts: dict[str, str] = {name: str(raw.get(name, "")) for name in _TEXTS}
+    maps: dict[str, Any] = {name: raw[name] for name in _MAPS}
+    texts: dict[str, Any] = {name: str(raw.get(name, "")) for name in _TEXTS}
     return Manifest(
         raw["dataset"],
         tuple(_entry(entry) for entry in raw["files"]),
         languages=tuple(map(str, raw["languages"])),
         examples=tuple(map(str, raw["examples"])),
-        counts=maps["counts"],
-        config=maps["config"],
-        versions=maps["versions"],
-        embedding=maps["embedding"],
         schema=raw["schema"],
         wikidata=raw.get("wikidata", False),
         **texts,
+        **maps,
     )
 
 
 def _entry(raw: object) -> FileEntry:
     if not isinstance(raw, dict) or type(raw.get("bytes")) is not int or raw["bytes"] < 0:
-        raise ReleaseError(f"The manifest has a damaged entry {raw!r}.", _REBUILD)
+        raise ReleaseError(f"{MANIFEST} has a damaged entry {raw!r}.", _REBUILD)
     if not isinstance(raw.get("sha256"), str) or not _SHA256.fullmatch(raw["sha256"]):
-        raise ReleaseError(f"The manifest has no valid checksum for {raw.get('path')!r}.", _REBUILD)
+        raise ReleaseError(f"{MANIFEST} has no valid checksum for {raw.get('path')!r}.", _REBUILD)
     return FileEntry(safe_path(raw.get("path")), raw["bytes"], raw["sha256"])
+
+
+UPGRADE = "Upgrade: pip install --upgrade crmrag"
+UNNAMED = "DATASET"
+
+
+def rebuild(path: Path) -> str:
+    """The command that makes again what lies at ``path``, within a release or a data set's working folder."""
+    name: object = UNNAMED
+    for folder in (path, *path.parents[:3]):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            name = json.loads((folder / MANIFEST).read_bytes())["dataset"]
+            break
+    return f"Build it again: crmrag build {name if isinstance(name, str) and name.isprintable() else UNNAMED}"
+
+
+def other_version(what: str, folder: Path, found: object, known: Collection[int]) -> ReleaseError:
+    """The error for a schema that is none of ``known``: what is older is built again, what is newer needs an upgrade."""
+    newer = type(found) is int and found > max(known)
+    read = " and ".join(map(str, sorted(known)))
+    return ReleaseError(
+        f"{what} in {folder} has version {found}; this version of crmrag reads {read}.",
+        UPGRADE if newer else rebuild(folder),
+    )
+
+
+def open_meta(path: Path, what: str, known: Collection[int] = (1,)) -> dict[str, Any]:
+    """What the JSON file of an index says, by ``what`` it is of; ReleaseError where there is none, or one of a schema that is
+    none of ``known``."""
+    folder = path.parent
+    try:
+        meta: dict[str, Any] = json.loads(path.read_bytes())
+        schema = meta["schema"]
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
+        raise ReleaseError(f"No {what} in {folder}: {error}.", rebuild(folder)) from error
+    if type(schema) is not int or schema not in known:
+        raise other_version(f"The {what}", folder, schema, known)
+    return meta
+
+
+def open_ipc(path: Path, schema: pa.Schema) -> ipc.RecordBatchFileReader:
+    """Memory-map an Arrow IPC file.
+
+    Raises ReleaseError when it is missing, cannot be read or has other columns than ``schema``.
+    """
+    try:
+        reader = ipc.open_file(pa.memory_map(str(path)))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ReleaseError(f"{path} cannot be read: {error}.", rebuild(path.parent)) from error
+    if reader.schema != schema:
+        raise ReleaseError(f"{path} has columns of another version.", rebuild(path.parent))
+    return reader
+
+
+def check_arrays(
+    folder: Path,
+    arrays: Mapping[str, npt.NDArray[np.generic]],
+    kinds: Mapping[str, str],
+    ranges: Mapping[str, str],
+) -> None:
+    """Raise ReleaseError unless each array is a row of its type, and each of ``ranges`` divides the whole of another.
+
+    ``kinds``: array -> NumPy type; ``ranges``: array of ends -> array that it divides. Looks at no values but first and last
+    ones; that ends never descend is seen when a release is opened first, see ``intact``; `crmrag verify` looks at all.
+    """
+    for name, array in arrays.items():
+        if array.ndim != 1 or array.dtype != kinds[name]:
+            raise ReleaseError(f"{folder / name}.npy is no row of {kinds[name]} numbers.", rebuild(folder))
+    for name, divided in ranges.items():
+        ends = arrays[name]
+        if not len(ends) or ends[0] != 0 or ends[-1] != len(arrays[divided]):
+            raise ReleaseError(f"{folder / name}.npy does not fit {divided}.npy.", rebuild(folder))
+
+
+def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
+    """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
+    path = folder / f"{name}.npy"
+    try:
+        # Mapped still, as a plain array: NumPy's own class for mapped ones makes every slice of it slow.
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{path} cannot be read: {error}.", rebuild(path.parent)) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from crmrag_query.artifacts.files import write_text
@@ -12,6 +14,12 @@ RELEASES = "releases"
 CURRENT = "current"
 PREVIOUS = "previous"
 NAME_BYTES = 255  # of a folder's name, on common file systems
+
+
+def user_cache() -> Path:
+    """The folder of what may be lost, in the user's own cache; RuntimeError for a user without a home."""
+    own = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(own).expanduser() / "crmrag"
 
 
 def dataset_folder(data: Path, dataset: str) -> Path:
@@ -50,13 +58,6 @@ def pointer(folder: Path, name: str = CURRENT) -> str | None:
     return text
 
 
-def _pointer_or_none(folder: Path) -> str | None:
-    try:
-        return pointer(folder)
-    except ReleaseError:  # damaged: what takes its place mends it
-        return None
-
-
 _SWITCH = {
     CURRENT: "Build the data set again, or write a release id into it.",
     PREVIOUS: "Write the id of the release before into it, or remove the file: then there is none to go back to.",
@@ -65,7 +66,9 @@ _SWITCH = {
 
 def switch(folder: Path, release: str) -> None:
     """Make ``release`` the current one, atomically; the one before stays as ``previous``."""
-    before = _pointer_or_none(folder)
+    before = None
+    with suppress(ReleaseError):  # damaged: what takes its place mends it
+        before = pointer(folder)
     if before is not None and before != release:
         write_text(folder / PREVIOUS, before + "\n")
     write_text(folder / CURRENT, release + "\n")
@@ -111,7 +114,8 @@ def find_named(reference: str, data: Path) -> Path:
             raise ReleaseNotFound(f"There is no release {reference} in {data}.", "See: crmrag releases list")
         return found[0].parent
     name, at, which = reference.rpartition("@")
-    if not at or (Path(reference) / MANIFEST).is_file() or not _is_which(which):
+    marked = which in (CURRENT, PREVIOUS) or is_release_id(which)
+    if not at or (Path(reference) / MANIFEST).is_file() or not marked:
         return find_release(reference, data)
     folder = dataset_folder(data, name)
     release = which if is_release_id(which) else pointer(folder, which)
@@ -119,10 +123,6 @@ def find_named(reference: str, data: Path) -> Path:
         told = f"no {which} release" if release is None else f"no release {release}"
         raise ReleaseNotFound(f"Data set '{name}' has {told} in {data}.", listed(data, name))
     return folder / release
-
-
-def _is_which(text: str) -> bool:
-    return text in (CURRENT, PREVIOUS) or is_release_id(text)
 
 
 def listed(data: Path, dataset: str) -> str:

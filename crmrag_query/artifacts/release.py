@@ -1,41 +1,103 @@
-"""An open release: everything that answering needs, each part opened when first asked for."""
+"""An open release: everything that answering needs, each part opened when first asked for; and who opens it (``Opener``), who
+decides where requests go and what models are told, whatever the release says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import re
+import struct
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from urllib.parse import urlsplit
 
-from crmrag_query.artifacts.manifest import Manifest, is_release_id, read_manifest
+from crmrag_query.artifacts.manifest import Manifest, is_release_id, read_manifest, rebuild
 from crmrag_query.artifacts.places import find_release
-from crmrag_query.artifacts.verify import check_files, check_id, check_sizes, read_provenance
-from crmrag_query.artifacts.versions import rebuild
-from crmrag_query.errors import ReleaseError
+from crmrag_query.artifacts.verify import (
+    Intact,
+    check_files,
+    check_id,
+    check_sizes,
+    check_strays,
+    read_provenance,
+)
+from crmrag_query.errors import ConfigError, CrmRagError, ReleaseError, in_a_line
 
-if TYPE_CHECKING:  # the parts are imported when opened, so that opening a release stays cheap
-    from crmrag_query.answers.whereabouts import Whereabouts
+if TYPE_CHECKING:
     from crmrag_query.config import Method
-    from crmrag_query.context.wikidata import WikidataTexts
-    from crmrag_query.documents.documents import Documents
-    from crmrag_query.graph.graph import Graph
-    from crmrag_query.graph.triples import TriplesIndex
-    from crmrag_query.linking.index import NameIndex
     from crmrag_query.ontology.tables import Ontology
-    from crmrag_query.parsing.exonyms import Exonyms
-    from crmrag_query.parsing.kinds import Kinds
-    from crmrag_query.plans.profile import Profile
-    from crmrag_query.plans.world import World
-    from crmrag_query.relationships.catalogue import Catalogue
-    from crmrag_query.retrieval.aggregation import Aggregation
-    from crmrag_query.retrieval.channels import ReleaseChannels
-    from crmrag_query.retrieval.date_index import DateIndex
-    from crmrag_query.retrieval.dense import DenseIndex
-    from crmrag_query.retrieval.encoder import QueryEncoder
-    from crmrag_query.retrieval.sparse import SparseIndex
+
+TRUST = "CRMRAG_TRUST"
+SIGNERS = "CRMRAG_SIGNERS"
+_HOST = re.compile(r"([a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:\d{1,5})?")
+# Strict, so that every library that may get to see an address reads the same host in it.
+_ADDRESS = re.compile(
+    r"https?://([a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:\d{1,5})?(/[a-z0-9_.~-]*)*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Where requests go and what models are told is decided by whoever opens a release, never by the release.
+
+    ``config``: the folder of their configuration, None for the one that is found by itself; ``hosts`` that questions to a
+    release may be sent to; ``signers``: public keys, one of which must have signed a release; none: any release is opened.
+    """
+
+    config: Path | None = None
+    hosts: tuple[str, ...] = ()
+    signers: tuple[str, ...] = ()
+
+    @classmethod
+    def here(cls, hosts: Iterable[str] = (), config: Path | None = None) -> Opener:
+        """The opener that the environment tells of, who trusts ``hosts`` as well. ConfigError for what is no host."""
+        named = [*hosts, *listed(TRUST)]
+        for host in named:
+            if not _HOST.fullmatch(host.lower()):
+                raise ConfigError.single(
+                    TRUST, "", "no name of a host", value=repr(host)[:80],
+                    remedy="Give it without scheme and path, as in --trust api.example.org or localhost:8080.",
+                )  # fmt: skip
+        return cls(config, tuple(dict.fromkeys(host.lower() for host in named)), listed(SIGNERS))
+
+    def trusts(self, address: str) -> bool:
+        """Whether requests may go to an address: by https to a host that is trusted, or to a trusted host and port."""
+        host = host_of(address)
+        return bool(host) and host in self.hosts
+
+
+TRUSTING_NOBODY = Opener()
+
+
+def host_of(address: str) -> str:
+    """The host of an address as it is to be trusted: its name for https, else name:port; "" for what is no plain address."""
+    if not _ADDRESS.fullmatch(address):
+        return ""
+    parts = urlsplit(address)
+    name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    try:
+        port = parts.port
+    except ValueError:
+        return ""
+    if parts.scheme == "https" and port in (None, 443):
+        return name
+    return f"{name}:{port or 80}"
+
+
+def listed(variable: str) -> tuple[str, ...]:
+    """The values of an environment variable that holds several, with commas or spaces between them."""
+    return tuple(os.environ.get(variable, "").replace(",", " ").split())
+
 
 CONFIG = "config.json"
+STRANGE = (LookupError, ValueError, OverflowError, struct.error)
+"""What values without sense come to while questions are answered; any other error there is a fault of this program."""
+ANY = (BaseException,)
+"""Of what only reads: also a panic in Rust, which is no Exception, ends no service."""
 UNREAD = (
     "entity_documents/",
     "embeddings/",
@@ -43,26 +105,63 @@ UNREAD = (
 )  # not read when answering: their sizes wait for `verify`
 
 
-def open_release(path_or_dataset: Path | str, data: Path = Path("data")) -> Release:
-    """Open the current release of a data set, or the release in a folder.
+def open_release(
+    path_or_dataset: Path | str, data: Path = Path("data"), opener: Opener | None = None
+) -> Release:
+    """Open the current release of a data set, or the release in a folder, for ``opener``, by default as the environment says.
 
-    Sizes of the files that answering reads are checked; checksums are by ``Release.verify``.
-    Raises ReleaseNotFound, ReleaseError.
+    Sizes of the files that answering reads are checked; their checksums when a part is first opened, see ``intact``, or at
+    once where the opener demands a signature; those of all files by ``Release.verify``. Raises ReleaseNotFound, ReleaseError.
     """
+    opener = opener or Opener.here()
     folder = find_release(path_or_dataset, data)
     manifest = read_manifest(folder)
     if is_release_id(folder.name):
         check_id(folder, folder.name)
-    check_sizes(folder, (entry for entry in manifest.files if not entry.path.startswith(UNREAD)))
-    return Release(folder, manifest)
+    read = [entry for entry in manifest.files if not entry.path.startswith(UNREAD)]
+    check_sizes(folder, read)
+    intact = Intact(folder, manifest, UNREAD)
+    if opener.signers:
+        from crmrag_query.artifacts.signature import check_signature
+
+        check_signature(folder, opener.signers)
+        check_strays(folder, manifest, UNREAD)
+        intact.settle()
+    return Release(folder, manifest, opener, intact)
+
+
+class Part(Protocol):
+    """What is opened of a release by its type: `release[Graph]`."""
+
+    @classmethod
+    def from_release(cls, release: Release) -> Self: ...
+
+
+P = TypeVar("P", bound=Part)
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release folder whose manifest was read and whose files have their sizes."""
+    """A release folder whose manifest was read and whose files have their sizes.
+
+    `release[Graph]` is a part of it, opened by its type when first asked for and kept: the release knows none of them.
+    """
 
     folder: Path
     manifest: Manifest
+    opener: Opener = TRUSTING_NOBODY
+    intact: Intact | None = field(default=None, compare=False, repr=False)
+    _parts: dict[type[Any], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _opening: threading.RLock = field(default_factory=threading.RLock, init=False, compare=False, repr=False)
+
+    def __getitem__(self, kind: type[P]) -> P:
+        """The part of this type; what stops it from being opened is a ReleaseError."""
+        found = self._parts.get(kind)
+        if found is None:
+            with self._opening, self.reading(ANY):  # parts open others; each is opened once
+                if (found := self._parts.get(kind)) is None:
+                    found = self._parts[kind] = kind.from_release(self)
+        return cast(P, found)
 
     @cached_property
     def id(self) -> str:
@@ -72,145 +171,52 @@ class Release:
         """Raise ReleaseError unless every byte is what was built; ``advance`` is told (bytes done, bytes in all)."""
         check_files(self.folder, self.manifest, advance)
 
+    @contextmanager
+    def reading(self, strange: tuple[type[BaseException], ...] = STRANGE) -> Iterator[None]:
+        """A block in which the release is read: its files are checked before, ``strange`` errors of libraries are told as
+        ReleaseError, and any error where the files turn out to be damaged."""
+        try:
+            if self.intact is not None:
+                self.intact.begin()
+            yield
+        except (CrmRagError, ImportError, KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:
+            if self.intact is not None:
+                with suppress(OSError):
+                    self.intact.settle()
+            if not isinstance(error, strange):
+                raise
+            name = self.manifest.dataset
+            raise ReleaseError(
+                f"Release {self.folder} of data set {name!r} cannot be read ({type(error).__name__}: {in_a_line(error)}).",
+                f"Look what is wrong: crmrag verify {name}. {rebuild(self.folder)}. "
+                "If nothing is wrong with it, that is a fault of crmrag: please report it.",
+            ) from error
+
     @cached_property
     def provenance(self) -> dict[str, Any] | None:
         return read_provenance(self.folder)
 
     @cached_property
     def method(self) -> Method:
-        """The configuration that the release was built with."""
-        from crmrag_query.config.loading import read_stored_method
+        """The configuration that the release was built with, but for what is the opener's to decide."""
+        from crmrag_query.config.loading import released_method
 
         path = self.folder / CONFIG
-        try:
-            return read_stored_method(path.read_bytes())
-        except (OSError, ValueError) as error:
-            what = str(error).splitlines()[0]
-            raise ReleaseError(
-                f"{path} is damaged or from another version of crmrag ({what}).", rebuild(self.folder)
-            ) from error
+        with self.reading(ANY):
+            try:
+                return released_method(path.read_bytes(), self.opener.config)
+            except (OSError, ValueError, RecursionError) as error:
+                what = str(error).splitlines()[0]
+                raise ReleaseError(
+                    f"{path} is damaged or from another version of crmrag ({what}).", rebuild(self.folder)
+                ) from error
 
     @cached_property
     def ontology(self) -> Ontology:
         """The ontology tables that the release was built with."""
         from crmrag_query.ontology.load import load_ontology
 
-        return load_ontology(self.folder)
-
-    @cached_property
-    def catalogue(self) -> Catalogue:
-        """The Fundamental Relationships that the documents state."""
-        from crmrag_query.relationships.catalogue import Catalogue
-
-        return Catalogue.load(self.method)
-
-    @cached_property
-    def graph(self) -> Graph:
-        from crmrag_query.graph.graph import Graph
-
-        return Graph.open(self.folder / "graph")
-
-    @cached_property
-    def triples(self) -> TriplesIndex:
-        from crmrag_query.graph.triples import TriplesIndex
-
-        return TriplesIndex.open(self.folder / "triples_index", self.graph)
-
-    @cached_property
-    def documents(self) -> Documents:
-        from crmrag_query.documents.documents import Documents
-
-        return Documents.open(self.folder / "documents", self.graph)
-
-    @cached_property
-    def dense(self) -> DenseIndex:
-        from crmrag_query.retrieval.dense import DenseIndex
-
-        return DenseIndex.open(self.folder / "dense", self.method.dense)
-
-    @cached_property
-    def sparse(self) -> SparseIndex:
-        from crmrag_query.retrieval.sparse import SparseIndex
-
-        return SparseIndex.open(self.folder / "sparse")
-
-    @cached_property
-    def encoder(self) -> QueryEncoder:
-        from crmrag_query.retrieval.encoder import QueryEncoder
-
-        return QueryEncoder.open(self.folder / "encoder")
-
-    @cached_property
-    def aggregation(self) -> Aggregation:
-        from crmrag_query.retrieval.aggregation import Aggregation
-
-        return Aggregation.open(self.folder / "aggregation")
-
-    @cached_property
-    def channels(self) -> ReleaseChannels:
-        """What retrieval asks of the release."""
-        from crmrag_query.retrieval.channels import ReleaseChannels
-
-        return ReleaseChannels(self, self.method.retrieval)
-
-    @cached_property
-    def dates(self) -> DateIndex:
-        from crmrag_query.retrieval.date_index import DateIndex
-
-        return DateIndex.open(self.folder / "dates")
-
-    @cached_property
-    def names(self) -> NameIndex:
-        """The names of entities; ReleaseError for a release that was built before there were any."""
-        from crmrag_query.linking.index import NameIndex
-
-        return NameIndex.open(self.folder / "names")
-
-    @cached_property
-    def profile(self) -> Profile:
-        """What occurs in the data, how often; ReleaseError for a release that was built before there was one."""
-        from crmrag_query.plans.profile import Profile
-
-        return Profile.open(self.folder / "profile")
-
-    @cached_property
-    def world(self) -> World:
-        """What plans are executed on; it keeps what all plans share."""
-        from crmrag_query.plans.world import World
-
-        return World.of(self)
-
-    @cached_property
-    def whereabouts(self) -> Whereabouts:
-        """Where and when its entities were, for whole sets; it keeps the points that it has read."""
-        from crmrag_query.answers.whereabouts import Whereabouts
-
-        return Whereabouts(self)
-
-    @cached_property
-    def kinds(self) -> Kinds:
-        """What nouns of questions stand for in this data."""
-        from crmrag_query.parsing.kinds import Kinds
-
-        return Kinds.of(self)
-
-    @cached_property
-    def house(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the institution whose collection this is."""
-        from crmrag_query.parsing.house import house_of
-
-        return house_of(self)
-
-    @cached_property
-    def exonyms(self) -> Exonyms:
-        """What the data calls things that questions name in other languages."""
-        from crmrag_query.parsing.exonyms import Exonyms
-
-        return Exonyms(self)
-
-    @cached_property
-    def wikidata(self) -> WikidataTexts:
-        """What Wikidata said of the release's entities, kept for every question; nothing is asked by opening it."""
-        from crmrag_query.context.wikidata import WikidataTexts
-
-        return WikidataTexts(self.method.wikidata)
+        with self.reading(ANY):
+            return load_ontology(self.folder)

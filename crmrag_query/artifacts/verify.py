@@ -1,28 +1,46 @@
-"""Is a release still what its manifest pins? Sizes on opening, checksums on demand."""
+"""Is a release still what its manifest pins? Sizes on opening, checksums on demand; and, once on a machine, the checksums of
+all files that answers are read from (``Intact``).
+
+Libraries in native code trust what they read: one changed bit of a table or an index may end the process. So whatever they
+open is compared with its checksum before. Large tables and arrays, which would keep everybody waiting, are checked for what a
+library may not survive, and compared by a thread meanwhile.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crmrag_query.artifacts.files import FileEntry, canonical_json, sha256_file, sha256_files
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
     MANIFEST,
     PROVENANCE,
+    SIGNATURE,
     Manifest,
     is_release_id,
+    rebuild,
     release_id,
 )
-from crmrag_query.errors import ReleaseError
+from crmrag_query.artifacts.places import user_cache
+from crmrag_query.errors import ReleaseError, in_a_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SHOWN = 5
+ALTERED = "its content was altered (checksum differs)"
 STRAY = "not pinned by the manifest: it does not belong there, remove it"
 _REMEDY = "Copy the release again, or build it: crmrag build DATASET."
 
@@ -51,6 +69,11 @@ def check_sizes(folder: Path, entries: Iterable[FileEntry]) -> None:
     )
 
 
+def check_strays(folder: Path, manifest: Manifest, left_out: tuple[str, ...] = ()) -> None:
+    """Raise ReleaseError for a file that the manifest does not pin, but for those below the folders ``left_out``."""
+    _report(folder, (FileFault(path, STRAY, True) for path in _strangers(folder, manifest, left_out)))
+
+
 def faults_of_files(
     folder: Path, manifest: Manifest, advance: Advance = lambda done, total: None
 ) -> list[FileFault]:
@@ -59,12 +82,14 @@ def faults_of_files(
     ``advance`` is told (bytes done, bytes in all). The manifest's own id is checked where it names the folder.
     """
     total, done = sum(entry.bytes for entry in manifest.files), 0
-    faults = [*_manifest_fault(folder), *_outside(folder, manifest.files)]
+    faults = [*_outside(folder, manifest.files)]
+    if is_release_id(folder.name) and (found := release_id((folder / MANIFEST).read_bytes())) != folder.name:
+        faults.insert(0, FileFault(MANIFEST, f"it was altered (its id is {found})"))
     wrong = {entry: _size_fault(folder, entry) for entry in manifest.files}
     checksums = sha256_files([folder / entry.path for entry, fault in wrong.items() if not fault])
     for entry, fault in wrong.items():
         if not fault and next(checksums) != entry.sha256:
-            fault = FileFault(entry.path, "its content was altered (checksum differs)")
+            fault = FileFault(entry.path, ALTERED)
         if fault:
             faults.append(fault)
         done += entry.bytes
@@ -77,11 +102,6 @@ def check_files(folder: Path, manifest: Manifest, advance: Advance = lambda done
     """Raise ReleaseError unless every file is byte for byte what was built, and nothing is there besides."""
     _report(folder, faults_of_files(folder, manifest, advance))
     check_companions(folder, read_provenance(folder) or {})
-
-
-def _manifest_fault(folder: Path) -> Iterator[FileFault]:
-    if is_release_id(folder.name) and (found := release_id((folder / MANIFEST).read_bytes())) != folder.name:
-        yield FileFault(MANIFEST, f"it was altered (its id is {found})")
 
 
 def check_companions(folder: Path, provenance: Mapping[str, Any]) -> None:
@@ -179,16 +199,194 @@ def _outside(folder: Path, entries: Iterable[FileEntry]) -> Iterator[FileFault]:
             yield FileFault(parent, "leads outside the release")
 
 
-def _strangers(folder: Path, manifest: Manifest) -> Iterator[str]:
-    known = {entry.path for entry in manifest.files} | {MANIFEST, PROVENANCE, *COMPANIONS}
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+def _strangers(folder: Path, manifest: Manifest, left_out: tuple[str, ...] = ()) -> Iterator[str]:
+    known = {entry.path for entry in manifest.files} | {MANIFEST, PROVENANCE, SIGNATURE, *COMPANIONS}
+    # A folder that was removed meanwhile holds nothing: `glob` does not mind, `iterdir` does.
+    tops = [top for top in folder.glob("*") if f"{top.name}/" not in left_out]
+    below = (path for top in tops for path in (top, *top.rglob("*")))
+    found = (path.relative_to(folder).as_posix() for path in below if not path.is_dir())
     yield from sorted(path for path in found if path not in known)
 
 
-def _report(folder: Path, faults: Iterable[FileFault | None]) -> None:
+def _report(folder: Path, faults: Iterable[FileFault | None], of: str = "", remedy: str = _REMEDY) -> None:
+    """Raise ReleaseError where there are faults; ``of``: a word about whose release it is."""
     found = [fault for fault in faults if fault is not None]
     if not found:
         return
     shown = "\n".join(f"  {fault}" for fault in found[:SHOWN])
     more = f"\n  and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    raise ReleaseError(f"Release {folder.name} is not what was built:\n{shown}{more}\n", _REMEDY)
+    raise ReleaseError(f"Release {folder.name}{of} is not what was built:\n{shown}{more}\n", remedy)
+
+
+LARGE = 1 << 24  # bytes; smaller files take about a hundredth of a second each
+STRUCTURED = (".arrow", ".npy")
+"""Endings of files that can be compared later: how they are built can be checked without their checksum."""
+DIVIDED = {
+    "forward_prop": "forward_row", "forward_ptr": "forward_val", "backward_prop": "backward_row",
+    "backward_ptr": "backward_val", "out_ptr": "out_tri", "in_ptr": "in_tri",
+}  # fmt: skip
+"""Arrays of ends that rows are repeated by, and those that they divide: an end far beyond would take all memory."""
+ENDS = re.compile(r"(^|_)(ptr|prop)$|^indptr")  # names of arrays that divide others: they never descend
+KEPT_SECONDS = 90 * 86_400  # for which a release's files are remembered; then they are read through again
+_faulty: dict[str, FileFault] = {}
+"""What this process found wrong, by the file's state: it is not read again before it changes."""
+_one_at_a_time = threading.Lock()  # releases are compared in turn: their questions need the processor, too
+_remembering = threading.Lock()
+
+
+@dataclass
+class Intact:
+    """The check of one release's files; safe for threads. ``unread``: beginnings of paths that no answer is read from."""
+
+    folder: Path
+    manifest: Manifest
+    unread: tuple[str, ...] = ()
+    _begun: bool = False
+    _faults: Collection[FileFault] = ()
+    _later: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self) -> None:
+        """Check what is not remembered, large tables and arrays in a thread; at once where that was done.
+
+        Raises ReleaseError for files that are not what was built, also for what the thread has found since.
+        """
+        with self._lock:
+            if not self._begun:
+                self._check()
+                self._begun = True
+        self._refuse(self._faults)
+
+    def settle(self) -> None:
+        """Wait until every file is compared; raises ReleaseError as ``begin``."""
+        self.begin()
+        if self._later is not None:
+            self._later.join()
+        self._refuse(self._faults)
+
+    @cached_property
+    def _memory(self) -> Path | None:
+        """Where what is known of this copy of the release is remembered; None where the user has no folder for that."""
+        copy = hashlib.sha256(str(self.folder.resolve()).encode(errors="surrogateescape")).hexdigest()[:16]
+        try:
+            return user_cache() / "checked" / f"{self.manifest.id}-{copy}.json"
+        except RuntimeError:
+            return None
+
+    def _check(self) -> None:
+        known = _remembered(self._memory)
+        entries = [one for one in self.manifest.files if not one.path.startswith(self.unread)]
+        states = {one: _state(self.folder / one.path, one) for one in entries}
+        self._refuse([_faulty[state] for state in states.values() if state in _faulty])
+        new = [one for one in entries if states[one] not in known]
+        later = [one for one in new if one.bytes > LARGE and one.path.endswith(STRUCTURED)]
+        now = [one for one in new if one not in later]
+        self._refuse(self._altered(now, states))
+        structured = [one for one in new if one.path.endswith(STRUCTURED)]
+        found = ((one, unsound(self.folder / one.path)) for one in structured)
+        self._refuse([_marked(states[one], FileFault(one.path, what)) for one, what in found if what])
+        if now:
+            self._remember(now, states)
+        if later:
+            self._later = threading.Thread(
+                target=self._compare, args=(later, states), name="comparing", daemon=True
+            )
+            self._later.start()
+
+    def _compare(self, entries: Sequence[FileEntry], states: dict[FileEntry, str]) -> None:
+        with _one_at_a_time, suppress(OSError):  # a release that was removed meanwhile is no damaged one
+            for entry in entries:  # each is remembered by itself: a command may end before the last one
+                if found := self._altered([entry], states):
+                    self._faults = found
+                    return
+                self._remember([entry], states)
+
+    def _remember(self, right: Sequence[FileEntry], states: dict[FileEntry, str]) -> None:
+        """Remember files that were right, but for those that something was done to meanwhile."""
+        same = (states[one] for one in right if _state(self.folder / one.path, one) == states[one])
+        _remember(self._memory, same, states.values())
+
+    def _altered(self, entries: Sequence[FileEntry], states: dict[FileEntry, str]) -> list[FileFault]:
+        found_now = sha256_files([self.folder / one.path for one in entries])
+        return [
+            _marked(states[entry], FileFault(entry.path, ALTERED))
+            for entry, found in zip(entries, found_now, strict=True)
+            if found != entry.sha256
+        ]
+
+    def _refuse(self, faults: Collection[FileFault]) -> None:
+        if not faults:
+            return
+        dataset = self.manifest.dataset
+        remedy = (
+            f"{rebuild(self.folder)}, or copy the release again. All that is wrong: crmrag verify {dataset}"
+        )
+        _report(self.folder, faults, f" of data set {dataset!r}", remedy)
+
+
+def unsound(path: Path) -> str:
+    """What is wrong with how a table (.arrow) or an array (.npy) is built, "" for nothing; reads all of a table."""
+    try:
+        if path.suffix == ".arrow":
+            import pyarrow as pa
+            import pyarrow.ipc as ipc
+
+            with pa.memory_map(str(path)) as file:
+                ipc.open_file(file).read_all().validate(full=True)
+            return ""
+        name, array = path.name.partition(".")[0], _mapped(path)
+        if not ENDS.search(name):
+            return ""
+        if array.ndim != 1 or array.dtype.kind != "i" or (len(array) and array[0] < 0):
+            return "it holds no ends of ranges"
+        if (array[1:] < array[:-1]).any():
+            return "a range ends before it begins"
+        divided = DIVIDED.get(name)
+        if divided and (not len(array) or array[-1] != len(_mapped(path.with_name(f"{divided}.npy")))):
+            return f"it does not fit {divided}.npy"
+        return ""
+    except Exception as error:  # values without sense may stop a library in any way
+        return f"it cannot be read ({in_a_line(error)})"
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    import numpy as np
+
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def _marked(state: str, fault: FileFault) -> FileFault:
+    _faulty[state] = fault
+    return fault
+
+
+def _state(path: Path, entry: FileEntry) -> str:
+    """One text for the content that a file is to have and what tells that nobody has written to it since."""
+    found = path.stat()
+    return f"{entry.sha256} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+
+
+# What is remembered stands in the user's own cache: a release may be read-only, and must not vouch for itself.
+def _remembered(memory: Path | None) -> set[str]:
+    """States of files that were found to be what was built."""
+    try:
+        found = [] if memory is None else json.loads(memory.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return set()
+    return {one for one in found if isinstance(one, str)} if isinstance(found, list) else set()
+
+
+def _remember(memory: Path | None, states: Iterable[str], there: Iterable[str]) -> None:
+    """Add states to what is remembered, and leave out those of files that are no more ``there``. Where nothing can be written
+    the files are compared again the next time."""
+    if memory is None:
+        return
+    with _remembering, suppress(OSError):
+        kept = sorted((_remembered(memory) | set(states)).intersection(there))
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        written = memory.with_name(f".{memory.name}.{os.getpid()}")
+        written.write_text(json.dumps(kept, indent=0))
+        written.replace(memory)
+        for other in memory.parent.iterdir():
+            if other.stat().st_mtime < time.time() - KEPT_SECONDS:
+                other.unlink(missing_ok=True)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crmrag_query.cli.options import data_option
-from crmrag_query.cli.printable import printable
-from crmrag_query.cli.render import after_text, answer_text, plan_text
-from crmrag_query.cli.set_text import set_lines
+from crmrag_query.answers.records import after_text, answer_text
+from crmrag_query.answers.settext import plan_text, set_lines
+from crmrag_query.cli.options import data_option, trust_option
+from crmrag_query.plans.world import World
+from crmrag_query.text import printable
 
 if TYPE_CHECKING:  # imported when a question is asked, so that --help stays quick
-    from crmrag_query.answers.ask import Done, Event
+    from crmrag_query.answers.records import Answer, Event
     from crmrag_query.artifacts.release import Release
     from crmrag_query.sets.records import AnswerSet
 
@@ -42,7 +43,7 @@ def wikidata_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument and options that asking shares."""
-    return model_options(wikidata_option(data_option(click.argument("dataset")(command))))
+    return model_options(wikidata_option(trust_option(data_option(click.argument("dataset")(command)))))
 
 
 @click.command()
@@ -58,18 +59,19 @@ def ask(
     model: str | None,
     api_base: str | None,
     wikidata: bool | None,
+    trust: tuple[str, ...],
     as_json: bool,
     plan: bool,
     sparql: bool,
 ) -> None:
     """Answer QUESTION from DATASET (its name, or the folder of a release)."""
-    from crmrag_query.answers.ask import Ask
-    from crmrag_query.answers.conversation import Conversation
-    from crmrag_query.artifacts.release import open_release
+    from crmrag_query.answers.ask import Ask, Conversation
+    from crmrag_query.artifacts.release import Opener, open_release
 
     if [as_json, plan, sparql].count(True) > 1:
         raise click.UsageError("--json, --plan and --sparql print different things: give one of them.")
-    how, release = Ask(open_model(model, api_base), wikidata), open_release(dataset, data)
+    how = Ask(open_model(model, api_base), wikidata)
+    release = open_release(dataset, data, Opener.here(trust))
     events = Conversation().stream(release, question, how)
     if plan or sparql:
         found = set_of(events)
@@ -77,7 +79,7 @@ def ask(
             click.echo(printable("\n".join(set_lines(found, ""))), err=True)
         click.echo(sparql_of(release, found) if sparql else plan_of(found), nl=not sparql)
     elif as_json:
-        click.echo(json.dumps(tell(events, None).answer.as_dict(), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(tell(events, None).to_dict(), ensure_ascii=False, indent=2))
     else:
         tell(events, how.model is not None and sys.stdout.isatty())
 
@@ -92,18 +94,18 @@ def chat(
     model: str | None,
     api_base: str | None,
     wikidata: bool | None,
+    trust: tuple[str, ...],
     plan: bool,
     sparql: bool,
 ) -> None:
     """Ask DATASET one question after another; an empty line, or the end of the input, ends."""
-    from crmrag_query.answers.ask import Ask
-    from crmrag_query.answers.conversation import Conversation
-    from crmrag_query.artifacts.release import open_release
+    from crmrag_query.answers.ask import Ask, Conversation, state_after
+    from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.errors import QuestionError
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # typed bytes that are no text are no reason to end
-    release = open_release(dataset, data)
+    release = open_release(dataset, data, Opener.here(trust))
     conversation, how = Conversation(), Ask(open_model(model, api_base), wikidata)
     click.echo(f"{printable(release.manifest.title)} (release {release.id}). An empty line ends.")
     for example in release.manifest.examples[:3]:
@@ -111,18 +113,18 @@ def chat(
     while question := _typed():
         try:
             events = conversation.stream(release, question, how)
-            done = tell(events, how.model is not None and sys.stdout.isatty())
-            conversation = Conversation(done.state)
-            if (found := done.answer.set) is not None:
+            answer = tell(events, how.model is not None and sys.stdout.isatty())
+            conversation = Conversation(state_after(answer))
+            if (found := answer.set) is not None:
                 for text in [plan_of(found)] * plan + [sparql_of(release, found)] * sparql:
                     click.echo(f"\n{printable(text)}")
         except QuestionError as error:
             click.echo(f"Error: {error}")
 
 
-def tell(events: Iterator[Event], live: bool | None) -> Done:
+def tell(events: Iterator[Event], live: bool | None) -> Answer:
     """Show an answer: piece by piece as it comes (``live``), at its end (False), or not at all (None)."""
-    from crmrag_query.answers.ask import Done, Restart, SetFound, Token
+    from crmrag_query.answers.records import Done, Restart, SetFound, Token
 
     for event in events:
         if live and isinstance(event, SetFound):
@@ -130,7 +132,7 @@ def tell(events: Iterator[Event], live: bool | None) -> Done:
         if isinstance(event, Done):
             if live is not None:
                 click.echo(f"\n{after_text(event.answer)}" if live else answer_text(event.answer))
-            return event
+            return event.answer
         if live and isinstance(event, Token):
             click.echo(printable(event.text), nl=False)
         elif live and isinstance(event, Restart):
@@ -140,7 +142,7 @@ def tell(events: Iterator[Event], live: bool | None) -> Done:
 
 def set_of(events: Iterator[Event]) -> AnswerSet:
     """The set of the question's plan, before anything is written. Raises QuestionError where it has none."""
-    from crmrag_query.answers.ask import SetFound
+    from crmrag_query.answers.records import SetFound
     from crmrag_query.errors import QuestionError
 
     for event in events:
@@ -161,7 +163,7 @@ def sparql_of(release: Release, found: AnswerSet) -> str:
     from crmrag_query.plans.records import read_plan
     from crmrag_query.plans.sparql import to_sparql
 
-    return found.sparql or to_sparql(read_plan(found.plan, release.method.plans), release.world)
+    return found.sparql or to_sparql(read_plan(found.plan), release[World])
 
 
 def _typed() -> str:

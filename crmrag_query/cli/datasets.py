@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.errors import MissingExtraError
+from crmrag_query.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
     from crmrag_query.config import DatasetConfig, Method
@@ -28,6 +28,7 @@ ENDPOINT_OPTIONS = (
 ORDER = (
     "languages", "image_pattern", "licence", "attribution", "wikidata", "examples", "questions", "relationships",
 )  # fmt: skip
+CHANGING = "Changing what was built of a data set"
 NO_CONTACT = "  does not say who asks: set `contact` to an address that its operators can write to"
 
 FILE = click.option(
@@ -79,7 +80,7 @@ def datasets() -> None:
 @FILE
 def add(name: str, file: Path | None, **options: Any) -> None:
     """Declare data set NAME: of RDF files (--rdf), or of a SPARQL endpoint (--endpoint)."""
-    from crmrag_query.config.writing import add_dataset, own_datasets_file
+    from crmrag_query.config.datasets import add_dataset, own_datasets_file
 
     values = {
         "title": options["title"],
@@ -146,15 +147,20 @@ def list_(file: Path | None, as_json: bool) -> None:
 def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
     """Validate all data sets, or NAME, with the method's and the operations' configuration and the ontology tables."""
     from crmrag_query.config import load_datasets, load_method
-    from crmrag_query.config.check import check_dataset, check_method
     from crmrag_query.config.operations import load_operations
     from crmrag_query.ontology import load_ontology
+    from crmrag_query.validation import check_dataset, check_method
 
     method, ontology = load_method(), load_ontology()
     load_operations()
     problems = [str(finding) for finding in check_method(method, ontology)]
     declared = load_datasets(file)
-    chosen = _chosen(declared, name)
+    if name is not None and name not in declared:
+        raise ConfigError.single(
+            "datasets.yaml", "datasets", "no such data set", value=repr(name),
+            remedy=f"There are: {', '.join(declared)}.",
+        )  # fmt: skip
+    chosen = declared if name is None else {name: declared[name]}
     if ask and (name is None or chosen[name].endpoint is None):
         raise click.UsageError(
             "--ask is for one data set that has an endpoint: crmrag datasets check NAME --ask"
@@ -169,8 +175,10 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
         click.echo(problem, err=True)
     if problems:
         sys.exit(1)
-    for line in _first_look(chosen[name], method) if ask and name else ():
-        click.echo(line)
+    if ask and name:
+        first_look = _of_building("crmrag.endpoint", "first_look", "Asking an endpoint")
+        for line in first_look(chosen[name].endpoint, method):
+            click.echo(line)
     click.echo("No mistakes found.")
 
 
@@ -184,14 +192,15 @@ def rename(file: Path | None, data: Path, name: str, to: str) -> None:
 
     They have the name in them and stay as they are until a build under the new name has made its own.
     """
-    from crmrag_query.config.folders import datasets_file
-    from crmrag_query.config.writing import rename_dataset
+    from crmrag_query.artifacts.places import release_ids
+    from crmrag_query.config.datasets import rename_dataset
+    from crmrag_query.config.reading import datasets_file
 
     target = datasets_file(file)
-    with _building("rename")(data, name, to):
+    with _of_building("crmrag.datasets", "rename", CHANGING)(data, name, to):
         rename_dataset(target, name, to)
     click.echo(f"{target}: {name} is {to} now. Next: crmrag build {to} (nothing that is built is made again)")
-    if _has_releases(data, name):
+    if release_ids(data, name):
         click.echo(f"The releases of {name} are there until: crmrag datasets remove {name}")
 
 
@@ -206,13 +215,12 @@ def remove(file: Path | None, data: Path, name: str, yes: bool) -> None:
     Its source stays. A name that is declared no more may still have folders: they are removed too.
     """
     from crmrag_query.config import load_datasets
-    from crmrag_query.config.folders import datasets_file
-    from crmrag_query.config.writing import remove_dataset
-    from crmrag_query.errors import ConfigError
+    from crmrag_query.config.datasets import remove_dataset
+    from crmrag_query.config.reading import datasets_file
 
     target = datasets_file(file)
     declared = load_datasets(target)
-    folders = _building("folders")(data, name)
+    folders = _of_building("crmrag.datasets", "folders", CHANGING)(data, name)
     if name not in declared and not folders:
         raise ConfigError.single(
             target, f"datasets.{name}", "no such data set, and nothing of it in the data folder",
@@ -222,7 +230,7 @@ def remove(file: Path | None, data: Path, name: str, yes: bool) -> None:
         click.echo(f"{folder}: will be removed")
     if not yes:
         click.confirm(f"Remove {name}?", abort=True)
-    with _building("remove")(data, name):
+    with _of_building("crmrag.datasets", "remove", CHANGING)(data, name):
         if name in declared:
             remove_dataset(target, name)
     click.echo(
@@ -230,32 +238,13 @@ def remove(file: Path | None, data: Path, name: str, yes: bool) -> None:
     )
 
 
-def _building(work: str) -> Callable[..., Any]:
-    """What the building package does with the folders of a data set."""
-    for point in entry_points(group="crmrag.datasets", name=work):
+def _of_building(group: str, work: str, what: str) -> Callable[..., Any]:
+    """What the building package does; MissingExtraError, which names ``what`` is wanted, where it is not installed."""
+    for point in entry_points(group=group, name=work):
         with suppress(ImportError):
             found: Callable[..., Any] = point.load()
             return found
-    raise MissingExtraError("Changing what was built of a data set", "build")
-
-
-def _has_releases(data: Path, name: str) -> bool:
-    from crmrag_query.artifacts.places import release_ids
-
-    return bool(release_ids(data, name))
-
-
-def _chosen(declared: dict[str, DatasetConfig], name: str | None) -> dict[str, DatasetConfig]:
-    from crmrag_query.errors import ConfigError
-
-    if name is None:
-        return declared
-    if name not in declared:
-        remedy = f"There are: {', '.join(declared)}."
-        raise ConfigError.single(
-            "datasets.yaml", "datasets", "no such data set", value=repr(name), remedy=remedy
-        )
-    return {name: declared[name]}
+    raise MissingExtraError(what, "build")
 
 
 def _declaration(one: DatasetConfig, method: Method, mistaken: bool) -> Iterator[str]:
@@ -277,18 +266,8 @@ def _declaration(one: DatasetConfig, method: Method, mistaken: bool) -> Iterator
         yield "  what signs in is sent unencrypted: the address begins with http:"
 
 
-def _first_look(one: DatasetConfig, method: Method) -> list[str]:
-    """What the endpoint answers to a first request; the building package knows how to ask."""
-    for point in entry_points(group="crmrag.endpoint", name="first_look"):
-        with suppress(ImportError):
-            found: list[str] = point.load()(one.endpoint, method)
-            return found
-    raise MissingExtraError("Asking an endpoint", "build")
-
-
 def _report_paths(method: Any, ontology: Any, verbose: bool) -> None:
-    from crmrag_query.relationships.catalogue import Catalogue
-    from crmrag_query.relationships.dead import dead_paths
+    from crmrag_query.relationships.catalogue import Catalogue, dead_paths
 
     for name in method.relationship_sets:
         catalogue = Catalogue.load(method, name)

@@ -9,13 +9,14 @@ from pathlib import Path
 import click
 
 from crmrag_query.cli.ask import model_options, open_model
-from crmrag_query.cli.options import data_option
+from crmrag_query.cli.options import data_option, trust_option
 
 
 @click.command()
 @click.argument("dataset")
 @click.argument("questions", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @data_option
+@trust_option
 @click.option(
     "--stages",
     default="all",
@@ -34,6 +35,7 @@ def evaluate(
     dataset: str,
     questions: Path | None,
     data: Path,
+    trust: tuple[str, ...],
     stages: str,
     answers: bool,
     model: str | None,
@@ -46,15 +48,14 @@ def evaluate(
     the pipeline against plain BM25, dense and RRF, what of the answers stands in the context, latency, and with --answers
     the answers themselves. docs/evaluation.md says what the files hold and the figures mean.
     """
-    from crmrag_query.artifacts.release import open_release
+    from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.config import load_method
-    from crmrag_query.evaluation.evaluate import Plan, evaluate_file
+    from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
     from crmrag_query.evaluation.questions import declared_questions
     from crmrag_query.evaluation.report import REPORT_MARKDOWN, evaluations_folder, write_report
-    from crmrag_query.evaluation.systems import parse_stages
 
     plan = Plan(parse_stages(stages), answers, open_model(model, api_base) if answers else None)
-    release = open_release(dataset, data)
+    release = open_release(dataset, data, Opener.here(trust))
     file = questions or declared_questions(release.manifest.dataset)
     outcome = evaluate_file(release, file, plan, _progress)
     folder = out or evaluations_folder(data, release.manifest.dataset)

@@ -7,9 +7,9 @@ from importlib.metadata import entry_points
 
 import click
 
-from crmrag_query import __version__
-from crmrag_query.cli.printable import printable
 from crmrag_query.errors import CrmRagError
+from crmrag_query.text import printable
+from crmrag_query.version import __version__
 
 # Commands that need the build extra: named here so that an installation without it can say so.
 BUILD_COMMANDS = ("build", "demo", "estimate", "notify", "releases", "rollback", "shacl", "ui")

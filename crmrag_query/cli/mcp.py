@@ -8,6 +8,7 @@ import sys
 import click
 
 from crmrag_query.cli.ask import model_options
+from crmrag_query.cli.options import trust_option
 from crmrag_query.errors import MissingExtraError
 
 KEY = "CRMRAG_API_KEY"
@@ -16,9 +17,17 @@ KEY = "CRMRAG_API_KEY"
 @click.command()
 @click.argument("target", default="data", envvar="CRMRAG_DATA")
 @click.option("--dataset", help="The data set that is asked where none is named.")
+@trust_option
 @model_options
 @click.option("--verbose", is_flag=True, help="Log every call to standard error.")
-def mcp(target: str, dataset: str | None, model: str | None, api_base: str | None, verbose: bool) -> None:
+def mcp(
+    target: str,
+    dataset: str | None,
+    trust: tuple[str, ...],
+    model: str | None,
+    api_base: str | None,
+    verbose: bool,
+) -> None:
     """Serve TARGET to a language model by the Model Context Protocol, over standard input and output.
 
     TARGET is a data folder (CRMRAG_DATA, else data), the folder of a release, or the address of a service; the key for a
@@ -40,7 +49,7 @@ def mcp(target: str, dataset: str | None, model: str | None, api_base: str | Non
     )  # fmt: skip
     client = AsyncClient(
         target, dataset=dataset, model=None if service else model, api_base=None if service else api_base,
-        api_key=os.environ.get(KEY) if service else None,
+        api_key=os.environ.get(KEY) if service else None, trust=() if service else trust,
     )  # fmt: skip
     if sys.stdin.isatty():
         click.echo(

@@ -35,21 +35,24 @@ def extract(files: tuple[Path, ...], output: Path, name: str) -> None:
 
 
 def _write(files: tuple[Path, ...], output: Path, name: str) -> str:
+    from crmrag_query.ontology.codes import names_from_context
     from crmrag_query.ontology.extract import extract as read_files
-    from crmrag_query.ontology.linked_art import names_from_context
     from crmrag_query.ontology.load import TERMS
     from crmrag_query.ontology.rows import to_csv
 
     if len(files) == 1 and _is_json(files[0]):
-        text = names_from_context(files[0].read_text(encoding="utf-8"))
-        return _put(output / TERMS, text, f"{text.count(chr(10)) - 1} names")
-    table = read_files(files, name)
-    classes = sum(row.kind == "class" and bool(row.name) for row in table.rows)
-    properties = sum(row.kind == "property" and bool(row.name) for row in table.rows)
-    skipped = f"; {len(table.skipped)} terms of other ontologies left out" if table.skipped else ""
-    return _put(
-        output / f"{table.name}.csv", to_csv(table), f"{classes} classes, {properties} properties{skipped}"
-    )
+        path, text = output / TERMS, names_from_context(files[0].read_text(encoding="utf-8"))
+        what = f"{text.count(chr(10)) - 1} names"
+    else:
+        table = read_files(files, name)
+        path, text = output / f"{table.name}.csv", to_csv(table)
+        classes = sum(row.kind == "class" and bool(row.name) for row in table.rows)
+        properties = sum(row.kind == "property" and bool(row.name) for row in table.rows)
+        what = f"{classes} classes, {properties} properties"
+        what += f"; {len(table.skipped)} terms of other ontologies left out" if table.skipped else ""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return f"{path}: {what}"
 
 
 def _is_json(path: Path) -> bool:
@@ -57,9 +60,3 @@ def _is_json(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-
-
-def _put(path: Path, text: str, what: str) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
-    return f"{path}: {what}"

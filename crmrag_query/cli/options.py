@@ -10,6 +10,12 @@ import click
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+trust_option: Decorator = click.option(
+    "--trust",
+    metavar="HOST",
+    multiple=True,
+    help="A host that a release may have questions sent to, to encode them; several times for several (CRMRAG_TRUST).",
+)
 data_option: Decorator = click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from crmrag_query.cli.ask import model_options
-from crmrag_query.cli.options import data_option
+from crmrag_query.cli.options import data_option, trust_option
 from crmrag_query.errors import MissingExtraError
 
 
@@ -28,6 +28,7 @@ from crmrag_query.errors import MissingExtraError
 )
 @click.option("--no-history", is_flag=True, help="Keep no answers and conversations.")
 @click.option("--quiet", is_flag=True, help="Log no requests.")
+@trust_option
 @model_options
 def serve(
     data: Path,
@@ -38,6 +39,7 @@ def serve(
     state: Path | None,
     no_history: bool,
     quiet: bool,
+    trust: tuple[str, ...],
     model: str | None,
     api_base: str | None,
 ) -> None:
@@ -51,7 +53,9 @@ def serve(
         raise MissingExtraError("crmrag serve", "service", str(error.name)) from error
     folder = None if no_history else state or data / "service"
     run(
-        Settings(str(data), dataset, model, api_base, None if folder is None else str(folder), quiet),
+        Settings(
+            str(data), dataset, model, api_base, None if folder is None else str(folder), quiet, trust=trust
+        ),
         host,
         port,
         workers,

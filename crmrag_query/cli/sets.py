@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
 from crmrag_query.cli.options import data_option
-from crmrag_query.cli.printable import printable
+from crmrag_query.plans.world import World
+from crmrag_query.text import printable
 
 if TYPE_CHECKING:  # imported when a set is asked for, so that --help stays quick
     from crmrag_query.artifacts.release import Release
@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # imported when a set is asked for, so that --help stays quic
     from crmrag_query.sets.records import Sort
 
 TABLE = "table"
-PAGED = {"limit": "--limit", "offset": "--offset", "why": "--why"}
 
 
 @click.command(name="set")
@@ -53,16 +52,25 @@ def set_(
     """
     from crmrag_query.artifacts.release import open_release
     from crmrag_query.plans.records import read_plan
+    from crmrag_query.plans.sparql import to_sparql
 
-    given = {"limit": limit is not None, "offset": bool(offset), "why": why}
-    _check(given, bool(reason), facets_only, sparql, format_)
+    if [facets_only, sparql, bool(reason)].count(True) > 1:
+        raise click.UsageError("--facets, --sparql and --excluded show different things: give one of them.")
+    given = {"--limit": limit is not None, "--offset": bool(offset), "--why": why}
+    paged = [option for option, is_given in given.items() if is_given]
+    if paged and (facets_only or sparql or format_ != TABLE):
+        raise click.UsageError(f"{', '.join(paged)}: for a page (--format table) only; others are whole.")
+    if sparql and format_ != TABLE:
+        raise click.UsageError("--sparql prints the query: it has no --format.")
+    if facets_only and format_ not in (TABLE, "json"):
+        raise click.UsageError("--facets can be had as --format table or json.")
     release = open_release(dataset, data)
-    plan = read_plan(plan_file.read(), release.method.plans)
+    plan = read_plan(plan_file.read())
     order = cast("Sort", sort or "")
     if facets_only:
         pieces = _facets(release, plan, language, format_)
     elif sparql:
-        pieces = _sparql(release, plan)
+        pieces = iter([to_sparql(plan, release[World])])
     elif format_ == TABLE:
         pieces = _page(release, plan, limit, offset, order, descending, language, reason, why)
     else:
@@ -75,24 +83,11 @@ def set_(
     _write(pieces, out)
 
 
-def _check(paged: dict[str, bool], reason: bool, facets: bool, sparql: bool, format_: str) -> None:
-    """Options that go together. Raises click.UsageError."""
-    if [facets, sparql, reason].count(True) > 1:
-        raise click.UsageError("--facets, --sparql and --excluded show different things: give one of them.")
-    wrong = [PAGED[name] for name, given in paged.items() if given]
-    if wrong and (facets or sparql or format_ != TABLE):
-        raise click.UsageError(f"{', '.join(wrong)}: for a page (--format table) only; others are whole.")
-    if sparql and format_ != TABLE:
-        raise click.UsageError("--sparql prints the query: it has no --format.")
-    if facets and format_ not in (TABLE, "json"):
-        raise click.UsageError("--facets can be had as --format table or json.")
-
-
 def _page(
     release: Release, plan: Plan, limit: int | None, offset: int, sort: Sort, descending: bool, language: str, reason: str,
     why: bool,
 ) -> Iterator[str]:  # fmt: skip
-    from crmrag_query.cli.set_text import set_text
+    from crmrag_query.answers.settext import set_text
     from crmrag_query.sets.build import answer_set, excluded_set
     from crmrag_query.sets.records import Page
 
@@ -106,20 +101,14 @@ def _page(
 
 
 def _facets(release: Release, plan: Plan, language: str, format_: str) -> Iterator[str]:
-    from crmrag_query.cli.set_text import facets_text
+    from crmrag_query.answers.settext import facets_text
     from crmrag_query.sets.facets import facets
 
     found = facets(release, plan, language, name=release.manifest.dataset)
     if format_ == TABLE:
         yield f"{printable(facets_text(found))}\n"
     else:
-        yield f"{json.dumps(asdict(found), ensure_ascii=False, indent=2)}\n"
-
-
-def _sparql(release: Release, plan: Plan) -> Iterator[str]:
-    from crmrag_query.plans.sparql import to_sparql
-
-    yield to_sparql(plan, release.world)
+        yield f"{json.dumps(found.to_dict(), ensure_ascii=False, indent=2)}\n"
 
 
 def _write(pieces: Iterator[str], out: Path | None) -> None:

@@ -1,24 +1,37 @@
 """The query client: one interface over a folder of releases and over a service."""
 
-from crmrag_query.client.asynchronous import AsyncClient
-from crmrag_query.client.events import Cited, Done, Event, Evidence, Planned, Restart, SetFound, Token, Used
-from crmrag_query.client.overview import DatasetDetail, Evaluations
-from crmrag_query.client.records import (
+from crmrag_query.answers.records import (
     Answer,
+    Cited,
+    Done,
+    Event,
+    Evidence,
+    Lineage,
+    Planned,
+    Restart,
+    SetFound,
+    Token,
+    Used,
+)
+from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query.client.exchange import Limits, Timeout
+from crmrag_query.client.records import (
     Dataset,
+    DatasetDetail,
     Datasets,
     Entity,
+    Evaluations,
+    Export,
     Found,
-    Lineage,
     Neighbours,
+    PlanEdited,
+    PlanFound,
     Ranking,
+    ReleaseWarning,
     Unavailable,
 )
-from crmrag_query.client.releases import ReleaseWarning
-from crmrag_query.client.sets import AnswerSet, Choices, Export, Facets, Marks, PlanEdited, PlanFound
 from crmrag_query.client.sync import Client
-from crmrag_query.client.values import Limits, Timeout
-from crmrag_query.sets.records import Change, Years
+from crmrag_query.sets.records import AnswerSet, Change, Choices, Facets, Marks, Years
 
 __all__ = [
     "Answer",

@@ -6,55 +6,41 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from crmrag_query.answers.records import SourceTriple
-from crmrag_query.client import wire
-from crmrag_query.client.base import BaseClient, History, Identified, Target
-from crmrag_query.client.events import Event
-from crmrag_query.client.overview import DatasetDetail, Evaluations
-from crmrag_query.client.records import (
-    Answer,
-    Datasets,
-    Entity,
-    Found,
-    Lineage,
-    Neighbours,
-    Ranking,
-)
-from crmrag_query.client.sets import (
-    AnswerSet,
-    Choices,
-    Export,
-    Facets,
-    Marks,
-    PlanEdited,
-    PlanFound,
+from crmrag_query.answers.records import Answer, Event, Lineage
+from crmrag_query.client import records, wire
+from crmrag_query.client.base import (
+    AsyncLocalTransport,
+    AsyncTransport,
+    BaseClient,
+    History,
+    Identified,
     PlanLike,
+    Q,
+    T,
+    earlier_of,
+    iri_of,
+    plan_of,
 )
-from crmrag_query.client.transport import AsyncLocalTransport, AsyncTransport
-from crmrag_query.client.values import Limits, Timeout
-from crmrag_query.llm.model import Model
-from crmrag_query.sets.records import Change, Sort, What
-from crmrag_query.sparql.records import SparqlResult
+from crmrag_query.client.wire import Route
+from crmrag_query.entities.named import SourceTriple
+from crmrag_query.sets.records import AnswerSet, Change, Choices, Facets, Marks, Sort, What
+from crmrag_query.sparql.evaluate import SparqlResult
 
 
 class AsyncClient(BaseClient):
-    """``Client`` without blocking: a folder is read in threads, a service by asynchronous requests. See ``Client``."""
+    """``Client`` without blocking: a folder is read in threads, a service by asynchronous requests. Its methods are those of
+    ``Client``, which says what they do."""
 
-    def __init__(
-        self,
-        target: Target,
-        *,
-        dataset: str | None = None,
-        model: str | Model | None = None,
-        api_base: str | None = None,
-        timeout: Timeout | None = None,
-        limits: Limits | None = None,
-        api_key: str | None = None,
-    ) -> None:
-        super().__init__(
-            target, dataset=dataset, model=model, api_base=api_base, timeout=timeout, limits=limits, api_key=api_key
-        )  # fmt: skip
-        self._transport = self._connected()
+    _transport: AsyncTransport
+
+    def _connect(self) -> None:
+        if self._engine is not None:
+            self._transport = AsyncLocalTransport(self._engine)
+            return
+        from crmrag_query.client.http import AsyncHttpTransport
+
+        assert self._service is not None
+        self._transport = AsyncHttpTransport(self._service)
 
     @classmethod
     def over(cls, transport: AsyncTransport, target: str) -> Self:
@@ -63,47 +49,29 @@ class AsyncClient(BaseClient):
         client._transport, client._target = transport, target
         return client
 
-    def _connected(self) -> AsyncTransport:
-        if self._engine is not None:
-            return AsyncLocalTransport(self._engine)
-        from crmrag_query.client.http import AsyncHttpTransport
-
-        assert self._service is not None
-        return AsyncHttpTransport(self._service)
+    async def _send(self, route: Route[Q, T], request: Q) -> T:
+        return await self._transport.send(route, self._checked(request))
 
     async def ask(self, question: str, history: History = (), dataset: str | None = None) -> Answer:
-        """The answer to a question.
-
-        ``history``: the earlier questions of the conversation, oldest first; or the answer before, which carries its state.
-        Raises QuestionError for a question that cannot be answered as put.
-        """
-        return await self._transport.send(wire.ASK, self._asking(question, history, dataset))
+        return await self._send(wire.ASK, wire.Ask(question, dataset, *earlier_of(history)))
 
     def stream(
         self, question: str, history: History = (), dataset: str | None = None
     ) -> AsyncIterator[Event]:
-        """The answer as it comes: ``Evidence``, ``Token`` …, at last ``Done`` with the answer that ``ask`` would give."""
-        return self._transport.stream(self._asking(question, history, dataset))
+        return self._transport.stream(self._checked(wire.Ask(question, dataset, *earlier_of(history))))
 
     async def retrieve(
         self, question: str, k: int | None = None, history: History = (), dataset: str | None = None
-    ) -> Ranking:
-        """The documents that a question is answered from, best first, and the context that they make.
+    ) -> records.Ranking:
+        return await self._send(wire.RETRIEVE, wire.Retrieve(question, dataset, k, *earlier_of(history)))
 
-        ``k`` of them instead of as many as its kind gets (the context stays the same); ``history`` as in ``ask``.
-        """
-        return await self._transport.send(wire.RETRIEVE, self._retrieving(question, k, history, dataset))
+    async def entity(
+        self, iri: str | Identified, language: str = "", dataset: str | None = None
+    ) -> records.Entity:
+        return await self._send(wire.ENTITY, wire.GetEntity(iri_of(iri), dataset, language))
 
-    async def entity(self, iri: str | Identified, language: str = "", dataset: str | None = None) -> Entity:
-        """All that is known of an entity; UnknownEntity, with suggestions, for an IRI that the data set does not hold.
-
-        ``language``: the one for labels, where the data has it.
-        """
-        return await self._transport.send(wire.ENTITY, self._describing(iri, language, dataset))
-
-    async def search(self, text: str, limit: int = 20, dataset: str | None = None) -> Found:
-        """Entities by name or the beginning of one, best first."""
-        return await self._transport.send(wire.SEARCH, self._searching(text, limit, dataset))
+    async def search(self, text: str, limit: int = 20, dataset: str | None = None) -> records.Found:
+        return await self._send(wire.SEARCH, wire.Search(text, dataset, limit))
 
     async def neighbours(
         self,
@@ -112,10 +80,9 @@ class AsyncClient(BaseClient):
         offset: int = 0,
         language: str = "",
         dataset: str | None = None,
-    ) -> Neighbours:
-        """A page of the triples that join an entity with others, both ways; ``offset=page.next`` gives the next one."""
-        return await self._transport.send(
-            wire.NEIGHBOURS, self._neighbouring(iri, limit, offset, language, dataset)
+    ) -> records.Neighbours:
+        return await self._send(
+            wire.NEIGHBOURS, wire.GetNeighbours(iri_of(iri), dataset, limit, offset, language)
         )
 
     async def lineage(
@@ -126,15 +93,15 @@ class AsyncClient(BaseClient):
         source: str | Identified = "",
         dataset: str | None = None,
     ) -> Lineage:
-        """Where a triple comes from and where it shows: a triple of a source, or subject, property and object.
+        if isinstance(s, SourceTriple):
+            triple = s
+            s, p, o = triple.s, triple.p, triple.o
+        return await self._send(wire.LINEAGE, wire.GetLineage(s, p, o, dataset, iri_of(source)))
 
-        ``source``: the source that shows it, whose document is looked at too.
-        """
-        return await self._transport.send(wire.LINEAGE, self._tracing(s, p, o, source, dataset))
-
-    async def plan(self, question: str, history: History = (), dataset: str | None = None) -> PlanFound:
-        """The plan that a question becomes, if any, without its set; ``history`` as in ``ask``."""
-        return await self._transport.send(wire.PLAN, self._planning(question, history, dataset))
+    async def plan(
+        self, question: str, history: History = (), dataset: str | None = None
+    ) -> records.PlanFound:
+        return await self._send(wire.PLAN, wire.MakePlan(question, dataset, *earlier_of(history)))
 
     async def edit_plan(
         self,
@@ -143,10 +110,8 @@ class AsyncClient(BaseClient):
         change: Change | None = None,
         language: str = "",
         dataset: str | None = None,
-    ) -> PlanEdited:
-        """A plan checked and told in words: with a part set to something else or a condition added (``change``), then without
-        the part that a chip's path names (``remove``)."""
-        return await self._transport.send(wire.EDIT, self._editing(plan, remove, language, dataset, change))
+    ) -> records.PlanEdited:
+        return await self._send(wire.EDIT, wire.EditPlan(plan_of(plan), remove, dataset, language, change))
 
     async def choices(
         self,
@@ -158,27 +123,15 @@ class AsyncClient(BaseClient):
         language: str = "",
         dataset: str | None = None,
     ) -> Choices:
-        """What a part of a plan may be set to so that something is left, with exact counts, most members first.
-
-        ``path``: of a chip, or ``where`` for a condition that is added; ``what``: ``entities``, ``kinds`` or ``relation``;
-        ``text``: only those whose name holds it.
-        """
-        return await self._transport.send(
-            wire.CHOICES, self._choosing(plan, path, what, text, limit, language, dataset)
+        return await self._send(
+            wire.CHOICES, wire.GetChoices(plan_of(plan), path, what, text, limit, dataset, language)
         )
 
     async def marks(self, plan: PlanLike, language: str = "", dataset: str | None = None) -> Marks:
-        """Where and when the members of a plan's set were, for a map and a line of time; ``plan`` as in ``set``."""
-        return await self._transport.send(wire.MARKS, self._marking(plan, language, dataset))
+        return await self._send(wire.MARKS, wire.GetMarks(plan_of(plan), dataset, language))
 
     async def sparql(self, query: str, limit: int | None = None, dataset: str | None = None) -> SparqlResult:
-        """What a reading SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) gives; at most ``limit`` rows or triples.
-
-        Raises QuestionError for anything else, and for a query that takes too long. Needs the extra ``service`` here.
-        """
-        return await self._transport.send(
-            wire.SPARQL, self._checked(wire.RunSparql(query, self._named(dataset), limit))
-        )
+        return await self._send(wire.SPARQL, wire.RunSparql(query, dataset, limit))
 
     async def set(
         self,
@@ -190,13 +143,8 @@ class AsyncClient(BaseClient):
         language: str = "",
         dataset: str | None = None,
     ) -> AnswerSet:
-        """The exact set of a plan, a page of its members in full; ``offset=page.next`` gives the next one.
-
-        ``plan``: plain values, or what has one: a set, an answer with a set, a facet's value. ``sort``: "" for the plan's own
-        order, ``label``, ``date`` or ``value``. ``language``: of labels and sentences; "" for English.
-        """
-        return await self._transport.send(
-            wire.SET, self._paging(plan, offset, limit, sort, descending, language, dataset)
+        return await self._send(
+            wire.SET, wire.GetSet(plan_of(plan), dataset, offset, limit, sort, descending, language)
         )
 
     async def excluded(
@@ -210,19 +158,15 @@ class AsyncClient(BaseClient):
         language: str = "",
         dataset: str | None = None,
     ) -> AnswerSet:
-        """What a lack of data keeps out of a plan's set, for one of the reasons that the set tells: a curator's work list."""
-        return await self._transport.send(
-            wire.SET, self._paging(plan, offset, limit, sort, descending, language, dataset, reason)
+        asked = wire.GetSet(
+            plan_of(plan), dataset, offset, limit, sort, descending, language, reason, sparql=False
         )
+        return await self._send(wire.SET, asked)
 
     async def facets(
         self, plan: PlanLike, keys: Sequence[str] = (), language: str = "", dataset: str | None = None
     ) -> Facets:
-        """How many members are of each type and class, lead to each place, maker and other entity, are of each century.
-
-        Each value has the plan that it narrows the set to. ``keys``: the facets asked for, none for those that say most.
-        """
-        return await self._transport.send(wire.FACETS, self._faceting(plan, keys, language, dataset))
+        return await self._send(wire.FACETS, wire.GetFacets(plan_of(plan), dataset, language, tuple(keys)))
 
     async def export(
         self,
@@ -235,28 +179,20 @@ class AsyncClient(BaseClient):
         descending: bool = False,
         inline: bool = False,
         dataset: str | None = None,
-    ) -> Export:
-        """A plan's whole set as ``csv``, ``json``, ``jsonld`` (Linked Art) or ``geojson``; `Export.save` writes it to a file.
-
-        ``question``: told in it; ``reason``: what is left out for it, in place of the set; ``inline``: JSON-LD with its
-        context.
-        """
-        asked = self._exporting(plan, format, question, language, reason, sort, descending, inline, dataset)
-        return await self._transport.send(wire.EXPORT, asked)
-
-    async def datasets(self) -> Datasets:
-        """The data sets at hand."""
-        return await self._transport.send(wire.DATASETS, self._checked(wire.ListDatasets()))
-
-    async def dataset(self, dataset: str | None = None) -> DatasetDetail:
-        """A data set as a whole: what is in it, how fresh and whole it is, how it was built."""
-        return await self._transport.send(wire.DATASET, self._checked(wire.GetDataset(self._named(dataset))))
-
-    async def evaluations(self, dataset: str | None = None) -> Evaluations:
-        """The evaluations of a data set that are at hand."""
-        return await self._transport.send(
-            wire.EVALUATIONS, self._checked(wire.ListEvaluations(self._named(dataset)))
+    ) -> records.Export:
+        asked = wire.GetExport(
+            plan_of(plan), format, dataset, question, language, reason, sort, descending, inline
         )
+        return await self._send(wire.EXPORT, asked)
+
+    async def datasets(self) -> records.Datasets:
+        return await self._send(wire.DATASETS, wire.ListDatasets())
+
+    async def dataset(self, dataset: str | None = None) -> records.DatasetDetail:
+        return await self._send(wire.DATASET, wire.GetDataset(dataset))
+
+    async def evaluations(self, dataset: str | None = None) -> records.Evaluations:
+        return await self._send(wire.EVALUATIONS, wire.ListEvaluations(dataset))
 
     async def close(self) -> None:
         """Give back connections; the client cannot be used any more."""

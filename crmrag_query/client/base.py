@@ -1,27 +1,93 @@
-"""What both clients share: everything that does no input or output."""
+"""What both clients share, and the seam between them and what answers: this process, or a service over HTTP."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from crmrag_query.answers.records import SourceTriple
+from crmrag_query.answers.records import Answer, Event
 from crmrag_query.client import wire
-from crmrag_query.client.codec import to_plain
-from crmrag_query.client.exchange import Service
-from crmrag_query.client.records import Answer
-from crmrag_query.client.sets import PlanLike, plan_of
-from crmrag_query.client.values import Limits, Timeout
+from crmrag_query.client.exchange import Limits, Service, Timeout
+from crmrag_query.client.wire import Route
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Model
-from crmrag_query.sets.records import Change, Sort, What
+from crmrag_query.sets.records import AnswerSet
 
 if TYPE_CHECKING:
     from crmrag_query.client.local import Engine
 
 Q = TypeVar("Q")
+T = TypeVar("T")
+
+
+class Transport(Protocol):
+    """Sends a request and gives its result; raises the errors of the one tree."""
+
+    def send(self, route: Route[Q, T], request: Q) -> T: ...
+
+    def stream(self, request: wire.Ask) -> Iterator[Event]: ...
+
+    def close(self) -> None: ...
+
+
+class AsyncTransport(Protocol):
+    """The same without blocking."""
+
+    async def send(self, route: Route[Q, T], request: Q) -> T: ...
+
+    def stream(self, request: wire.Ask) -> AsyncIterator[Event]: ...
+
+    async def close(self) -> None: ...
+
+
+class LocalTransport:
+    """In this process."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def send(self, route: Route[Q, T], request: Q) -> T:
+        return cast(T, self._engine.handle(route, request))
+
+    def stream(self, request: wire.Ask) -> Iterator[Event]:
+        return self._engine.stream(request)
+
+    def close(self) -> None:
+        pass
+
+
+class AsyncLocalTransport:
+    """In this process, in threads, so that an event loop is not held up."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def send(self, route: Route[Q, T], request: Q) -> T:
+        return cast(T, await _in_thread(partial(self._engine.handle, route, request)))
+
+    async def stream(self, request: wire.Ask) -> AsyncIterator[Event]:
+        events = self._engine.stream(request)
+        try:
+            while (event := await _in_thread(partial(next, events, None))) is not None:
+                yield event
+        finally:
+            close = getattr(events, "close", None)
+            if close is not None:
+                close()
+
+    async def close(self) -> None:
+        pass
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    import anyio.to_thread
+
+    return await anyio.to_thread.run_sync(work)
+
 
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 Target = str | os.PathLike[str]
@@ -33,6 +99,30 @@ class Identified(Protocol):
 
     @property
     def iri(self) -> str: ...
+
+
+class WithPlan(Protocol):
+    """Anything that comes with a plan: the set of an answer, a facet's value, an event."""
+
+    @property
+    def plan(self) -> Mapping[str, Any]: ...
+
+
+class WithSet(Protocol):
+    """An answer, whose set has a plan."""
+
+    @property
+    def set(self) -> AnswerSet | None: ...
+
+
+class Dumped(Protocol):
+    """A plan as a record."""
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]: ...
+
+
+PlanLike = Mapping[str, Any] | Dumped | WithPlan | WithSet
+"""A plan as plain values or as a ``crmrag_query.plans.records.Plan``, or what has one."""
 
 
 class BaseClient:
@@ -54,100 +144,46 @@ class BaseClient:
         timeout: Timeout | None = None,
         limits: Limits | None = None,
         api_key: str | None = None,
+        trust: Sequence[str] = (),
     ) -> None:
         self._dataset = dataset
         if ADDRESS.match(os.fspath(target)):
-            if model is not None or api_base is not None:
-                raise QuestionError("A service answers with its own model.", "Leave out model and api_base.")
+            if model is not None or api_base is not None or trust:
+                raise QuestionError(
+                    "A service answers with its own model, and opens its releases itself.",
+                    "Leave out model, api_base and trust.",
+                )
             self._service = Service(os.fspath(target), api_key, timeout or Timeout(), limits or Limits())
             self._target = self._service.address
         else:
             from crmrag_query.client.local import open_engine
 
             self._target = os.fspath(target)
-            self._engine = open_engine(self._target, dataset, model, api_base)
+            self._engine = open_engine(self._target, dataset, model, api_base, trust)
+        self._connect()
+
+    def _connect(self) -> None:
+        """Make what answers the requests."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         chosen = f", dataset={self._dataset!r}" if self._dataset else ""
         return f"{type(self).__name__}({self._target!r}{chosen})"
 
-    def _asking(self, question: str, history: History, dataset: str | None) -> wire.Ask:
-        return self._checked(wire.Ask(question, self._named(dataset), *_earlier(history)))
-
-    def _retrieving(
-        self, question: str, k: int | None, history: History, dataset: str | None
-    ) -> wire.Retrieve:
-        return self._checked(wire.Retrieve(question, self._named(dataset), k, *_earlier(history)))
-
-    def _describing(self, iri: str | Identified, language: str, dataset: str | None) -> wire.GetEntity:
-        return self._checked(wire.GetEntity(_iri(iri), self._named(dataset), language))
-
-    def _neighbouring(
-        self, iri: str | Identified, limit: int, offset: int, language: str, dataset: str | None
-    ) -> wire.GetNeighbours:
-        return self._checked(wire.GetNeighbours(_iri(iri), self._named(dataset), limit, offset, language))
-
-    def _searching(self, text: str, limit: int, dataset: str | None) -> wire.Search:
-        return self._checked(wire.Search(text, self._named(dataset), limit))
-
-    def _tracing(
-        self, s: str | SourceTriple, p: str, o: str, source: str | Identified, dataset: str | None
-    ) -> wire.GetLineage:
-        if isinstance(s, SourceTriple):
-            return self._tracing(s.s, s.p, s.o, source, dataset)
-        return self._checked(wire.GetLineage(s, p, o, self._named(dataset), _iri(source)))
-
-    def _planning(self, question: str, history: History, dataset: str | None) -> wire.MakePlan:
-        return self._checked(wire.MakePlan(question, self._named(dataset), *_earlier(history)))
-
-    def _editing(
-        self, plan: PlanLike, remove: str, language: str, dataset: str | None, change: Change | None
-    ) -> wire.EditPlan:
-        return self._checked(wire.EditPlan(plan_of(plan), remove, self._named(dataset), language, change))
-
-    def _choosing(
-        self, plan: PlanLike, path: str, what: What, text: str, limit: int, language: str, dataset: str | None
-    ) -> wire.GetChoices:
-        named = self._named(dataset)
-        return self._checked(wire.GetChoices(plan_of(plan), path, what, text, limit, named, language))
-
-    def _marking(self, plan: PlanLike, language: str, dataset: str | None) -> wire.GetMarks:
-        return self._checked(wire.GetMarks(plan_of(plan), self._named(dataset), language))
-
-    def _paging(
-        self, plan: PlanLike, offset: int, limit: int | None, sort: Sort, descending: bool, language: str,
-        dataset: str | None, reason: str = "",
-    ) -> wire.GetSet:  # fmt: skip
-        asked = wire.GetSet(
-            plan_of(plan), self._named(dataset), offset, limit, sort, descending, language, reason, not reason
-        )
-        return self._checked(asked)
-
-    def _faceting(
-        self, plan: PlanLike, keys: Sequence[str], language: str, dataset: str | None
-    ) -> wire.GetFacets:
-        return self._checked(wire.GetFacets(plan_of(plan), self._named(dataset), language, tuple(keys)))
-
-    def _exporting(
-        self, plan: PlanLike, format: str, question: str, language: str, reason: str, sort: Sort, descending: bool,
-        inline: bool, dataset: str | None,
-    ) -> wire.GetExport:  # fmt: skip
-        named = self._named(dataset)
-        return self._checked(
-            wire.GetExport(plan_of(plan), format, named, question, language, reason, sort, descending, inline)
-        )
-
-    def _named(self, dataset: str | None) -> str | None:
-        return dataset or self._dataset
-
     def _checked(self, request: Q) -> Q:
-        """The request, its values checked as the service checks them; CrmRagError once the client is closed."""
+        """The request of this client's data set where it names none, its values checked as the service checks them.
+
+        CrmRagError once the client is closed.
+        """
         if self._closed:
             raise CrmRagError("This client is closed.", "Open another one.")
-        return wire.read_request(type(request), to_plain(request))
+        values = {one.name: getattr(request, one.name) for one in fields(cast(Any, request))}
+        if "dataset" in values:
+            values["dataset"] = values["dataset"] or self._dataset
+        return wire.read_request(type(request), values)
 
 
-def _earlier(history: History) -> tuple[tuple[str, ...], dict[str, Any]]:
+def earlier_of(history: History) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The earlier questions or, where there is one, the state of the conversation."""
     if isinstance(history, Answer):
         return (), history.conversation
@@ -160,8 +196,25 @@ def _earlier(history: History) -> tuple[tuple[str, ...], dict[str, Any]]:
     return tuple(history), {}
 
 
-def _iri(one: str | Identified) -> str:
+def iri_of(one: str | Identified) -> str:
     iri = one if isinstance(one, str) else getattr(one, "iri", None)
     if not isinstance(iri, str):
         raise QuestionError(f"{one!r:.40} is no entity.", "Give an IRI, or a result that has one.")
     return iri
+
+
+def plan_of(one: object) -> dict[str, Any]:
+    """The plan as plain values. Raises QuestionError for what has none."""
+    if isinstance(one, Mapping):
+        return dict(one)
+    dumped = getattr(one, "model_dump", None)
+    if callable(dumped):
+        found: dict[str, Any] = dumped(mode="json")
+        return found
+    for name in ("plan", "set"):
+        inner = getattr(one, name, None)
+        if inner is not None:
+            return plan_of(inner)
+    raise QuestionError(
+        f"{type(one).__name__} has no plan.", "Give a plan, or the set of an answer that has one."
+    )

@@ -1,34 +1,50 @@
-"""What a release tells of one entity: its names, dates, relationships and neighbours; and entities by name."""
+"""What a release tells of one entity, of entities by name, and of itself as a whole."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
-from crmrag_query.answers.details import Details
-from crmrag_query.answers.naming import category_name
-from crmrag_query.answers.records import Named, SourceLink, SourceTriple
+from crmrag_query import bounds
+from crmrag_query.answers.records import SourceLink
 from crmrag_query.artifacts.release import Release
-from crmrag_query.client import bounds
 from crmrag_query.client.records import (
+    CategoryShare,
     ClassOf,
+    ClassShare,
+    Coverage,
+    Dataset,
+    DatasetDetail,
     Entity,
+    EvaluationSummary,
     Found,
     FoundEntity,
     Neighbours,
     Related,
+    RelationshipShare,
+    TopEntity,
     Value,
 )
-from crmrag_query.context.text import ELLIPSIS
+from crmrag_query.documents.documents import Documents
+from crmrag_query.entities.details import Details
+from crmrag_query.entities.named import Named, SourceTriple, category_name
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
-from crmrag_query.graph.triples import Triple
-from crmrag_query.linking.suggest import search
-from crmrag_query.relationships.engine import walk
-from crmrag_query.relationships.plan import Plan, make_plan
+from crmrag_query.graph.graph import Graph, Triple, TriplesIndex
+from crmrag_query.linking import NameIndex, plain_words, search
+from crmrag_query.plans.world import World, class_numbers
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Plan, make_plan, walk
+from crmrag_query.retrieval.aggregation import Aggregation
+from crmrag_query.text import ELLIPSIS
 
 SUGGESTED = 3
 DESCRIBING = ("P3",)  # properties whose texts a release has among the names, to label what has no other
@@ -37,21 +53,32 @@ MADE = ("role", "iri")  # kinds of labels that the data does not state
 
 def plan_of(release: Release) -> Plan:
     """The paths of the release's Fundamental Relationships; made once, it serves every entity."""
-    return make_plan(release.graph.adjacency, release.ontology, release.catalogue)
+    return make_plan(release[Graph].adjacency, release.ontology, release[Catalogue])
 
 
 def describe_entity(release: Release, dataset: str, iri: str, language: str, plan: Plan) -> Entity:
     """All of an entity, bounded as in ``bounds``; UnknownEntity for an IRI that the release does not hold."""
     node = find_node(release, iri)
-    graph, details = release.graph, Details(release, _language(release, language))
-    text, holder = _document(release, node)
+    graph, details = (
+        release[Graph],
+        Details(release, language or next(iter(release.manifest.languages), "en")),
+    )
+    documents, text = release[Documents], ""
+    holder: Named | None = None
+    document = documents.document_of(node)  # that holds the node's facts
+    if document is not None:
+        text, own = documents.text(document), documents.entity(document)
+        holder = None if own == node else Named(graph.iri(own), graph.label(own))
     literals = graph.literals(node)
     licence, attribution = details.rights(node)
     return Entity(
         iri,
         graph.label(node, (language,) if language else ()),
         category_name(graph, node),
-        tuple(_class(release, int(number), language) for number in graph.types(node)),
+        tuple(
+            ClassOf(graph.class_code(number), graph.class_iri(number), graph.class_label(number, language))
+            for number in map(int, graph.types(node))
+        ),
         dataset,
         release.id,
         _names(release, node),
@@ -70,7 +97,7 @@ def describe_entity(release: Release, dataset: str, iri: str, language: str, pla
         details.dates(node),
         details.coordinates(node),
         _relationships(release, node, language, plan),
-        release.triples.degree(node),
+        release[TriplesIndex].degree(node),
         licence,
         attribution,
     )  # fmt: skip
@@ -81,15 +108,15 @@ def list_neighbours(
 ) -> Neighbours:
     """A page of the triples of a node; QuestionError for a page out of bounds, UnknownEntity."""
     bounds.check_range("limit", limit, 1, bounds.NEIGHBOURS)
-    bounds.check_range("offset", offset, 0, release.graph.triples)
+    bounds.check_range("offset", offset, 0, release[Graph].triples)
     node = find_node(release, iri)
-    numbers = release.triples.numbers_of(node)
+    numbers = release[TriplesIndex].numbers_of(node)
     chosen = numbers[offset : offset + limit].tolist()
     after = offset + len(chosen)
     return Neighbours(
         iri,
-        release.graph.label(node, (language,) if language else ()),
-        tuple(_triple(release, release.triples.triple(number), language) for number in chosen),
+        release[Graph].label(node, (language,) if language else ()),
+        tuple(_triple(release, release[TriplesIndex].triple(number), language) for number in chosen),
         len(numbers),
         offset,
         dataset,
@@ -104,8 +131,8 @@ def search_entities(release: Release, dataset: str, text: str, limit: int) -> Fo
     bounds.check_text("The text", text)
     if not text.strip():
         raise QuestionError("There is nothing to search for.", "Give a name, or its beginning.")
-    graph, config = release.graph, release.method.linking
-    found = search(release.names, text, limit, config)
+    graph = release[Graph]
+    found = search(release[NameIndex], text, limit, plain_words(release.method.questions))
     entities = tuple(
         FoundEntity(
             graph.iri(one.entity), graph.label(one.entity), category_name(graph, one.entity),
@@ -120,7 +147,7 @@ def search_entities(release: Release, dataset: str, text: str, limit: int) -> Fo
 def find_node(release: Release, iri: str) -> int:
     """The node of an IRI; UnknownEntity, with IRIs that may be meant, for one that the release does not hold."""
     bounds.check_text("The IRI", iri)
-    node = release.graph.node(iri)
+    node = release[Graph].node(iri)
     if node is not None:
         return node
     near = tuple(dict.fromkeys(_near(release, iri)))[:SUGGESTED]
@@ -136,60 +163,35 @@ def _near(release: Release, iri: str) -> Iterable[str]:
     words = " ".join(re.findall(r"\w+", unquote(local).replace("_", " ")))
     if words:
         with suppress(ReleaseError):  # a release may be older than the index of names
-            for one in search(release.names, words, SUGGESTED, release.method.linking):
-                yield release.graph.iri(one.entity)
-
-
-def _language(release: Release, language: str) -> str:
-    return language or next(iter(release.manifest.languages), "en")
-
-
-def _class(release: Release, number: int, language: str) -> ClassOf:
-    graph = release.graph
-    return ClassOf(graph.class_code(number), graph.class_iri(number), graph.class_label(number, language))
+            for one in search(release[NameIndex], words, SUGGESTED, plain_words(release.method.questions)):
+                yield release[Graph].iri(one.entity)
 
 
 def _names(release: Release, node: int) -> dict[str, tuple[str, ...]]:
-    """The stated names by language; what was made from a role or an IRI is none, nor is a description."""
+    """The stated names by language; what was made from a role or an IRI is none, nor is a description or its beginning."""
+    graph = release[Graph]
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for one in graph.literals(node):
+        describing = graph.property_code(one.property) in DESCRIBING
+        texts[describing].append(" ".join(one.value.split()))
+    described = [text for text in texts[True] if text not in texts[False]]  # not what is also given as a name
+
+    def describes(name: str) -> bool:
+        begun = name.removesuffix(ELLIPSIS)
+        return any(text == name or (begun != name and text.startswith(begun)) for text in described)
+
+    stated = [one for one in graph.labels(node) if one.kind not in MADE and not describes(one.text)]
     names: dict[str, dict[str, None]] = {}
-    stated = [label for label in release.graph.labels(node) if label.kind not in MADE]
-    told = _descriptions(release, node) if stated else ()
-    for label in [one for one in stated if not _describes(one.text, told)][: bounds.NAMES]:
+    for label in stated[: bounds.NAMES]:
         names.setdefault(label.lang, {})[label.text] = None
     return {lang: tuple(texts) for lang, texts in names.items()}
 
 
-def _descriptions(release: Release, node: int) -> list[str]:
-    """Texts that describe the node, on one line each; not those that another property gives it as a name."""
-    texts: dict[bool, list[str]] = {True: [], False: []}
-    for one in release.graph.literals(node):
-        describing = release.graph.property_code(one.property) in DESCRIBING
-        texts[describing].append(" ".join(one.value.split()))
-    return [text for text in texts[True] if text not in texts[False]]
-
-
-def _describes(name: str, told: Sequence[str]) -> bool:
-    """Whether a name is one of these texts, or the beginning of one."""
-    begun = name.removesuffix(ELLIPSIS)
-    return any(text == name or (begun != name and text.startswith(begun)) for text in told)
-
-
-def _document(release: Release, node: int) -> tuple[str, Named | None]:
-    """The text of the document that holds the node's facts, and whose it is where it is not the node's own."""
-    documents, graph = release.documents, release.graph
-    document = documents.document_of(node)
-    if document is None:
-        return "", None
-    own = documents.entity(document)
-    holder = None if own == node else Named(graph.iri(own), graph.label(own))
-    return documents.text(document), holder
-
-
 def _relationships(release: Release, node: int, language: str, plan: Plan) -> tuple[Related, ...]:
     """Where the Fundamental Relationships of the node's category lead, in the catalogue's order, the most central first."""
-    graph, catalogue = release.graph, release.catalogue
+    graph, catalogue = release[Graph], release[Catalogue]
     matches = walk(graph.adjacency, release.ontology, catalogue, np.array([node], np.int32), plan=plan)
-    rank, translations = release.aggregation.pagerank, release.method.translations
+    rank, translations = release[Aggregation].pagerank, release.method.translations
     groups = []
     for number in np.unique(matches.relationship).tolist():
         targets = matches.target[matches.relationship == number]
@@ -204,7 +206,7 @@ def _relationships(release: Release, node: int, language: str, plan: Plan) -> tu
 
 
 def _triple(release: Release, triple: Triple, language: str) -> SourceTriple:
-    graph = release.graph
+    graph = release[Graph]
     languages = (language,) if language else ()
     return SourceTriple(
         graph.iri(triple.s),
@@ -213,5 +215,109 @@ def _triple(release: Release, triple: Triple, language: str) -> SourceTriple:
         graph.label(triple.s, languages),
         graph.property_label(triple.p, lang=language),
         graph.label(triple.o, languages),
-        release.triples.graphs(triple.number),
+        release[TriplesIndex].graphs(triple.number),
     )
+
+
+REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
+TOP = 10  # entities of each category, by PageRank
+CLASSES = 50  # classes listed, the most frequent ones
+
+
+def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
+    """All that a release tells of itself; ReleaseError where a part cannot be read."""
+    content = release.provenance or {}
+    path = release.folder / REPORT_JSON
+    try:
+        found = json.loads(_read(path))
+    except ValueError as error:
+        raise ReleaseError(f"{path} cannot be read ({error}).", "Build the data set again.") from error
+    report: dict[str, Any] = found if isinstance(found, dict) else {}
+    markdown = _read(release.folder / REPORT_MARKDOWN)
+    harvest, aggregation = content.get("harvest", {}), release[Aggregation]
+    for one in sorted(_declared(harvest), key=len, reverse=True):
+        markdown = markdown.replace(one, _name(one))  # files without their folders
+    top = (
+        TopEntity(one.iri, one.label, share.category, one.score)
+        for share in aggregation.categories
+        for one in aggregation.top(share.category, TOP)
+    )
+    world = release[World]
+    classes = [  # the most frequent ones, with the entities of their sub-classes
+        ClassShare(
+            one.label, one.code, one.iri,
+            int((world.of_classes(class_numbers(world, one.iri) or set()) & world.entities).sum()), one.entities,
+        )
+        for one in aggregation.classes[: CLASSES]
+    ]  # fmt: skip
+    return DatasetDetail(
+        dataset,
+        str(content.get("built", "")),
+        max(map(str, content.get("fetched", {}).values()), default=""),
+        tuple(map(_name, _declared(harvest))),
+        harvest.get("whole"),
+        tuple(map(str, report.get("concerns", ()))),
+        tuple(CategoryShare(one.category, one.any, one.primary) for one in aggregation.categories if one.any),
+        tuple(sorted(classes, key=lambda one: (-one.count, -one.own))),
+        tuple(
+            RelationshipShare(one.key, one.label, one.pairs) for one in aggregation.relationships if one.pairs
+        ),
+        tuple(top),
+        tuple(_coverage(report)),
+        markdown,
+        {name: str(value) for name, value in release.manifest.versions.items()},
+        {name: str(value) for name, value in release.manifest.embedding.items()},
+    )
+
+
+def _read(path: Path) -> str:
+    """A file of the release; ReleaseError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{path} cannot be read ({error}).", "Build the data set again.") from error
+
+
+def _declared(harvest: Mapping[str, Any]) -> list[str]:
+    declared = harvest.get("source", {})
+    return [
+        str(text) for value in declared.values() for text in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _name(declared: str) -> str:
+    """The name of a file without its folder, which is nobody's business; an address as it is."""
+    return declared if "://" in declared else declared.rpartition("/")[2]
+
+
+def _coverage(report: Mapping[str, Any]) -> Iterator[Coverage]:
+    entities = report.get("entities", {})
+    for what, lacking, among in (
+        ("named", "unlabelled", "entities"),
+        ("typed", "untyped", "entities"),
+        ("categorised", "without_category", "entities"),
+        ("dated events", "undated_events", "events"),
+        ("described", "dangling", "nodes"),
+    ):
+        of = int(entities.get(among, 0))
+        count = max(0, of - int(entities.get(lacking, {}).get("count", 0)))
+        yield Coverage(what, count, of, count / of if of else 1.0)
+
+
+def list_evaluations(data: Path, dataset: str) -> tuple[EvaluationSummary, ...]:
+    """The evaluations that lie in the data folder, the latest first; what cannot be read is left out."""
+    from crmrag_query.evaluation.evaluate import PIPELINE
+    from crmrag_query.evaluation.report import REPORT_JSON as EVALUATION
+    from crmrag_query.evaluation.report import evaluations_folder
+
+    found = []
+    for path in sorted(evaluations_folder(data, dataset).glob(f"**/{EVALUATION}")):
+        try:
+            told = json.loads(path.read_bytes())
+            scores = told["retrieval"].get(PIPELINE) or next(iter(told["retrieval"].values()))
+            measures = {name: fmean(values.values()) for name, values in scores.items() if values}
+            made = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            found.append(EvaluationSummary(Path(told["file"]).name, made, len(told["asked"]), measures))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+            continue
+    return tuple(sorted(found, key=lambda one: one.made, reverse=True))

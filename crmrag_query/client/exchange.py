@@ -1,4 +1,4 @@
-"""An HTTP exchange with a service, without doing it: the request, where it may be redirected, what a response means."""
+"""An HTTP exchange with a service, without doing it: requests, redirects, what a response means, and its bounds."""
 
 from __future__ import annotations
 
@@ -8,25 +8,61 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
 
-from crmrag_query import __version__
+from crmrag_query.answers.records import Done, Event
 from crmrag_query.client import wire
-from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
-from crmrag_query.client.events import Done, Event
-from crmrag_query.client.problems import from_problem
 from crmrag_query.client.sse import Parser
-from crmrag_query.client.values import Limits, Timeout
 from crmrag_query.client.wire import Route
+from crmrag_query.codec import Malformed, from_plain, from_problem, parse_json, to_json
 from crmrag_query.errors import CrmRagError, ServiceError
+from crmrag_query.version import __version__
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """Seconds; None waits for ever.
+
+    ``connect``: until there is a connection; ``read``: between two pieces of an answer, so it must outlast the silence of a
+    language model that thinks; ``write``: until a piece of the request is sent; ``total``: for a whole answer.
+    """
+
+    connect: float | None = 5.0
+    read: float | None = 120.0
+    write: float | None = 30.0
+    total: float | None = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds against a service that misbehaves, and connections kept.
+
+    ``body_bytes``: of an answer, unpacked; of a stream, of each of its events; ``redirects``: followed on the same host.
+    """
+
+    body_bytes: int = 64 * MEBIBYTE
+    connections: int = 20
+    redirects: int = 3
+
 
 Q = TypeVar("Q")
 T = TypeVar("T")
-
 KEEPING = (
     307,
     308,
 )  # redirects that keep method and body; the others are followed for GET only (RFC 9110, 15.4)
 REDIRECTS = (301, 302, 303, *KEEPING)
 PORTS = {"http": 80, "https": 443}
+
+
+REMEDIES = {
+    401: "It wants a key, or another one: api_key=...",
+    403: "It wants a key, or another one: api_key=...",
+    404: "Is it the address of a CRM-RAG service (crmrag serve)?",
+    413: "The request is too large: ask a shorter question.",
+    429: "It takes no more requests for now: wait a little.",
+}
+"""What to do about a status that comes without a problem document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +117,10 @@ class Service:
         try:
             target = urljoin(call.url, location)
             here, there = urlsplit(call.url), urlsplit(target)
-            same = here.hostname == there.hostname and "@" not in there.netloc
-            same = same and _port(here.port, here.scheme) == _port(there.port, there.scheme)
-            same = same and here.scheme == there.scheme
-            upgraded = here.hostname == there.hostname and "@" not in there.netloc
-            upgraded = upgraded and (here.scheme, there.scheme) == ("http", "https")
+            own_host = here.hostname == there.hostname and "@" not in there.netloc
+            upgraded = own_host and (here.scheme, there.scheme) == ("http", "https")
+            ports = [parts.port or PORTS.get(parts.scheme) for parts in (here, there)]
+            same = own_host and here.scheme == there.scheme and ports[0] == ports[1]
         except ValueError:
             same = upgraded = False
         if not location or not (same or upgraded):
@@ -125,15 +160,7 @@ class Service:
                 return from_problem(parse_json(body), status)
             except Malformed:
                 pass
-        remedy = "Ask again in a moment; if it goes on, ask those who run it."
-        if status in (401, 403):
-            remedy = "It wants a key, or another one: api_key=..."
-        elif status == 404:
-            remedy = "Is it the address of a CRM-RAG service (crmrag serve)?"
-        elif status == 413:
-            remedy = "The request is too large: ask a shorter question."
-        elif status == 429:
-            remedy = "It takes no more requests for now: wait a little."
+        remedy = REMEDIES.get(status, "Ask again in a moment; if it goes on, ask those who run it.")
         return ServiceError(f"The service at {self.address} answered with status {status}.", remedy)
 
     def unexpected(self, error: Malformed) -> ServiceError:
@@ -224,7 +251,3 @@ class EventIntake:
 def media_type(kind: str) -> str:
     """A content type without its parameters, in small letters."""
     return kind.partition(";")[0].strip().lower()
-
-
-def _port(port: int | None, scheme: str) -> int | None:
-    return port or PORTS.get(scheme)

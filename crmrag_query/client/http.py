@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypeVar
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import httpx
 
+from crmrag_query.answers.records import Event
 from crmrag_query.client import wire
-from crmrag_query.client.events import Event
-from crmrag_query.client.exchange import REDIRECTS, Call, EventIntake, Intake, Service
+from crmrag_query.client.exchange import (
+    REDIRECTS,
+    Call,
+    EventIntake,
+    Intake,
+    Q,
+    Service,
+    T,
+)
 from crmrag_query.client.wire import Route
 from crmrag_query.errors import ServiceError
-
-Q = TypeVar("Q")
-T = TypeVar("T")
 
 FAULTS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError, OSError)
 
@@ -28,51 +34,39 @@ class HttpTransport:
         self._client = httpx.Client(**_settings(service))
 
     def send(self, route: Route[Q, T], request: Q) -> T:
-        intake = Intake(self._service)
-        try:
-            response = self._open(self._service.call(route, request))
-            try:
-                for piece in response.iter_bytes():
-                    intake.take(piece)
-            finally:
-                response.close()
-        except FAULTS as error:
-            raise fault_of(self._service, error) from error
-        return self._service.result(route, response.status_code, _kind(response), intake.body)
+        with _faults(self._service), self._opened(self._service.call(route, request)) as response:
+            return self._service.result(route, response.status_code, _kind(response), self._body(response))
 
     def stream(self, request: wire.Ask) -> Iterator[Event]:
-        try:
-            response = self._open(self._service.call(wire.ASK, request, wire.EVENTS))
-            try:
-                if response.status_code != 200:
-                    raise self._service.failure(
-                        response.status_code, _kind(response), self._short_body(response)
-                    )
-                self._service.check_kind(_kind(response), wire.EVENTS)
-                events = EventIntake(self._service)
-                for piece in response.iter_bytes():
-                    yield from events.take(piece)
-                    if events.finished:
-                        return
-            finally:
-                response.close()
-        except FAULTS as error:
-            raise fault_of(self._service, error) from error
+        call = self._service.call(wire.ASK, request, wire.EVENTS)
+        with _faults(self._service), self._opened(call) as response:
+            if response.status_code != 200:
+                raise self._service.failure(response.status_code, _kind(response), self._body(response))
+            self._service.check_kind(_kind(response), wire.EVENTS)
+            events = EventIntake(self._service)
+            for piece in response.iter_bytes():
+                yield from events.take(piece)
+                if events.finished:
+                    return
         raise self._service.broken_off("the stream ended before its end was told")
 
-    def _short_body(self, response: httpx.Response) -> bytes:
+    def _body(self, response: httpx.Response) -> bytes:
         intake = Intake(self._service)
         for piece in response.iter_bytes():
             intake.take(piece)
         return intake.body
 
-    def _open(self, call: Call) -> httpx.Response:
+    @contextmanager
+    def _opened(self, call: Call) -> Iterator[httpx.Response]:
         """The response, its body unread, after redirects on the same host."""
         for _ in range(self._service.limits.redirects + 1):
             response = self._client.send(_request(self._client, call), stream=True)
-            if response.status_code not in REDIRECTS:
-                return response
-            response.close()
+            try:
+                if response.status_code not in REDIRECTS:
+                    yield response
+                    return
+            finally:
+                response.close()
             call = self._service.redirected(call, response.status_code, response.headers.get("location", ""))
         raise self._service.too_many_redirects()
 
@@ -88,26 +82,18 @@ class AsyncHttpTransport:
         self._client = httpx.AsyncClient(**_settings(service))
 
     async def send(self, route: Route[Q, T], request: Q) -> T:
-        intake = Intake(self._service)
-        try:
-            response = await self._open(self._service.call(route, request))
-            try:
-                async for piece in response.aiter_bytes():
-                    intake.take(piece)
-            finally:
-                await response.aclose()
-        except FAULTS as error:
-            raise fault_of(self._service, error) from error
-        return self._service.result(route, response.status_code, _kind(response), intake.body)
+        with _faults(self._service):
+            async with self._opened(self._service.call(route, request)) as response:
+                body = await self._body(response)
+                return self._service.result(route, response.status_code, _kind(response), body)
 
     async def stream(self, request: wire.Ask) -> AsyncIterator[Event]:
-        try:
-            response = await self._open(self._service.call(wire.ASK, request, wire.EVENTS))
-            try:
+        call = self._service.call(wire.ASK, request, wire.EVENTS)
+        with _faults(self._service):
+            async with self._opened(call) as response:
                 if response.status_code != 200:
-                    raise self._service.failure(
-                        response.status_code, _kind(response), await self._short_body(response)
-                    )
+                    body = await self._body(response)
+                    raise self._service.failure(response.status_code, _kind(response), body)
                 self._service.check_kind(_kind(response), wire.EVENTS)
                 events = EventIntake(self._service)
                 async for piece in response.aiter_bytes():
@@ -115,29 +101,38 @@ class AsyncHttpTransport:
                         yield event
                     if events.finished:
                         return
-            finally:
-                await response.aclose()
-        except FAULTS as error:
-            raise fault_of(self._service, error) from error
         raise self._service.broken_off("the stream ended before its end was told")
 
-    async def _short_body(self, response: httpx.Response) -> bytes:
+    async def _body(self, response: httpx.Response) -> bytes:
         intake = Intake(self._service)
         async for piece in response.aiter_bytes():
             intake.take(piece)
         return intake.body
 
-    async def _open(self, call: Call) -> httpx.Response:
+    @asynccontextmanager
+    async def _opened(self, call: Call) -> AsyncIterator[httpx.Response]:
         for _ in range(self._service.limits.redirects + 1):
             response = await self._client.send(_request(self._client, call), stream=True)
-            if response.status_code not in REDIRECTS:
-                return response
-            await response.aclose()
+            try:
+                if response.status_code not in REDIRECTS:
+                    yield response
+                    return
+            finally:
+                await response.aclose()
             call = self._service.redirected(call, response.status_code, response.headers.get("location", ""))
         raise self._service.too_many_redirects()
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+@contextmanager
+def _faults(service: Service) -> Iterator[None]:
+    """What httpx raises as a ServiceError."""
+    try:
+        yield
+    except FAULTS as error:
+        raise fault_of(service, error) from error
 
 
 def fault_of(service: Service, error: Exception) -> ServiceError:

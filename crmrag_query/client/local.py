@@ -1,4 +1,5 @@
-"""The engine in this process: every request of ``wire`` answered from releases on disk. The service runs the same one.
+"""The engine in this process: every request of ``wire`` answered from the releases that a folder offers, each opened once and
+exchanged when another becomes current. The service runs the same one.
 
 This is the only module of the client that knows how questions are answered.
 """
@@ -6,73 +7,304 @@ This is the only module of the client that knows how questions are answered.
 from __future__ import annotations
 
 import json
+import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crmrag_query import bounds
 from crmrag_query.answers import ask as engine
-from crmrag_query.answers.lineage import lineage
-from crmrag_query.answers.naming import category_name
-from crmrag_query.answers.prepare import Prepared, prepare, scores_of
-from crmrag_query.answers.records import Source
-from crmrag_query.answers.sources import SourceList
-from crmrag_query.artifacts.release import Release
-from crmrag_query.client import bounds, wire
-from crmrag_query.client.datasets import describe_dataset, list_evaluations
-from crmrag_query.client.entities import describe_entity, find_node, list_neighbours, plan_of, search_entities
-from crmrag_query.client.events import (
-    Cited,
-    Done,
-    Event,
-    Evidence,
-    Planned,
-    Restart,
-    SetFound,
-    Token,
-    Used,
+from crmrag_query.answers.ask import prepare, scores_of
+from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound, answer_of
+from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
+from crmrag_query.artifacts.manifest import MANIFEST
+from crmrag_query.artifacts.places import (
+    CURRENT,
+    RELEASES,
+    dataset_folder,
+    datasets_with_releases,
+    pointer,
 )
-from crmrag_query.client.overview import DatasetDetail, Evaluations
+from crmrag_query.artifacts.release import Opener, Part, Release, open_release
+from crmrag_query.client import wire
+from crmrag_query.client.entities import (
+    describe_dataset,
+    describe_entity,
+    find_node,
+    list_evaluations,
+    list_neighbours,
+    plan_of,
+    search_entities,
+)
 from crmrag_query.client.records import (
-    Answer,
     Dataset,
+    DatasetDetail,
     Datasets,
     Entity,
+    Evaluations,
+    Export,
     Found,
-    Lineage,
     Neighbours,
+    PlanEdited,
+    PlanFound,
     RankedDocument,
     Ranking,
+    ReleaseWarning,
     Unavailable,
 )
-from crmrag_query.client.releases import Library
-from crmrag_query.client.sets import AnswerSet, Choices, Export, Facets, Marks, PlanEdited, PlanFound
 from crmrag_query.client.wire import Route
-from crmrag_query.context.text import shorten
-from crmrag_query.documents.documents import Line
-from crmrag_query.errors import ReleaseError
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.entities.named import category_name
+from crmrag_query.errors import CrmRagError, QuestionError, ReleaseError, ReleaseNotFound
+from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Metered, Model
+from crmrag_query.plans.records import Plan as SetPlan
 from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.sparql import to_sparql
+from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
-from crmrag_query.relationships.plan import Plan
-from crmrag_query.retrieval.pipeline import Candidate
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.relationships.engine import Plan
+from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
-from crmrag_query.sets.choices import choices
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
-from crmrag_query.sets.editing import changed
 from crmrag_query.sets.exports import FORMATS, export
-from crmrag_query.sets.facets import facets
-from crmrag_query.sets.marks import marks
-from crmrag_query.sets.records import Page
-from crmrag_query.sparql.records import SparqlResult
+from crmrag_query.sets.facets import choices, facets, marks
+from crmrag_query.sets.records import AnswerSet, Choices, Facets, Marks, Page
+from crmrag_query.sets.wording import changed
+from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.text import shorten, tokenize
 
 if TYPE_CHECKING:
     from crmrag_query.sparql.desk import SparqlDesk
 
+RETRY_SECONDS = 5.0
+"""How long a new release that could not be opened is left alone: it may still be being copied."""
+FIRST = "Which were made in 1900?"
+"""Asked of no one: what it needs is what most questions need."""
+
+
+@dataclass
+class Shelf:
+    """The releases of one data set (a folder with ``current``), or one fixed release."""
+
+    name: str
+    folder: Path
+    opener: Opener
+    fixed: bool = False
+    _open: Release | None = None
+    _failed: tuple[str, float] = ("", 0.0)
+    _damaged: tuple[str, ReleaseError] | None = None
+    _warned: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def there(self) -> bool:
+        """Whether the data set is still to be had: it ends with its pointer, or with the folder of a fixed release."""
+        return (self.folder / (MANIFEST if self.fixed else CURRENT)).is_file()
+
+    def release(self) -> Release:
+        """The current release. While one thread opens a new one, the others are served from the old.
+
+        Raises ReleaseError, ReleaseNotFound when there is none that could be served.
+        """
+        held = self._open
+        if held is not None and (self.fixed or not self._changed(held)):
+            return self._sound(held)
+        if not self._lock.acquire(blocking=held is None):
+            assert held is not None
+            return held
+        try:
+            if self._open is None or (self._open is held and not self.fixed):
+                self._open = self._opened() if held is None else self._exchanged(held)
+            return self._open
+        finally:
+            self._lock.release()
+
+    def _sound(self, held: Release) -> Release:
+        """An open release, unless its folder is gone, or a file of it turned out to be damaged since."""
+        if not (held.folder / MANIFEST).is_file():
+            self._open = None
+            return self.release()
+        if held.intact is not None:
+            try:
+                held.intact.begin()
+            except ReleaseError as error:
+                self._damaged = (held.id, error)
+                self._open = None
+                raise
+        return held
+
+    def glance(self) -> Release:
+        """The current release for what its manifest tells: opened, but nothing of it made ready. Raises as ``release``, as
+        far as that is known by then."""
+        if self._open is not None:
+            return self.release()
+        release, damaged = open_release(self.folder, opener=self.opener), self._damaged
+        if damaged is not None and damaged[0] == release.id:
+            raise ReleaseError(damaged[1].what, damaged[1].remedy)
+        return release
+
+    def _changed(self, held: Release) -> bool:
+        try:
+            current = pointer(self.folder)
+        except ReleaseError as error:
+            self._tell("damaged", error)
+            return False
+        if current in (None, held.folder.name):
+            return False
+        failed, when = self._failed
+        return current != failed or time.monotonic() - when > RETRY_SECONDS
+
+    def _opened(self) -> Release:
+        release = open_release(self.folder, opener=self.opener)
+        try:
+            warm(release)
+        except ReleaseError as error:
+            self._damaged = (release.id, error)
+            raise
+        return release
+
+    def _exchanged(self, held: Release) -> Release:
+        """The new current release, or ``held`` when it cannot be opened."""
+        wanted = ""
+        try:
+            wanted = pointer(self.folder) or ""
+            return self._opened()
+        except ReleaseError as error:
+            self._failed = (wanted, time.monotonic())
+            self._tell(wanted, error)
+            return held
+
+    def _tell(self, what: str, error: ReleaseError) -> None:
+        """Warn, once for each release that fails."""
+        if self._warned != what:
+            self._warned = what
+            warnings.warn(
+                f"Data set '{self.name}': the new release cannot be opened, the one before is served on. {error}",
+                ReleaseWarning,
+                stacklevel=2,
+            )
+
+
+def warm(release: Release) -> None:
+    """Open the parts that every question needs, so that a damaged release shows before it is asked; ReleaseError."""
+    from crmrag_query.documents.documents import (
+        Documents,  # all of answering, which who lists releases does not need
+    )
+    from crmrag_query.graph.graph import TriplesIndex
+    from crmrag_query.linking import NameIndex
+    from crmrag_query.parsing.heard import analysed
+    from crmrag_query.parsing.house import Owner
+    from crmrag_query.parsing.parse import parse
+    from crmrag_query.plans.world import World
+    from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
+    from crmrag_query.retrieval.dense import DenseIndex
+    from crmrag_query.retrieval.encoder import QueryEncoder
+    from crmrag_query.retrieval.sparse import SparseIndex
+
+    needed: tuple[type[Part], ...] = (
+        TriplesIndex, Documents, NameIndex, DateIndex, DenseIndex, SparseIndex, QueryEncoder, Aggregation, World, Owner,
+    )  # fmt: skip
+    for part in needed:
+        release[part]
+    # The first question of a release is slow by half a second: the words of its languages and relations are made ready.
+    with release.reading():
+        parse(release, analysed(release, FIRST))
+
+
+@dataclass
+class Library:
+    """The data sets of a target: a data folder, the folder of a data set's releases, or a release's folder.
+
+    ``opener``: for whom they are opened, by default the one that the environment tells of.
+    """
+
+    target: Path
+    default: str | None = None
+    opener: Opener = field(default_factory=Opener.here)
+    _shelves: dict[str, Shelf] = field(default_factory=dict)
+    _only: bool = field(init=False)  # the target is no data folder: it offers one data set
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.target = self.target.expanduser()
+        self._only = not (self.target / RELEASES).is_dir()
+        if (self.target / MANIFEST).is_file():
+            release = open_release(self.target, opener=self.opener)
+            name = release.manifest.dataset
+            self._shelves[name] = Shelf(name, self.target, self.opener, fixed=True)
+        elif (self.target / CURRENT).is_file():
+            name = self.target.resolve().name
+            self._shelves[name] = Shelf(name, self.target, self.opener)
+        elif not (self.target / RELEASES).is_dir():
+            raise ReleaseNotFound(
+                f"{self.target} holds no releases.",
+                f"Give the folder that has {RELEASES}/ in it, the folder of a release, or the address of a service.",
+            )
+
+    def names(self) -> tuple[str, ...]:
+        """The data sets at hand, sorted."""
+        if self._only:
+            return tuple(name for name, shelf in self._shelves.items() if shelf.there())
+        return datasets_with_releases(self.target)
+
+    def release(self, dataset: str | None = None) -> tuple[str, Release]:
+        """Name and current release of a data set: the one given, the default, or the only one there is.
+
+        Raises QuestionError when the choice is open; ReleaseNotFound, ReleaseError.
+        """
+        name = dataset or self.default or self._single()
+        return name, self._shelf(name).release()
+
+    def glance(self, dataset: str) -> Release:
+        """The current release of a data set for what its manifest tells, without the second that making it ready takes."""
+        return self._shelf(dataset).glance()
+
+    def glances(self) -> Iterator[tuple[str, Release | ReleaseError]]:
+        """All data sets by name, each as ``glance`` gives it, or why it cannot be opened."""
+        for name in self.names():
+            try:
+                yield name, self.glance(name)
+            except ReleaseError as error:
+                yield name, error
+
+    def nothing(self) -> ReleaseNotFound:
+        """Why there is no data set."""
+        if not (self.target if self._only else self.target / RELEASES).is_dir():
+            return ReleaseNotFound(
+                "The folder of the releases is not there.", "See that its disk is mounted and can be read."
+            )
+        return ReleaseNotFound("No data set is built yet.", "Build one: crmrag build DATASET.")
+
+    def _single(self) -> str:
+        names = self.names()
+        if len(names) == 1:
+            return names[0]
+        if not names:
+            raise self.nothing()
+        raise QuestionError(
+            f"There are {len(names)} data sets: {', '.join(names)}.", "Say which one: dataset=..."
+        )
+
+    def _shelf(self, name: str) -> Shelf:
+        with self._lock:
+            shelf = self._shelves.get(name)
+            if shelf is None and not self._only:
+                shelf = Shelf(name, dataset_folder(self.target, name), self.opener)
+            if shelf is None or not shelf.there():
+                if not self._only:
+                    self._shelves.pop(name, None)  # what was removed is held open no longer
+                if not (names := self.names()):
+                    raise self.nothing()
+                raise ReleaseNotFound(f"There is no data set {name!r}.", f"There are: {', '.join(names)}.")
+            return self._shelves.setdefault(name, shelf)
+
+
+OfAPlan = wire.EditPlan | wire.GetChoices | wire.GetMarks | wire.GetSet | wire.GetFacets | wire.GetExport
 LANGUAGE = "en"  # of sets, where the request names none
 KEPT_PLANS = 64  # of the releases that were asked last; each takes milliseconds to make
 
@@ -89,26 +321,36 @@ class Engine:
 
     def handle(self, route: Route[Any, Any], request: Any) -> Any:
         """The result of any route; raises the errors that the service tells as problem documents."""
-        handlers: Mapping[str, Callable[[Any], Any]] = {
-            wire.ASK.path: self.ask,
-            wire.RETRIEVE.path: self.retrieve,
-            wire.ENTITY.path: self.entity,
-            wire.NEIGHBOURS.path: self.neighbours,
-            wire.SEARCH.path: self.search,
-            wire.LINEAGE.path: self.lineage,
-            wire.DATASETS.path: self.datasets,
-            wire.SET.path: self.set,
-            wire.MARKS.path: self.marks,
-            wire.FACETS.path: self.facets,
-            wire.EXPORT.path: self.export,
-            wire.DATASET.path: self.dataset,
-            wire.PLAN.path: self.plan,
-            wire.EDIT.path: self.edit,
-            wire.CHOICES.path: self.choices,
-            wire.SPARQL.path: self.sparql,
-            wire.EVALUATIONS.path: self.evaluations,
+        handlers: Mapping[Route[Any, Any], Callable[[Any], Any]] = {
+            wire.ASK: self.ask,
+            wire.RETRIEVE: self.retrieve,
+            wire.ENTITY: self.entity,
+            wire.NEIGHBOURS: self.neighbours,
+            wire.SEARCH: self.search,
+            wire.LINEAGE: self.lineage,
+            wire.DATASETS: self.datasets,
+            wire.SET: self.set,
+            wire.MARKS: self.marks,
+            wire.FACETS: self.facets,
+            wire.EXPORT: self.export,
+            wire.DATASET: self.dataset,
+            wire.PLAN: self.plan,
+            wire.EDIT: self.edit,
+            wire.CHOICES: self.choices,
+            wire.SPARQL: self.sparql,
+            wire.EVALUATIONS: self.evaluations,
         }
-        return handlers[route.path](request)
+        try:
+            return handlers[route](request)
+        except CrmRagError:
+            raise
+        except Exception as error:
+            if not hasattr(request, "dataset"):
+                raise
+            _, release = self.releases.release(request.dataset)
+            with release.reading():  # which tells where that is the release's fault
+                raise error
+            raise
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
         found = list(self.releases.glances())
@@ -128,35 +370,14 @@ class Engine:
         return Evaluations(list_evaluations(self.releases.target, name), name)
 
     def ask(self, request: wire.Ask) -> Answer:
-        for event in self.stream(request):
-            if isinstance(event, Done):
-                return event.answer
-        raise AssertionError("a stream ends with Done")
+        return answer_of(self.stream(request))
 
     def stream(self, request: wire.Ask) -> Iterator[Event]:
         """The events of an answer; errors are raised where they happen."""
         name, release = self.releases.release(request.dataset)
         metered = None if self.how.model is None else Metered(self.how.model)
-        for event in engine.stream(
-            release, request.question, replace(self.how, model=metered), state_of(request)
-        ):
-            match event:
-                case engine.Planned(plan, title, chips):
-                    yield Planned(plan, title, chips)
-                case engine.SetFound(found):
-                    yield SetFound(replace(found, dataset=name))
-                case engine.Found(sources):
-                    yield Evidence(sources)
-                case engine.Token(text):
-                    yield Token(text)
-                case engine.Restart(reason):
-                    yield Restart(reason)
-                case engine.Done(answer, state):
-                    yield from (Cited(one.start, one.end, one.numbers) for one in answer.citations)
-                    if metered is not None:
-                        used = metered.usage
-                        yield Used(metered.name, used.prompt_tokens, used.completion_tokens, used.cost)
-                    yield Done(Answer.of(answer, name, json.loads(state.to_json())))
+        how = replace(self.how, model=metered, dataset=name)
+        yield from engine.stream(release, request.question, how, state_of(request))
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
         name, release = self.releases.release(request.dataset)
@@ -165,6 +386,9 @@ class Engine:
         how = self.how
         prepared = prepare(release, request.question, state_of(request), how.model, how.stages, how.wikidata)
         found, reading = prepared.retrieved, prepared.analysis.reading
+        listed = SourceList(release, reading.language, scores_of(release, found))
+        for source in prepared.context.sources:
+            listed.cite(source.entity, entities=source.entities)
         chosen = found.chosen if request.k is None else [*found.chosen, *found.rest][: request.k]
         return Ranking(
             prepared.understood.question,
@@ -173,13 +397,19 @@ class Engine:
             release.id,
             reading.form.value,
             prepared.context.render(),
-            _sources(release, prepared),
+            tuple(replace(source, cited=False) for source in listed.sources()),
             dict(prepared.timings),
         )
 
     def entity(self, request: wire.GetEntity) -> Entity:
         name, release = self.releases.release(request.dataset)
-        return describe_entity(release, name, request.iri, request.language, self._plan(release))
+        with self._lock:
+            if release.id not in self._plans and len(self._plans) >= KEPT_PLANS:
+                self._plans.clear()
+            if release.id not in self._plans:
+                self._plans[release.id] = plan_of(release)
+            plan = self._plans[release.id]
+        return describe_entity(release, name, request.iri, request.language, plan)
 
     def neighbours(self, request: wire.GetNeighbours) -> Neighbours:
         name, release = self.releases.release(request.dataset)
@@ -191,7 +421,7 @@ class Engine:
 
     def lineage(self, request: wire.GetLineage) -> Lineage:
         _, release = self.releases.release(request.dataset)
-        return Lineage.of(lineage(release, request.s, request.p, request.o, request.source))
+        return lineage(release, request.s, request.p, request.o, request.source)
 
     def plan(self, request: wire.MakePlan) -> PlanFound:
         asked = wire.Ask(request.question, request.dataset, request.history, request.conversation)
@@ -207,69 +437,65 @@ class Engine:
         raise AssertionError("a stream ends with Done")
 
     def edit(self, request: wire.EditPlan) -> PlanEdited:
-        _, release = self.releases.release(request.dataset)
-        plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
+        _, release, plan, language = self._planned(request)
         path = ""
         if request.change is not None:
             for iri in request.change.entities or ():
                 find_node(release, iri)
             plan, path = changed(release, plan, request.change, language)
         plan = without(plan, request.remove) if request.remove else plan
-        chips = describe_plan(release, plan, language)
-        title = title_of(release, plan, language)
-        return PlanEdited(plan_json(plan), title, chips, to_sparql(plan, release.world), path)
+        chips, title = describe_plan(release, plan, language), title_of(release, plan, language)
+        return PlanEdited(plan_json(plan), title, chips, to_sparql(plan, release[World]), path)
 
     def choices(self, request: wire.GetChoices) -> Choices:
-        _, release = self.releases.release(request.dataset)
-        plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
+        _, release, plan, language = self._planned(request)
         bounds.check_text("The text", request.text)
-        found = choices(release, plan, request.path, request.what, request.text, request.limit, language)
-        return Choices.of(found)
+        return choices(release, plan, request.path, request.what, request.text, request.limit, language)
 
     def marks(self, request: wire.GetMarks) -> Marks:
-        name, release = self.releases.release(request.dataset)
-        plan = read_plan(request.plan, release.method.plans)
-        return Marks.of(marks(release, plan, request.language or LANGUAGE, name))
+        name, release, plan, language = self._planned(request)
+        return marks(release, plan, language, name)
 
     def sparql(self, request: wire.RunSparql) -> SparqlResult:
         _, release = self.releases.release(request.dataset)
-        return self._desk().run(release, request.query, request.limit)
-
-    def set(self, request: wire.GetSet) -> AnswerSet:
-        name, release = self.releases.release(request.dataset)
-        plan, language = read_plan(request.plan, release.method.plans), request.language or LANGUAGE
-        page = Page(
-            request.offset, -1 if request.limit is None else request.limit, request.sort, request.descending
-        )
-        bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
-        bounds.check_range("limit", page.limit or 0, -1, bounds.MEMBERS)
-        if request.reason:
-            return AnswerSet.of(excluded_set(release, plan, request.reason, page, language, name=name))
-        return AnswerSet.of(answer_set(release, plan, page, language, sparql=request.sparql, name=name))
-
-    def facets(self, request: wire.GetFacets) -> Facets:
-        name, release = self.releases.release(request.dataset)
-        plan = read_plan(request.plan, release.method.plans)
-        return Facets.of(facets(release, plan, request.language or LANGUAGE, request.keys, name))
-
-    def export(self, request: wire.GetExport) -> Export:
-        name, release = self.releases.release(request.dataset)
-        bounds.check_text("The question", request.question)
-        pieces = export(
-            release, read_plan(request.plan, release.method.plans), request.format, request.language or LANGUAGE,
-            request.question, request.reason, request.sort, request.descending, name, request.inline,
-        )  # fmt: skip
-        kind, ending = FORMATS[request.format]
-        file = f"{name}-{request.reason or 'set'}-{release.id}{ending}"
-        return Export("".join(pieces), kind, file, name, release.id)
-
-    def _desk(self) -> SparqlDesk:
         from crmrag_query.sparql.desk import SparqlDesk
 
         with self._lock:
             if self._sparql is None:
                 self._sparql = SparqlDesk()
-            return self._sparql
+            desk = self._sparql
+        return desk.run(release, request.query, request.limit)
+
+    def set(self, request: wire.GetSet) -> AnswerSet:
+        name, release, plan, language = self._planned(request)
+        limit = -1 if request.limit is None else request.limit
+        bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
+        bounds.check_range("limit", limit, -1, bounds.MEMBERS)
+        page = Page(request.offset, limit, request.sort, request.descending)
+        if request.reason:
+            return excluded_set(release, plan, request.reason, page, language, name=name)
+        return answer_set(release, plan, page, language, sparql=request.sparql, name=name)
+
+    def facets(self, request: wire.GetFacets) -> Facets:
+        name, release, plan, language = self._planned(request)
+        return facets(release, plan, language, request.keys, name)
+
+    def export(self, request: wire.GetExport, most: int = sys.maxsize) -> Export:
+        """``most``: characters that it may have."""
+        name, release, plan, language = self._planned(request)
+        bounds.check_text("The question", request.question)
+        pieces = export(
+            release, plan, request.format, language, request.question, request.reason, request.sort, request.descending,
+            name, request.inline,
+        )  # fmt: skip
+        kind, ending = FORMATS[request.format]
+        file = f"{name}-{request.reason or 'set'}-{release.id}{ending}"
+        return Export("".join(_at_most(pieces, most)), kind, file, name, release.id)
+
+    def _planned(self, request: OfAPlan) -> tuple[str, Release, SetPlan, str]:
+        """Name and release of the data set that a plan is of, the plan, and the language of what is told of it."""
+        name, release = self.releases.release(request.dataset)
+        return name, release, read_plan(request.plan), request.language or LANGUAGE
 
     def close(self) -> None:
         """End what runs beside this process."""
@@ -278,13 +504,18 @@ class Engine:
                 self._sparql.close()
                 self._sparql = None
 
-    def _plan(self, release: Release) -> Plan:
-        with self._lock:
-            if release.id not in self._plans:
-                if len(self._plans) >= KEPT_PLANS:
-                    self._plans.clear()
-                self._plans[release.id] = plan_of(release)
-            return self._plans[release.id]
+
+def _at_most(pieces: Iterator[str], characters: int) -> Iterator[str]:
+    """The pieces of an export; QuestionError where they have more characters."""
+    left = characters
+    for piece in pieces:
+        left -= len(piece)
+        if left < 0:
+            raise QuestionError(
+                f"The export has more than {characters:,} characters.",
+                "Narrow the set, or export it where the data is: crmrag set NAME PLAN --format csv --out FILE.",
+            )
+        yield piece
 
 
 def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
@@ -295,14 +526,6 @@ def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
     for one in request.history:
         bounds.check_text("An earlier question", one)
     return turns_of(request.history)
-
-
-def _sources(release: Release, prepared: Prepared) -> tuple[Source, ...]:
-    """The sources of a context, by its numbers; none is cited yet."""
-    listed = SourceList(release, prepared.analysis.reading.language, scores_of(release, prepared.retrieved))
-    for source in prepared.context.sources:
-        listed.cite(source.entity, entities=source.entities)
-    return tuple(replace(source, cited=False) for source in listed.sources())
 
 
 def _dataset(name: str, release: Release) -> Dataset:
@@ -321,35 +544,36 @@ def _dataset(name: str, release: Release) -> Dataset:
 
 
 def _ranked(release: Release, reading: Reading, rank: int, one: Candidate) -> RankedDocument:
-    documents, graph = release.documents, release.graph
-    entity = documents.entity(one.document)
-    ranks = {name: place + 1 for name, place in one.ranks.items()}
+    documents, graph = release[Documents], release[Graph]
+    entity, text = documents.entity(one.document), documents.text(one.document)
+    lines = [
+        text[line.start : line.end] for line in documents.lines(one.document) if line.kind != Line.HEADER
+    ]
+    wanted = set(reading.content)
+    best = max(lines, key=lambda line: len(wanted.intersection(tokenize(line))), default=text)
     return RankedDocument(
         rank,
         graph.iri(entity),
         documents.label(one.document),
         category_name(graph, entity),
         one.score,
-        ranks,
-        _snippet(release, reading, one.document),
+        {name: place + 1 for name, place in one.ranks.items()},
+        shorten(best, SNIPPET_CHARACTERS),
     )
 
 
-def _snippet(release: Release, reading: Reading, document: int) -> str:
-    """The line that shares most words with the question, the first of equals; the header where there is no other."""
-    text, wanted = release.documents.text(document), set(reading.content)
-    lines = [
-        text[line.start : line.end] for line in release.documents.lines(document) if line.kind != Line.HEADER
-    ]
-    best = max(lines, key=lambda line: len(wanted.intersection(tokenize(line))), default=text)
-    return shorten(best, release.method.answers.snippet_characters)
-
-
 def open_engine(
-    target: str, dataset: str | None = None, model: str | Model | None = None, api_base: str | None = None
+    target: str,
+    dataset: str | None = None,
+    model: str | Model | None = None,
+    api_base: str | None = None,
+    trust: Sequence[str] = (),
 ) -> Engine:
-    """The engine over a folder; ReleaseNotFound, ReleaseError for one that holds no release."""
-    releases = Library(Path(target), dataset)
+    """The engine over a folder; ``trust``: hosts that its releases may have questions sent to.
+
+    ReleaseNotFound, ReleaseError for a folder that holds no release; ConfigError for what is no host.
+    """
+    releases = Library(Path(target), dataset, Opener.here(trust))
     if isinstance(model, str):
         from crmrag_query.llm.model import LiteLLM
 

@@ -1,60 +1,20 @@
-"""What the client gives: typed, frozen, the same from a folder and from a service."""
+"""What the client gives besides answers and sets: typed, frozen, the same from a folder and from a service."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
-from crmrag_query.answers import records as answers
-from crmrag_query.answers.lineage import Lineage as LineageRecord
-from crmrag_query.answers.records import Coordinates, Dates, Named, Source, SourceLink, SourceTriple
-from crmrag_query.cli.printable import printable
-from crmrag_query.cli.render import answer_text, marked_text
-from crmrag_query.client.shown import Row, Shown
+from crmrag_query.answers.records import Source, SourceLink
+from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
+from crmrag_query.sets.records import Chip
+from crmrag_query.shown import Shown, TableRow
+from crmrag_query.text import printable
 
 SHOWN_TARGETS = 5  # targets of a relationship in a printed line
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Answer(Shown, answers.Answer):
-    """An answer: see ``crmrag_query.answers.records.Answer``; its table is that of its sources.
-
-    ``dataset``: its name; ``conversation``: the state after this answer, opaque; give the answer as ``history`` of the next
-    question to go on. ``id``: under which a service keeps it, "" where none does (answers that differ in it alone are equal).
-    """
-
-    dataset: str = ""
-    conversation: dict[str, Any] = field(default_factory=dict, hash=False)
-    id: str = field(default="", compare=False)
-
-    COLUMNS: ClassVar[dict[str, type]] = {
-        "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,
-        "triples": int,
-    }  # fmt: skip
-
-    @classmethod
-    def of(cls, answer: answers.Answer, dataset: str, conversation: dict[str, Any]) -> Answer:
-        """An answer of the engine with what the client adds."""
-        given = {one.name: getattr(answer, one.name) for one in fields(answers.Answer)}
-        return cls(**given, dataset=dataset, conversation=conversation)
-
-    def head(self) -> str:
-        return "\n".join([marked_text(self), *(f"Note: {note}" for note in self.notes)])
-
-    def rows(self) -> Sequence[Row]:
-        return [_source_row(source) for source in self.sources]
-
-    def __str__(self) -> str:
-        return answer_text(self)
-
-
-def _source_row(source: Source) -> Row:
-    dates = source.dates.text if source.dates else ""
-    return (
-        source.n, source.cited, source.label, source.category, source.iri, ", ".join(source.classes), dates, source.snippet,
-        len(source.triples),
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -71,6 +31,18 @@ class Dataset(Shown):
     relationships: str = ""
     counts: dict[str, int] = field(default_factory=dict, hash=False)
 
+    @property
+    def entities(self) -> int:
+        return self.counts.get("entities", 0)
+
+    @property
+    def documents(self) -> int:
+        return self.counts.get("documents", 0)
+
+    @property
+    def triples(self) -> int:
+        return self.counts.get("triples", 0)
+
     COLUMNS: ClassVar[dict[str, type]] = {"what": str, "number": int}
 
     def head(self) -> str:
@@ -78,7 +50,7 @@ class Dataset(Shown):
         lines = [f"{self.name}: {self.title or self.name} (release {self.release})", rights, *self.examples]
         return "\n".join(line for line in lines if line)
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TableRow]:
         return list(self.counts.items())
 
 
@@ -119,7 +91,7 @@ class Datasets(Shown):
         missing = (f"{one.name} cannot be asked: {' '.join(one.reason.split())}" for one in self.unavailable)
         return "\n".join([f"{len(self.datasets)} data sets", *missing])
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TableRow]:
         return [
             (
                 one.name, one.title, one.release, one.counts.get("entities"), one.counts.get("documents"),
@@ -178,7 +150,7 @@ class Ranking(Shown):
     def head(self) -> str:
         return f"{len(self.documents)} documents for: {self.question}"
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TableRow]:
         return [
             (
                 one.rank, one.label, one.category, one.iri, one.score,
@@ -253,6 +225,11 @@ class Entity(Shown):
     licence: str = ""
     attribution: str = ""
 
+    @property
+    def triples(self) -> int:
+        """``degree``, by the name that tools for language models give it."""
+        return self.degree
+
     COLUMNS: ClassVar[dict[str, type]] = {
         "relationship": str, "category": str, "target": str, "iri": str, "of": int,
     }  # fmt: skip
@@ -263,7 +240,7 @@ class Entity(Shown):
         lines = [f"{self.label} ({self.category}: {classes})", self.iri, *names]
         return "\n".join([*lines, *([self.dates.text] if self.dates else [])])
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TableRow]:
         return [
             (group.label, group.category, target.label, target.iri, group.total)
             for group in self.relationships
@@ -313,7 +290,7 @@ class Neighbours(Shown):
         part = f"{self.offset + 1}–{last} of {self.total}" if self.triples else f"{self.total}"
         return f"{self.label}: triples {part}"
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TableRow]:
         return [
             (one.s_label, one.p_label, one.o_label, one.s, one.p, one.o, ", ".join(one.graphs))
             for one in self.triples
@@ -322,7 +299,7 @@ class Neighbours(Shown):
 
 @dataclass(frozen=True, slots=True)
 class FoundEntity:
-    """An entity found by name: ``name`` is the one that matched and ``how`` (see ``linking.records``); score 0..1."""
+    """An entity found by name: ``name`` is the one that matched and ``how`` (see ``linking.LinkedEntity``); score 0..1."""
 
     iri: str
     label: str
@@ -358,40 +335,188 @@ class Found(Shown):
     def head(self) -> str:
         return f"{len(self.entities)} entities for: {self.text}"
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TableRow]:
         return [
             (one.label, one.category, ", ".join(one.classes), one.iri, one.name, one.how, one.score)
             for one in self.entities
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class CategoryShare:
+    """A Fundamental Category: the entities that have it, as many as the set of it has members, and those whose first category
+    it is (``primary``: each entity counts once)."""
+
+    name: str
+    entities: int
+    primary: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassShare:
+    """A class: its entities with those of its sub-classes, as many as the set of it has members, and those that state just
+    this class (``own``)."""
+
+    label: str
+    code: str
+    iri: str
+    count: int
+    own: int
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipShare:
+    """A Fundamental Relationship and the distinct pairs that it joins."""
+
+    key: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopEntity:
+    """An entity with its PageRank, a share of 1."""
+
+    iri: str
+    label: str
+    category: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many ``of`` so many have something: names, types, dates, a category, a description; ``share`` 0..1, 1 of none."""
+
+    what: str
+    count: int
+    of: int
+    share: float
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Lineage(Shown, LineageRecord):
-    """Where a triple comes from: see ``crmrag_query.answers.lineage.Lineage``; its table is the lines that state it."""
+class DatasetDetail(Shown):
+    """A data set as a whole. ``built``, ``fetched``: ISO 8601, "" where not told; ``whole``: whether nothing is missing of
+    its source, None where that is not known; ``concerns``: what a person should look at; ``report``: Markdown."""
 
-    COLUMNS: ClassVar[dict[str, type]] = {
-        "document": str, "line": str, "kind": str, "relationship": str, "path": str, "way": str,
-    }  # fmt: skip
+    dataset: Dataset
+    built: str
+    fetched: str
+    source: tuple[str, ...]
+    whole: bool | None
+    concerns: tuple[str, ...]
+    categories: tuple[CategoryShare, ...]
+    classes: tuple[ClassShare, ...]
+    relationships: tuple[RelationshipShare, ...]
+    top: tuple[TopEntity, ...]
+    coverage: tuple[Coverage, ...]
+    report: str
+    versions: dict[str, str] = field(default_factory=dict, hash=False)
+    embedding: dict[str, str] = field(default_factory=dict, hash=False)
 
-    @classmethod
-    def of(cls, lineage: LineageRecord) -> Lineage:
-        """A lineage of the engine."""
-        return cls(**{one.name: getattr(lineage, one.name) for one in fields(LineageRecord)})
+    COLUMNS: ClassVar[dict[str, type]] = {"what": str, "name": str, "number": int}
 
     def head(self) -> str:
-        said = "stated" if self.stated else "not stated in the data"
-        lines = [f"{self.s} {self.p} {self.o}: {said}", f"chunk {self.chunk}", *map(str, self.graphs)]
-        if self.origin is not None:
-            lines.append(
-                f"from {', '.join(self.origin.places)}, fetched {self.origin.fetched or 'at no known time'}"
-            )
-        return "\n".join(lines)
+        return (
+            f"{self.dataset.title or self.dataset.name} (release {self.dataset.release}, built {self.built})"
+        )
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TableRow]:
         return [
-            (
-                one.document_label, one.text, one.kind, one.relationship, one.path,
-                " → ".join(f"{step.s_label} {step.p_label} {step.o_label}" for step in one.way),
-            )
-            for one in self.lines
-        ]  # fmt: skip
+            *(("count", name, number) for name, number in self.dataset.counts.items()),
+            *(("category", one.name, one.entities) for one in self.categories),
+            *(("class", one.label, one.count) for one in self.classes),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSummary:
+    """An evaluation of a data set: when it was made (ISO 8601), on how many questions, its headline measures 0..1."""
+
+    name: str
+    made: str
+    questions: int
+    measures: dict[str, float] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluations(Shown):
+    """The evaluations of a data set that are at hand, the latest first."""
+
+    evaluations: tuple[EvaluationSummary, ...]
+    dataset: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {"name": str, "measure": str, "value": float}
+
+    def head(self) -> str:
+        return f"{len(self.evaluations)} evaluations of {self.dataset}"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (one.name, measure, value) for one in self.evaluations for measure, value in one.measures.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Export(Shown):
+    """A whole set as a file: its text, its media type and a name for it."""
+
+    text: str
+    media_type: str
+    name: str
+    dataset: str
+    release: str
+
+    def head(self) -> str:
+        return f"{self.name}: {len(self.text)} characters of {self.media_type.partition(';')[0]}"
+
+    def save(self, path: str | os.PathLike[str] = ".") -> Path:
+        """Write it to ``path``, or under its name into the folder ``path``; gives the file's path."""
+        given = Path(path)
+        target = given / self.name if given.is_dir() else given
+        target.write_text(self.text, encoding="utf-8", newline="")
+        return target
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlanFound(Shown):
+    """The plan that a question becomes, None where it becomes none; ``exhaustive``: it says all that was asked; ``unknown``:
+    words that it passed over."""
+
+    plan: dict[str, Any] | None = field(hash=False)
+    title: str
+    chips: tuple[Chip, ...]
+    exhaustive: bool
+    unknown: tuple[str, ...]
+    language: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {"part": str, "path": str, "removable": bool}
+
+    def head(self) -> str:
+        return self.title or "no plan"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [(chip.label, chip.path, chip.removable) for chip in self.chips]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlanEdited(Shown):
+    """A plan that was checked, in words, part by part and as SPARQL; ``changed``: the path of the part that was set or
+    added, "" for none."""
+
+    plan: dict[str, Any] = field(hash=False)
+    title: str
+    chips: tuple[Chip, ...]
+    sparql: str
+    changed: str = ""
+
+    COLUMNS: ClassVar[dict[str, type]] = {"part": str, "path": str, "removable": bool}
+
+    def head(self) -> str:
+        return self.title
+
+    def rows(self) -> Sequence[TableRow]:
+        return [(chip.label, chip.path, chip.removable) for chip in self.chips]
+
+
+class ReleaseWarning(UserWarning):
+    """A new release cannot be opened; the one before is served on."""

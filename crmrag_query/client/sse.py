@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from crmrag_query.client.codec import Malformed
+from crmrag_query.codec import Malformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,18 @@ class Parser:
         if not self._begun and text:
             text, self._begun = text.removeprefix("\ufeff"), True
         for line in self._lines(text):
-            if line:
-                self._take(line)
-            elif (message := self._end()) is not None:
-                yield message
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if name == "event":
+                self._name = value
+            elif name == "data":
+                self._data.append(value)
+                self._held += len(value)
+            elif not line:
+                event, data = self._name or "message", self._data
+                self._name, self._data, self._held = "", [], 0
+                if data:
+                    yield Message(event, "\n".join(data))
         if self._held + sum(map(len, self._rest)) > self.limit:
             raise Malformed(f"an event has more than {self.limit:,} characters")
 
@@ -63,20 +71,6 @@ class Parser:
         lines, rest = split_lines("".join([*self._rest, text]))
         self._rest = [rest]
         return lines
-
-    def _take(self, line: str) -> None:
-        name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if name == "event":
-            self._name = value
-        elif name == "data":
-            self._data.append(value)
-            self._held += len(value)
-
-    def _end(self) -> Message | None:
-        name, data = self._name or "message", self._data
-        self._name, self._data, self._held = "", [], 0
-        return Message(name, "\n".join(data)) if data else None
 
 
 def split_lines(text: str) -> tuple[list[str], str]:

@@ -1,34 +1,30 @@
 """The wire format, in one place for the client and the service: paths, requests, results, events.
 
 A request is a record; of a GET it stands in the query string, of a POST it is the JSON body. A result is the JSON of its
-record (``codec``), an error a problem document (``problems``), a stream server-sent events (``sse``) named as in ``events``.
+record (``codec``), an error a problem document, a stream server-sent events (``sse``) by the names of ``BY_NAME``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_type_hints
 
-from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
-from crmrag_query.client.events import BY_NAME, FAILED, NAMES, Event
-from crmrag_query.client.overview import DatasetDetail, Evaluations
-from crmrag_query.client.problems import from_problem, to_problem
-from crmrag_query.client.records import (
-    Answer,
-    Datasets,
-    Entity,
-    Found,
-    Lineage,
-    Neighbours,
-    Ranking,
-)
-from crmrag_query.client.sets import AnswerSet, Choices, Export, Facets, Marks, PlanEdited, PlanFound
+from crmrag_query.answers.records import BY_NAME, NAMES, Answer, Event, Lineage
+from crmrag_query.client import records
 from crmrag_query.client.sse import Message, write_message
+from crmrag_query.codec import (
+    Malformed,
+    NotUnicode,
+    from_plain,
+    from_problem,
+    parse_json,
+    to_json,
+    to_problem,
+)
 from crmrag_query.errors import CrmRagError, QuestionError
-from crmrag_query.sets.records import Change, Sort, What
-from crmrag_query.sparql.records import SparqlResult
+from crmrag_query.sets.records import AnswerSet, Change, Choices, Facets, Marks, Sort, What
+from crmrag_query.sparql.evaluate import SparqlResult
 
 PREFIX = "/api/v1"
 JSON = "application/json"
@@ -213,82 +209,57 @@ class ListEvaluations:
     dataset: str | None = None
 
 
-Request = (
-    Ask
-    | Retrieve
-    | GetEntity
-    | GetNeighbours
-    | Search
-    | GetLineage
-    | ListDatasets
-    | GetSet
-    | GetFacets
-    | GetExport
-    | GetDataset
-    | MakePlan
-    | EditPlan
-    | GetChoices
-    | GetMarks
-    | RunSparql
-    | ListEvaluations
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Route(Generic[Q, T]):
-    """One thing that a service can be asked: its method, its path below PREFIX, its request and its result."""
+    """One thing that a service can be asked: its name (of the client's method, and of the operation in the OpenAPI document),
+    its method, its path below PREFIX, its request and its result."""
 
+    name: str
     method: str
     path: str
     request: type[Q]
     result: type[T]
 
 
-ASK = Route("POST", "/ask", Ask, Answer)
+ASK = Route("ask", "POST", "/ask", Ask, Answer)
 """Asked with ``Accept: text/event-stream`` it answers as a stream."""
-RETRIEVE = Route("POST", "/retrieve", Retrieve, Ranking)
-ENTITY = Route("GET", "/entity", GetEntity, Entity)
-NEIGHBOURS = Route("GET", "/neighbours", GetNeighbours, Neighbours)
-SEARCH = Route("GET", "/search", Search, Found)
-LINEAGE = Route("GET", "/lineage", GetLineage, Lineage)
-DATASETS = Route("GET", "/datasets", ListDatasets, Datasets)
-SET = Route("POST", "/set", GetSet, AnswerSet)
-MARKS = Route("POST", "/set/marks", GetMarks, Marks)
-FACETS = Route("POST", "/facets", GetFacets, Facets)
-EXPORT = Route("POST", "/export", GetExport, Export)
-DATASET = Route("GET", "/dataset", GetDataset, DatasetDetail)
-PLAN = Route("POST", "/plan", MakePlan, PlanFound)
-EDIT = Route("POST", "/plan/edit", EditPlan, PlanEdited)
-CHOICES = Route("POST", "/plan/choices", GetChoices, Choices)
-SPARQL = Route("POST", "/sparql", RunSparql, SparqlResult)
-EVALUATIONS = Route("GET", "/evaluations", ListEvaluations, Evaluations)
+RETRIEVE = Route("retrieve", "POST", "/retrieve", Retrieve, records.Ranking)
+ENTITY = Route("entity", "GET", "/entity", GetEntity, records.Entity)
+NEIGHBOURS = Route("neighbours", "GET", "/neighbours", GetNeighbours, records.Neighbours)
+SEARCH = Route("search", "GET", "/search", Search, records.Found)
+LINEAGE = Route("lineage", "GET", "/lineage", GetLineage, Lineage)
+DATASETS = Route("datasets", "GET", "/datasets", ListDatasets, records.Datasets)
+SET = Route("set", "POST", "/set", GetSet, AnswerSet)
+MARKS = Route("marks", "POST", "/set/marks", GetMarks, Marks)
+FACETS = Route("facets", "POST", "/facets", GetFacets, Facets)
+EXPORT = Route("export", "POST", "/export", GetExport, records.Export)
+DATASET = Route("dataset", "GET", "/dataset", GetDataset, records.DatasetDetail)
+PLAN = Route("plan", "POST", "/plan", MakePlan, records.PlanFound)
+EDIT = Route("edit_plan", "POST", "/plan/edit", EditPlan, records.PlanEdited)
+CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
+SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
+EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, FACETS,
     EXPORT, SPARQL, EVALUATIONS,
 )  # fmt: skip
 
 
-def route_of(method: str, path: str) -> Route[Any, Any] | None:
-    """The route of a request line, its path with PREFIX and without query string; None for none."""
-    return next((route for route in ROUTES if (route.method, PREFIX + route.path) == (method, path)), None)
-
-
-def parameters_of(request: Request) -> dict[str, str]:
+def parameters_of(request: object) -> dict[str, str]:
     """The query string of a GET; what has its default is left out."""
-    given = {one.name: (getattr(request, one.name), one.default) for one in fields(request)}
+    given = {one.name: (getattr(request, one.name), one.default) for one in fields(cast(Any, request))}
     return {name: str(value) for name, (value, default) in given.items() if value != default}
 
 
 def read_parameters(kind: type[Q], given: Mapping[str, str]) -> Q:
     """The request of a GET from its query string; QuestionError when it cannot be read."""
-    hints = get_type_hints(kind)
-    values = {name: _number(text) if hints.get(name) is int else text for name, text in given.items()}
+    whole = {name for name, hint in get_type_hints(kind).items() if hint is int}
+    values: dict[str, str | int] = dict(given)
+    for name in whole.intersection(given):
+        text = given[name]
+        if text.removeprefix("-").isdecimal() and len(text) < 12:  # else the record refuses the text
+            values[name] = int(text)
     return read_request(kind, values)
-
-
-def _number(text: str) -> int | str:
-    """A whole number where the text is one; else the text, which the record then refuses."""
-    return int(text) if text.removeprefix("-").isdecimal() and len(text) < 12 else text
 
 
 def read_body(kind: type[Q], body: bytes) -> Q:
@@ -300,22 +271,20 @@ def read_body(kind: type[Q], body: bytes) -> Q:
 
 
 def read_request(kind: type[Q], value: object) -> Q:
-    """A request from plain values; QuestionError that names what is missing, of the wrong type or no Unicode."""
-    check_texts(value)
+    """A request from plain values, or one whose values are checked; QuestionError that names what is missing, of the wrong
+    type or no Unicode."""
     try:
         return from_plain(kind, value)
+    except NotUnicode:
+        raise QuestionError(
+            "The request holds characters that are no valid Unicode.", "Leave them out and try again."
+        ) from None
     except Malformed as error:
         raise QuestionError(f"The request cannot be read: {error}.", "See the documentation.") from error
 
 
-def check_texts(value: object) -> None:
-    """QuestionError where a text within ``value`` holds half of a character (a lone surrogate)."""
-    try:
-        json.dumps(value, ensure_ascii=False, default=str).encode()
-    except UnicodeEncodeError:
-        raise QuestionError(
-            "The request holds characters that are no valid Unicode.", "Leave them out and try again."
-        ) from None
+FAILED = "error"
+"""Name of the event that ends a stream with a problem document."""
 
 
 def write_event(event: Event | CrmRagError) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig, load_datasets
-from crmrag_query.config.loading import config_hash, load_method, load_relationships
-from crmrag_query.config.models import Method
+from crmrag_query.config.loading import Method, config_hash, load_method, load_relationships
 
 __all__ = [
     "DatasetConfig",

@@ -1,20 +1,21 @@
-"""Constants of the build: what is harvested, named, written and chained (facts: method, Build)."""
+"""Settings of the build (facts: method, Build), and when a data set is built again by itself."""
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, ClassVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from crmrag_query.config.reading import Record
-from crmrag_query.config.types import (
-    CategoryName,
+from crmrag_query.config.reading import (
     Codes,
     Count,
     NotNegative,
     Pattern,
     Positive,
     Properties,
+    Record,
     Share,
 )
 
@@ -27,23 +28,9 @@ class Discovery(Record):
 
 
 class Chunks(Record):
-    """Entities per chunk until there are 2**max_bits chunks."""
+    """Entities per chunk, until there are 256 chunks."""
 
     entities: Count
-    max_bits: int
-
-
-class Workers(Record):
-    """Chunks to make for which another process is started."""
-
-    chunks: Count
-
-
-class Harvest(Record):
-    """Sizes of files; how many broken lines are shown."""
-
-    edge_rows: Count
-    broken_lines_shown: Count
 
 
 class Requests(Record):
@@ -53,7 +40,7 @@ class Requests(Record):
     in pages of `page_rows`. `pause_seconds` between the starts of two requests, at most `parallel` at once. A request that
     fails is tried `retries` times more, after `first_wait_seconds`, doubled each time up to `longest_wait_seconds`. Up to
     `blank_rows` triples with blank nodes are fetched in one response; more of them tree by tree, to `blank_depth` blank
-    nodes below an entity.
+    nodes below an entity. A build stops after `request_budget` times the requests that an endpoint of its size needs at best.
     """
 
     batch_entities: Count
@@ -68,6 +55,7 @@ class Requests(Record):
     response_bytes: Count
     blank_rows: int = Field(ge=0)
     blank_depth: Count
+    request_budget: Count
 
 
 class Names(Record):
@@ -76,45 +64,38 @@ class Names(Record):
     label_properties: Properties
     alternative_properties: Properties
     name_properties: Properties
-    title_properties: Properties
     value_properties: Properties
-    identifier_classes: Codes
-    role_properties: Properties
+    title_properties: ClassVar[Properties] = ("P102",)  # CIDOC-CRM has no other
+    identifier_classes: ClassVar[Codes] = ("E42",)  # appellations that name only where nothing else does
 
 
 class Dates(Record):
-    """Properties that state dates: the outer and inner bounds of a time-span, and the whole of it."""
+    """Properties that state dates: the outer and inner bounds of a time-span, and the whole of it.
 
-    time_span_properties: Properties
+    What other vocabularies have of them are outer bounds, or wholes; the rest only CIDOC-CRM tells apart.
+    """
+
     outer_begin: Properties
     outer_end: Properties
-    inner_begin: Properties
-    inner_end: Properties
     outer_whole: Properties
-    inner_whole: Properties
-    qualifiers: Properties
+    time_span_properties: ClassVar[Properties] = ("P4",)
+    inner_begin: ClassVar[Properties] = ("P81a",)
+    inner_end: ClassVar[Properties] = ("P81b",)
+    inner_whole: ClassVar[Properties] = ("P81",)
+    qualifiers: ClassVar[Properties] = ("P79", "P80")
 
 
 class Links(Record):
-    """Properties that lead to the same or a like thing elsewhere; authorities told by their IRIs."""
+    """Properties that lead to the same or a like thing elsewhere."""
 
     properties: Properties
-    authorities: dict[str, Pattern]
 
 
 class Images(Record):
-    """Properties that lead to images, and what an image's address looks like."""
+    """Properties that lead to images; of a representation, those that lead to its address."""
 
     properties: Properties
     address_properties: Properties
-    pattern: Pattern
-    iiif_pattern: Pattern
-
-
-class DateIndex(Record):
-    """The set of Fundamental Relationships whose ways to Time date an entity."""
-
-    relationships: str
 
 
 class Suspects(Record):
@@ -138,30 +119,26 @@ class DocumentText(Record):
     relationship_lines: Count
     lines: Count
     targets: Count
-    vague_targets: Count
-    noted_targets: Count
-    noted_types: Count
-    attributes: Count
-    attribute_properties: Properties
-    type_properties: Properties
+    type_properties: ClassVar[Properties] = ("P2",)
 
 
 class Chaining(Record):
-    """Thin documents join a neighbour's: its richest, or all whose text stays under the limit."""
+    """Thin documents join their richest neighbour's whose text stays under the limit."""
 
     thin_characters: Count
     limit_characters: Count
-    strategy: Literal["richest", "all"]
-    exempt_categories: tuple[CategoryName, ...]
 
 
 class PageRank(Record):
     """PageRank on the graph of Fundamental Relationships (Page et al. 1999)."""
 
     damping: Share
-    tolerance: Positive
-    iterations: Count
-    top: Count
+    tolerance: ClassVar[float] = (
+        1e-10  # sum of what still moves between two rounds: below what nine digits show
+    )
+    iterations: ClassVar[int] = (
+        1000  # enough for a damping of 0.97: each takes that share of what moves, on any graph
+    )
 
 
 class Aggregation(Record):
@@ -169,13 +146,6 @@ class Aggregation(Record):
 
     work_properties: Properties
     actor_properties: Properties
-
-
-class Windows(Record):
-    """Long documents are embedded as windows with the header repeated; sizes in the model's tokens."""
-
-    tokens: Count
-    batch: Count
 
 
 class Dense(Record):
@@ -195,41 +165,110 @@ class Sparse(Record):
 
     k1: Positive
     b: Share
-    epsilon: float
-
-
-class Shapes(Record):
-    """How many entities are held against SHACL shapes, evenly of all classes, and what is shown to the shapes of each.
-
-    `statements`: at most so many of one property of an entity, either way.
-    """
-
-    entities: Count
-    statements: Count
+    epsilon: ClassVar[float] = 0.25  # as rank-bm25 has it
 
 
 class Checks(Record):
-    """From where on a check of a finished artifact warns, or refuses it; shares are of 1.
+    """From where on a check of a finished artifact warns, or refuses it; shares are of 1."""
 
-    `own_share`: share of the entities whose IRIs begin with a host, from which that host counts as the data set's own.
-    """
-
-    shown: Count
     broken_share: Share
     unmapped_share: Share
-    own_share: Share
     dangling_share: Share
     thin_share: Share
     oversized_share: Share
     entities_fall: Share
     coverage_fall: Share
-    coverage_entities: Count
-    norm_error: Positive
     duplicate_share: Share
-    drift_vectors: Count
     drift_cosine: Share
-    recall_questions: Count
-    recall_documents: Count
-    recall_least: Share
     violating_share: Share
-    shapes: Shapes
+
+
+_FIELDS = (
+    ("minute", 0, 59, ""),
+    ("hour", 0, 23, ""),
+    ("day of the month", 1, 31, ""),
+    ("month", 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"),
+    ("day of the week", 0, 7, "sun mon tue wed thu fri sat"),
+)
+_NICKNAMES = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
+_PART = re.compile(r"(?:\*|(\w+)(?:-(\w+))?)(?:/(\d+))?")
+
+
+def _cron(text: str) -> str:
+    """The five fields of cron, each checked against its range; "" for no schedule."""
+    if not text or text in _NICKNAMES:
+        return text
+    fields = text.split()
+    if len(fields) != len(_FIELDS):
+        raise ValueError(
+            "a schedule has five fields, as '0 3 * * *' for every night at three: minute, hour, day of the month, month, "
+            "day of the week"
+        )
+    for field, (name, low, high, words) in zip(fields, _FIELDS, strict=True):
+        for part in field.lower().split(","):
+            if not _fits(part, low, high, words.split()):
+                raise ValueError(f"{part!r} is no {name} of a schedule ({low} to {high}, a range, or */step)")
+    if fields[3].lower() in ("2", "02", "feb") and fields[2] in ("30", "31"):
+        raise ValueError("February has no such day: nothing would ever be built")
+    return " ".join(fields)
+
+
+def _fits(part: str, low: int, high: int, words: list[str]) -> bool:
+    found = _PART.fullmatch(part)
+    if found is None:
+        return False
+    first, last, step = (_number(text, words) for text in found.groups())
+    bounds = [number for number in (first, last) if number is not None]
+    if not all(low <= number <= high for number in bounds) or bounds != sorted(bounds):
+        return False
+    return step is None or 1 <= step <= (high if last is None else last)
+
+
+def _number(text: str | None, words: list[str]) -> int | None:
+    """The number that a name or digits stand for; one out of every range for other text."""
+    if text is None:
+        return None
+    if text in words:
+        return words.index(text) + (len(words) == 12)
+    return int(text) if text.isascii() and text.isdigit() else -1
+
+
+def _timezone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if available_timezones():  # where this machine has no list of them, Dagster brings one
+            raise ValueError("no such time zone; they are named as Europe/Athens or UTC") from None
+    return text
+
+
+class Rebuild(Record):
+    """When a data set is built again without being told to; by default never.
+
+    `watch`: look every `every_seconds` whether the source has changed, and build when a change has stayed as it is for
+    `settle_seconds`; a source with less than `least_share` of what it had is taken for a fault. `schedule`: build at these
+    times, in cron's five fields and in `timezone`; an endpoint is asked for everything again. `fresh_hours`: how old what
+    is published may be before it is told.
+    """
+
+    watch: bool = False
+    settle_seconds: Count = 120
+    every_seconds: Count = 60
+    least_share: Share = 0.5
+    schedule: Annotated[str, AfterValidator(_cron)] = ""
+    timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
+    fresh_hours: Positive | None = None
+
+
+class ProfileConfig(Record):
+    """What the profile's facts are counted from.
+
+    ``makers``, ``places``: relationships from works to makers and to places, by their ids in any set.
+    """
+
+    broader_properties: Properties
+    makers: tuple[str, ...]
+    places: tuple[str, ...]
+    depiction_properties: Codes
+    coordinate_properties: Properties
+    identifier_properties: Properties

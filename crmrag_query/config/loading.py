@@ -1,4 +1,4 @@
-"""Load the method from a configuration folder, and hash its parts."""
+"""The method as one typed, frozen record: loaded from a configuration folder or from a release, its parts hashed."""
 
 from __future__ import annotations
 
@@ -7,30 +7,151 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from crmrag_query.config.exonyms import ExonymsPart
-from crmrag_query.config.folders import config_folder, default_folder, part_file
-from crmrag_query.config.kinds import KindsPart
-from crmrag_query.config.models import (
+from crmrag_query.config.build import (
+    Aggregation,
+    Chaining,
+    Checks,
+    Chunks,
+    Dates,
+    Dense,
+    Discovery,
+    DocumentText,
+    Images,
+    Links,
+    Names,
+    PageRank,
+    ProfileConfig,
+    Requests,
+    Sparse,
+    Suspects,
+)
+from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
+from crmrag_query.config.former import FORMER
+from crmrag_query.config.parts import (
     CategoriesPart,
-    Constants,
-    Method,
+    EventsPart,
+    ExtractiveConfig,
+    LanguageLexicon,
     PromptsPart,
     QuestionLexicon,
+    RelationshipEntry,
     RelationshipSet,
     SatellitesPart,
     TranslationsPart,
     WeightsPart,
 )
-from crmrag_query.config.parsing import ParsingPart
-from crmrag_query.config.parts import EventsPart
-from crmrag_query.config.reading import read_over, read_part
-from crmrag_query.config.relations import RelationsPart
-from crmrag_query.config.sets import SetsPart
+from crmrag_query.config.query import (
+    AnswersConfig,
+    ContextConfig,
+    Conversation,
+    EvaluationConfig,
+    PlannerConfig,
+    RetrievalConfig,
+    Wikidata,
+)
+from crmrag_query.config.questions import ExonymsPart, KindsPart, ParsingPart
+from crmrag_query.config.reading import (
+    Record,
+    config_folder,
+    default_folder,
+    part_file,
+    read_over,
+    read_part,
+    read_yaml,
+)
+from crmrag_query.config.relations import Relation, RelationsPart
+from crmrag_query.config.sets import PlansConfig, SetsPart
 from crmrag_query.errors import ConfigError
+
+__all__ = [
+    "AnswersConfig",
+    "CategoriesPart",
+    "Constants",
+    "ContextConfig",
+    "DatasetConfig",
+    "EmbeddingConfig",
+    "ExtractiveConfig",
+    "LanguageLexicon",
+    "Method",
+    "PlansConfig",
+    "PromptsPart",
+    "QuestionLexicon",
+    "RelationshipEntry",
+    "RelationshipSet",
+    "RetrievalConfig",
+    "SatellitesPart",
+    "TranslationsPart",
+    "WeightsPart",
+]
+
+
+Section = TypeVar("Section", bound=Record)
+UNRELEASED = frozenset({"requests", "dense", "checks", "evaluation"})
+"""Sections that a release does not hold: how its source was asked, by what sizes its
+vectors are searched, what is said of it and how it is measured are no part of the method."""
+
+
+def _shipped(section: str, kind: type[Section]) -> Section:
+    """A section as the configuration that ships has it, where there is none."""
+
+    def read() -> Section:
+        return kind.model_validate(read_yaml(default_folder() / "method.yaml")[section])
+
+    made: Section = Field(default_factory=read)
+    return made
+
+
+class Constants(Record):
+    """`method.yaml`."""
+
+    former = FORMER
+    relationships: str
+    discovery: Discovery
+    chunks: Chunks
+    requests: Requests = _shipped("requests", Requests)
+    names: Names
+    dates: Dates
+    links: Links
+    images: Images
+    suspects: Suspects
+    documents: DocumentText
+    chaining: Chaining
+    dense: Dense = _shipped("dense", Dense)
+    sparse: Sparse
+    checks: Checks = _shipped("checks", Checks)
+    pagerank: PageRank
+    aggregation: Aggregation
+    profile: ProfileConfig
+    retrieval: RetrievalConfig
+    context: ContextConfig
+    conversation: Conversation
+    planner: PlannerConfig
+    wikidata: Wikidata
+    answers: AnswersConfig
+    plans: PlansConfig
+    evaluation: EvaluationConfig = _shipped("evaluation", EvaluationConfig)
+
+
+class Method(Constants):
+    """All of `config/` but data sets and ontology tables; `relationships` names the default set."""
+
+    categories: CategoriesPart
+    events: EventsPart
+    weights: WeightsPart
+    satellites: SatellitesPart
+    prompts: PromptsPart
+    questions: QuestionLexicon
+    parsing: ParsingPart
+    translations: TranslationsPart
+    relations: dict[str, Relation]
+    kinds: KindsPart
+    exonyms: ExonymsPart
+    sets: SetsPart
+    relationship_sets: dict[str, RelationshipSet]
 
 
 def load_method(folder: Path | str | None = None) -> Method:
@@ -39,7 +160,7 @@ def load_method(folder: Path | str | None = None) -> Method:
 
     Raises ConfigError with every mistake of the first file that has any.
     """
-    constants = read_over(Constants, part_file("method.yaml", folder), default_folder() / "method.yaml")
+    constants = _over_shipped(Constants, "method.yaml", folder)
     sets = load_relationships(folder)
     if constants.relationships not in sets:
         raise ConfigError.single(
@@ -53,15 +174,20 @@ def load_method(folder: Path | str | None = None) -> Method:
         weights=read_part(WeightsPart, part_file("weights.yaml", folder)),
         satellites=read_part(SatellitesPart, part_file("satellites.yaml", folder)),
         prompts=read_part(PromptsPart, part_file("prompts.yaml", folder)),
-        questions=read_part(QuestionLexicon, part_file("questions.yaml", folder)),
+        questions=_over_shipped(QuestionLexicon, "questions.yaml", folder),
         translations=read_part(TranslationsPart, part_file("translations.yaml", folder)),
         relations=read_part(RelationsPart, part_file("relations.yaml", folder)).relations,
-        parsing=read_part(ParsingPart, part_file("parsing.yaml", folder)),
+        parsing=_over_shipped(ParsingPart, "parsing.yaml", folder),
         kinds=read_part(KindsPart, part_file("kinds.yaml", folder)),
         exonyms=read_part(ExonymsPart, part_file("exonyms.yaml", folder)),
         sets=read_part(SetsPart, part_file("sets.yaml", folder)),
         relationship_sets=sets,
     )
+
+
+def _over_shipped(model: type[Section], name: str, folder: Path | str | None) -> Section:
+    """A file of which a project's own need only hold what differs."""
+    return read_over(model, part_file(name, folder), default_folder() / name)
 
 
 def load_relationships(folder: Path | str | None = None) -> dict[str, RelationshipSet]:
@@ -93,26 +219,67 @@ def _ordered(value: Any) -> Any:
     return [_ordered(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+OPENERS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(sorted(UNRELEASED), ()),
+    "prompts": (),
+    "wikidata": (),
+    "planner": (),
+    "plans": (),
+    "context": (),
+    "sets": (),
+    "retrieval": ("k", "pool_factor", "question_characters"),
+    "conversation": (),
+    "answers": ("first_seconds", "whole_seconds"),
+}
+"""Sections of the method, or keys of them, that are never a release's to decide: what a language model is told, where
+requests go, what patterns are matched, how much is looked at, waited for and paid."""
+
+
+def released_method(stored: bytes, folder: Path | None = None) -> Method:
+    """The method by which a release is answered from: as it is stored there, but for what ``OPENERS`` takes from the
+    configuration in ``folder``, or the one that is found by itself.
+
+    Raises ValueError for what is no method; ConfigError.
+    """
+    method = read_stored_method(stored)
+    own: dict[str, Any] = dict(_over_shipped(Constants, "method.yaml", folder))
+    own["prompts"] = read_part(PromptsPart, part_file("prompts.yaml", folder))
+    own["sets"] = read_part(SetsPart, part_file("sets.yaml", folder))
+    taken = {
+        section: getattr(method, section).model_copy(update={key: getattr(own[section], key) for key in keys})
+        if keys
+        else own[section]
+        for section, keys in OPENERS.items()
+    }
+    return method.model_copy(update=taken)
+
+
 # Releases mostly hold the same method, and a megabyte of it takes a while to check.
 @lru_cache(maxsize=8)
 def read_stored_method(stored: bytes) -> Method:
-    """The method as a release holds it; a constant that is younger than the release is the one that ships.
+    """The method as a release holds it: keys that are no settings any more are ignored, younger ones are as they ship.
 
     Raises ValueError for anything else that is no method.
     """
     values = json.loads(stored)
+    if not isinstance(values, dict) or not Method.model_fields.keys() & values.keys():
+        raise ValueError("no section of a method stands in it")
     try:
         return Method.model_validate(values)
     except ValidationError as error:
-        mistakes = error.errors()
-        if any(one["type"] != "missing" for one in mistakes):
-            raise
+        faulty = error
     shipped = load_method(default_folder()).model_dump(mode="json")
-    for one in mistakes:
-        *records, key = one["loc"]
+    for mistake in faulty.errors(include_url=False, include_context=False):
+        *records, key = mistake["loc"]
         within: Any = values
         whole: Any = shipped
         for record in records:
-            within, whole = within[record], whole[record]
-        within[key] = whole[key]
+            within = within[record]
+            whole = whole.get(record, {}) if isinstance(whole, dict) else {}
+        if mistake["type"] == "extra_forbidden":
+            del within[key]
+        elif mistake["type"] == "missing" and key in whole:
+            within[key] = whole[key]
+        else:
+            raise faulty
     return Method.model_validate(values)

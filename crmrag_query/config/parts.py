@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, field_validator
 
-from crmrag_query.config.reading import Record
-from crmrag_query.config.types import CategoryName, Codes, Count, Share
-
-Steps = Annotated[str, StringConstraints(pattern=r"^[^\s|*]+\*?( \| [^\s|*]+\*?)*$")]
-"""Steps of a path: names of properties between ` | `, `*` after one that is followed zero or more times."""
+from crmrag_query.config.reading import CategoryName, Codes, Count, Record, Share
+from crmrag_query.config.relations import Path
 
 
 class CategoriesPart(Record):
@@ -106,7 +103,7 @@ Words = tuple[str, ...]
 
 
 class Grammar(Record):
-    """Words by which the form of a question is read in one language; source of all lists: ours."""
+    """Words by which the form of a question is read in one language."""
 
     polite: Words = ()
     """Openings that ask for nothing: ``could you``, ``i would like to know``."""
@@ -168,6 +165,32 @@ class Grammar(Record):
     """False where common nouns are written with a capital."""
 
 
+class References(Record):
+    """Words of one language that stand for what went before in a conversation; see `questions.yaml`."""
+
+    person: Words = ()
+    place: Words = ()
+    many: Words = ()
+    thing: Words = ()
+    own: Words = ()
+    no_reference: Words = ()
+    the: Words = ()
+    this: Words = ()
+    opening: Words = ()
+    joiners: Words = ()
+    tail: Words = ()
+    pivots: Words = ()
+
+
+class ConversationWords(Record):
+    """Words of follow-up questions: `pivots` stand before the names that an answer must not hold, `more` for further things
+    than were shown, both in any language; `references` by language."""
+
+    pivots: Words
+    more: Words
+    references: dict[str, References]
+
+
 class ExtractiveConfig(Record):
     """How the lines of an answer without a language model are chosen."""
 
@@ -199,6 +222,9 @@ class QuestionLexicon(Record):
     cues: dict[str, Cue]
     extractive: ExtractiveConfig
     grammar: dict[str, Grammar]
+    conversation: ConversationWords
+    plain: dict[str, Words]
+    """Words by language that are too usual to name anything by themselves as a part of a name."""
     nouns: dict[str, dict[str, Words]]
     """Nouns by the categories they ask for (``Actor Place``), then by language: ``church / churches``, each side any
     number of forms."""
@@ -230,7 +256,7 @@ class RelationshipEntry(Record):
     domain: CategoryName
     range: CategoryName
     specialises: str = ""
-    paths: dict[str, Steps] = Field(min_length=1)
+    paths: dict[str, Path] = Field(min_length=1)
 
 
 class RelationshipSet(Record):

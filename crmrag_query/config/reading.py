@@ -1,26 +1,104 @@
-"""YAML files into typed records; every mistake with file, key, value and remedy."""
+"""YAML files into typed records, every mistake with file, key, value and remedy; the types of values that these share, and
+the folders that they come from."""
 
 from __future__ import annotations
 
 import difflib
+import os
+import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from crmrag_query.config.former import MOVED
 from crmrag_query.errors import ConfigError, Mistake
 
+FORBIDDEN_IN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
+"""What the production IRIREF of SPARQL 1.1 and of N-Triples excludes."""
+CategoryName = Literal["Thing", "Actor", "Place", "Event", "Concept", "Time"]
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Codes = tuple[str, ...]
+"""Codes of classes or properties: `E22`, `P108i`."""
+Properties = tuple[str, ...]
+"""Codes of CRM properties, or IRIs of other vocabularies' properties; their order is their priority."""
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from None
+    return text
+
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
+
+ENVIRONMENT = "CRMRAG_CONFIG"
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def default_folder() -> Path:
+    """The configuration that ships: inside the installed package, else beside it in the repository."""
+    packaged = _PACKAGE / "_config"
+    return packaged if packaged.is_dir() else _PACKAGE.parent / "config"
+
+
+def config_folder(folder: Path | str | None = None) -> Path:
+    """The argument, else CRMRAG_CONFIG, else ./config where it holds any of the files that ship, else what ships."""
+    chosen = folder or os.environ.get(ENVIRONMENT)
+    if chosen:
+        return Path(chosen)
+    here = Path("config")
+    own = (here / shipped.name for shipped in default_folder().glob("*.yaml"))
+    return here if any(file.is_file() for file in own) else default_folder()
+
+
+def part_file(name: str, folder: Path | str | None = None) -> Path:
+    """The file `name` of the chosen folder; what ships where that folder has no such file."""
+    own = config_folder(folder) / name
+    return own if own.exists() else default_folder() / name
+
+
+def datasets_file(path: Path | str | None = None) -> Path:
+    """The datasets.yaml to use: the argument, else CRMRAG_CONFIG's, else ./config's, else what ships."""
+    if path:
+        return Path(path)
+    environment = os.environ.get(ENVIRONMENT)
+    places = [Path(environment)] if environment else []
+    for place in (*places, Path("config")):
+        if (place / "datasets.yaml").is_file():
+            return place / "datasets.yaml"
+    return default_folder() / "datasets.yaml"
+
+
+def ontology_folders(folder: Path | str | None = None) -> tuple[Path, ...]:
+    """Folders with ontology tables, the nearest first; tables that a project adds join those that ship."""
+    places = (config_folder(folder) / "ontology", Path("config/ontology"), default_folder() / "ontology")
+    distinct = {place.resolve(): place for place in reversed(places) if place.is_dir()}
+    return tuple(place for place in places if place.is_dir() and distinct.get(place.resolve()) is place)
+
+
 Part = TypeVar("Part", bound=BaseModel)
+OPENED = 10_000
+"""Brackets in a file up to which no depth overflows the parser's stack, which ends the process."""
+EXPANDED = 1_000_000
+"""Values that a file with aliases may stand for: ten lines of them can stand for billions."""
+_COMPACT = re.compile(rb"(?:[-?]\s+){1000}")  # lists in lists in one line, as deep
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Record(BaseModel):
-    """Base of all configuration: frozen, and no key that is not declared."""
+    """Base of all configuration: frozen, and no key that is not declared; ``former``: keys that were settings once."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    former: ClassVar[frozenset[str]] = frozenset()
 
 
 class _StrictLoader(_Loader):  # type: ignore[misc]
@@ -51,30 +129,47 @@ def read_yaml(path: Path) -> Any:
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
-        raise ConfigError.single(
-            path, "", "the file does not exist", remedy="Create it, or check the path."
-        ) from None
     except OSError as error:
-        raise ConfigError.single(
-            path, "", f"cannot be read: {error.strerror}", remedy="Check its permissions."
-        ) from None
+        what, remedy = f"cannot be read: {error.strerror}", "Check its permissions."
+        if isinstance(error, FileNotFoundError):
+            what, remedy = "the file does not exist", "Create it, or check the path."
+        raise ConfigError.single(path, "", what, remedy=remedy) from None
 
 
 def _values(path: Path, content: bytes) -> Any:
-    try:
-        return yaml.load(content, Loader=_StrictLoader)
-    except (yaml.reader.ReaderError, UnicodeDecodeError):
+    if content.count(b"[") + content.count(b"{") > OPENED or _COMPACT.search(content):
         raise ConfigError.single(
-            path, "", "not text in UTF-8, or with control characters in it", remedy="Save it in UTF-8."
-        ) from None
+            path, "", f"more than {OPENED:,} brackets, or lists within lists",
+            remedy="Write one item a line, or several files.",
+        )  # fmt: skip
+    try:
+        values = yaml.load(content, Loader=_StrictLoader)
+        if b"*" in content and b"&" in content and _held(values, {}) > EXPANDED:
+            what = f"its aliases (*name) stand for more than {EXPANDED:,} values"
+            raise ConfigError.single(path, "", what, remedy="Write them out.")
+        return values
+    except (yaml.reader.ReaderError, UnicodeDecodeError):
+        what = "not text in UTF-8, or with control characters in it"
+        raise ConfigError.single(path, "", what, remedy="Save it in UTF-8.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
-        reason = getattr(error, "problem", None) or str(error)
-        raise ConfigError.single(
-            path, where, f"not valid YAML: {reason}", remedy="Correct that line."
-        ) from None
+        what = f"not valid YAML: {getattr(error, 'problem', None) or error}"
+        raise ConfigError.single(path, where, what, remedy="Correct that line.") from None
+
+
+def _held(value: Any, known: dict[int, int]) -> int:
+    """How many values a value holds, what aliases repeat counted each time."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = EXPANDED  # of one that holds itself
+        parts = value.values() if isinstance(value, dict) else value
+        try:
+            known[id(value)] = 1 + sum(_held(part, known) for part in parts)
+        except RecursionError:  # lists within lists within lists …: the model says what is wrong with them
+            known[id(value)] = 1
+    return known[id(value)]
 
 
 def read_part(model: type[Part], path: Path) -> Part:
@@ -126,12 +221,12 @@ def _mistake(model: type[BaseModel], detail: ErrorDetails, prefix: str) -> Mista
     location = tuple(part for part in detail["loc"] if part != "[key]")
     key = key_path(location, prefix)
     if detail["type"] == "extra_forbidden":
-        return Mistake(key, _shown(detail["input"]), "unknown key", _did_you_mean(model, location))
+        return Mistake(key, _shown(detail["input"]), *_of_unknown(model, location))
     if detail["type"] == "missing":
         return Mistake(key, "", "required, but missing", "Add it.")
     reason = detail["msg"].rstrip(".")
-    ours = reason.removeprefix("Value error, ")
-    reason = ours if ours != reason else reason[:1].lower() + reason[1:]
+    of_validator = reason.removeprefix("Value error, ")
+    reason = of_validator if of_validator != reason else reason[:1].lower() + reason[1:]
     return Mistake(key, _shown(detail["input"]), reason, _remedy(detail))
 
 
@@ -162,17 +257,22 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _did_you_mean(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+def _of_unknown(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[str, str]:
+    """What is wrong with a key that is not declared, and what to do."""
+    key = key_path(location)
+    if key in getattr(model, "former", ()):
+        what = f"These words stand in {MOVED[key]} now" if key in MOVED else "Its value is fixed"
+        return "no setting any more", f"{what}: remove the key here."
     parent = _model_at(model, location[:-1])
-    known = sorted(_keys(parent)) if parent else []
+    known = (
+        sorted(info.alias or name for name, info in parent.model_fields.items() if not info.exclude)
+        if parent
+        else []
+    )
     near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
     if near:
-        return f"Did you mean {near[0]}?"
-    return f"Known keys here: {', '.join(known)}." if known else "Remove it."
-
-
-def _keys(model: type[BaseModel]) -> set[str]:
-    return {info.alias or name for name, info in model.model_fields.items() if not info.exclude}
+        return "unknown key", f"Did you mean {near[0]}?"
+    return "unknown key", f"Known keys here: {', '.join(known)}." if known else "Remove it."
 
 
 def _model_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel] | None:

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from crmrag_query.config.reading import Record
-from crmrag_query.config.types import CategoryName
+from crmrag_query.config.reading import CategoryName, Record
 
 Value = Literal["entity", "date", "number", "text"]
 Role = Literal["forward", "backward", "ends", "starts", "loose"]
@@ -21,12 +20,12 @@ ROLES: tuple[Role, ...] = ("forward", "backward", "ends", "starts", "loose")
 
 
 def _steps(value: Any) -> Any:
-    return value.split() if isinstance(value, str) else value
+    """The steps of a text; relationships were once written with a bar between them."""
+    return [step for step in value.split() if step != "|"] if isinstance(value, str) else value
 
 
 Step = Annotated[str, StringConstraints(pattern=r"^\^?[^\s^*]+\*?$")]
-"""A property by its code or, outside the CRM family, its IRI; ``^`` before one followed from object to subject, ``*`` after
-one followed zero or more times: the steps of a plan's way."""
+"""One step of a path; `crmrag_query.relationships.catalogue` tells how it is written."""
 Path = Annotated[tuple[Step, ...], BeforeValidator(_steps), Field(min_length=1)]
 """Steps of a path; in the file between blanks: ``P108i P14``."""
 Phrase = Annotated[str, StringConstraints(pattern=r"\w")]
@@ -119,6 +118,9 @@ class Relation(Record):
         return tails
 
 
+WITH_IRIS = ("paths", "classes", "not_classes", "types", "literals")
+
+
 class RelationsPart(Record):
     """`relations.yaml`: relations by id; an earlier one is preferred where phrases and data tell no difference.
 
@@ -139,16 +141,14 @@ class RelationsPart(Record):
 
         def whole(value: Any) -> Any:
             if isinstance(value, list):
-                return [whole(one) for one in value]
+                return [whole(item) for item in value]
+            if isinstance(value, dict):
+                return {key: whole(item) for key, item in value.items()}
             return written.sub(lambda m: m[1] + prefixes[m[2]], value) if isinstance(value, str) else value
 
-        expanded = {}
-        for id, entry in relations.items():
-            if isinstance(entry, dict):
-                entry = {**entry, **({"paths": whole(entry["paths"])} if "paths" in entry else {})}
-                for key in ("classes", "not_classes", "types"):
-                    entry |= {key: whole(entry[key])} if key in entry else {}
-                if isinstance(literals := entry.get("literals"), dict):
-                    entry["literals"] = {k: v if k == "shown" else whole(v) for k, v in literals.items()}
-            expanded[id] = entry
-        return {**values, "relations": expanded}
+        def expanded(entry: Any) -> Any:
+            if not isinstance(entry, dict):
+                return entry
+            return {key: whole(value) if key in WITH_IRIS else value for key, value in entry.items()}
+
+        return {**values, "relations": {id: expanded(entry) for id, entry in relations.items()}}

@@ -1,4 +1,4 @@
-"""`service.yaml`: how the service bounds, admits and keeps what it is asked."""
+"""`service.yaml`: how the service bounds, admits and keeps what it is asked, and how much a SPARQL query may take."""
 
 from __future__ import annotations
 
@@ -8,10 +8,28 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from crmrag_query.config.folders import part_file
-from crmrag_query.config.reading import Record, read_part
-from crmrag_query.config.sparql import SparqlConfig
-from crmrag_query.config.types import Count, Positive
+from crmrag_query.config.reading import Count, Positive, Record, part_file, read_part
+
+
+class SparqlConfig(Record):
+    """Bounds of SPARQL queries.
+
+    `seconds` that one may run, and wait for a free process; `rows` of a result, which is also the default; `characters` of a
+    query, `depth` of its brackets, `result_characters` of all that it gives. `processes` run at once, one query each, with
+    `memory_bytes` for it besides the data. Releases of up to `in_memory_triples` are held in memory by each process; for
+    larger ones a store is built on disk, of which the `stores` that were opened last are kept.
+    """
+
+    seconds: Positive
+    rows: Count
+    characters: Count
+    depth: Count
+    result_characters: Count
+    processes: Count
+    memory_bytes: Count
+    in_memory_triples: Count
+    stores: Count
+
 
 HOST = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
@@ -27,29 +45,36 @@ Host = Annotated[str, AfterValidator(_host)]
 
 class Work(Record):
     """How much is done at once by one process: `reading` requests answered from the release alone, `asking` questions that
-    wait for a language model, `querying` SPARQL queries that run or wait for a process. More wait, or are told to come
-    back."""
+    wait for a language model, `exporting` exports that are made or sent, `querying` SPARQL queries that run or wait for a
+    process. More wait, or are told to come back. `seconds`: of a request in which no language model has a part, exports
+    apart."""
 
     reading: Count
     asking: Count
+    exporting: Count
     querying: Count
+    seconds: Positive
 
 
 class Connections(Record):
     """How long a connection may take: `head_seconds` for a request's line and headers, `idle_seconds` until the next
-    request; `grace_seconds` in which answers that have begun may end when the service does."""
+    request, `write_seconds` in which who is sent something must take some of it; `grace_seconds` in which answers that have
+    begun may end when the service does."""
 
     head_seconds: Positive
     idle_seconds: Count
+    write_seconds: Positive
     grace_seconds: Count
 
 
 class Bounds(Record):
-    """What a request may be: bytes of its body, seconds in which the body must have come; requests `per_minute` and caller
-    (0: any number), of which `burst` at once; the `callers` whose rates are remembered."""
+    """What a request may be: bytes of its body, seconds in which the body must have come; characters of an export that it
+    asks for; requests `per_minute` and caller (0: any number), of which `burst` at once; the `callers` whose rates are
+    remembered."""
 
     body_bytes: Count
     body_seconds: Positive
+    export_characters: Count
     per_minute: int = Field(ge=0)
     burst: Count
     callers: Count

@@ -1,13 +1,38 @@
-"""Whole sets as answers: limits of what is shown of them, and the words that they are told in."""
+"""Whole sets as answers: limits of what is shown of them, the words that they are told in, and what counts as the same."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from crmrag_query.config.reading import Record
-from crmrag_query.config.types import Count, Pattern
+from crmrag_query.config.reading import Count, Pattern, Properties, Record
+
+
+def _with_id(pattern: str) -> str:
+    if "id" not in re.compile(pattern).groupindex:
+        raise ValueError("the part that tells entries apart must be named: (?P<id>…)")
+    return pattern
+
+
+class PlansConfig(Record):
+    """Which entities plans take for the same.
+
+    `same_properties`: properties between them; `same_iris`: IRIs of authorities, one of which both share.
+    """
+
+    same_properties: Properties = (
+        "http://www.w3.org/2002/07/owl#sameAs",
+        "http://www.w3.org/2004/02/skos/core#exactMatch",
+        "http://schema.org/sameAs",
+        "https://schema.org/sameAs",
+    )
+    same_iris: tuple[Annotated[Pattern, AfterValidator(_with_id)], ...] = (
+        r"https?://vocab\.getty\.edu/(page/)?ulan/(?P<id>\d+)",
+        r"https?://(www\.)?wikidata\.org/(entity|wiki)/(?P<id>Q\d+)",
+    )
+
 
 NotNegativeCount = Annotated[int, Field(ge=0)]
 WayNames = tuple[str, ...]
@@ -65,8 +90,8 @@ class SetWords(Record):
 
     In sentences `{what}` is the plan in words, `{n}` a number of the set, `{first}` the first few of it. The prose has
     `size`, `shown` or `all_shown` (members), `some`, `nothing`, `tied`, `groups`, `rows`, `common`, `more`, `excluded` by
-    reason, `distinct`, `not_exhaustive`, `unknown`; all others are words of chips: `not_` negates one, `missing` is a
-    relation that is not stated at all.
+    reason, `distinct`, `not_exhaustive`, `unknown`, `mentioned`; all others are words of chips: `not_` negates one, `missing`
+    is a relation that is not stated at all.
     """
 
     size: Counted
@@ -118,6 +143,8 @@ class SetWords(Record):
     century_before: str
     ordinals: dict[str, str] = Field(default_factory=dict)
     """Endings of numbers in `century` by their last digit; "" for all others."""
+    mentioned: str = ""
+    """Of words that were found in texts only; releases made before it was said have none."""
 
 
 class Claims(Record):
@@ -136,13 +163,33 @@ class Claims(Record):
     none: tuple[Pattern, ...]
 
 
+class AnswerWords(Record):
+    """The words by which an answer's text is checked.
+
+    `noun_capitals`: languages that write all nouns with a capital; `numbers`: words that are numbers; `common`: words that
+    begin a sentence with a capital and are no names; `joints`: small words within a name; `titles`: words that a name may
+    have or lack; `refusals`: expressions, on folded text, of an honest "the data does not say"; `planted`: of text in the
+    data that speaks to a language model.
+    """
+
+    noun_capitals: tuple[str, ...]
+    abbreviations: tuple[str, ...]
+    numbers: dict[str, Annotated[int, Field(ge=0)]]
+    common: tuple[str, ...]
+    joints: tuple[str, ...]
+    titles: tuple[str, ...]
+    refusals: dict[str, tuple[Pattern, ...]]
+    planted: tuple[Pattern, ...]
+
+
 class SetsPart(Record):
-    """`sets.yaml`: whole sets as answers."""
+    """`sets.yaml`: whole sets as answers, and the words of answers."""
 
     limits: SetLimits
     facets: FacetConfig
     languages: dict[str, SetWords]
     claims: dict[str, Claims]
+    answers: AnswerWords
 
     @model_validator(mode="after")
     def _english(self) -> SetsPart:

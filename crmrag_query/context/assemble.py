@@ -1,65 +1,323 @@
-"""Putting a context together: headers of all sources, lines as they bear on the question, triples, and what then has room."""
+"""Putting a context together: counts, headers of all sources, lines as they bear on the question, triples, and what then has
+room."""
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.models import ContextConfig
-from crmrag_query.context.budget import Budget, pay
-from crmrag_query.context.counts import counts_lines
-from crmrag_query.context.lines import Entry, Names, Read, Writer, best_header, members_of, read_document
-from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind, frame
-from crmrag_query.context.stated import RELATIONAL, Fact, Facts
-from crmrag_query.context.triples import Enrichment
+from crmrag_query.config.query import ContextConfig
+from crmrag_query.context.context import Budget, Context, ContextLine, ContextSource, Kind, frame, pay
+from crmrag_query.context.evidence import Evidence
+from crmrag_query.context.lines import (
+    LINE_CHARACTERS,
+    RELATIONAL,
+    Entry,
+    Fact,
+    Facts,
+    Names,
+    Read,
+    Row,
+    Writer,
+    best_header,
+    members_of,
+    read_document,
+)
 from crmrag_query.context.wikidata import WikidataTexts, wikidata_lines
-from crmrag_query.documents.documents import Line
+from crmrag_query.dates import describe
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.graph.arrays import FLAG_LABELLED
+from crmrag_query.graph.graph import Graph
+from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.form import Form
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.text import plain, shorten
+
+# Characters of the block of counts, and how long its lists are. Source: the published CRM-RAG.
+COUNTS_CHARACTERS = 3000
+TYPES = 15
+CENTRAL = 20  # names by PageRank, for each category
+MAKERS = 30  # actors by number of works
+RELATIONSHIPS = 8
+NAME_CHARACTERS = 60  # of a name in a list
+
+
+def counts_lines(
+    release: Release, analysis: Analysis, budget: Budget, others: Sequence[Budget]
+) -> tuple[ContextLine, ...]:
+    """Lines of counts, those first that bear most on the question; none for a SPECIFIC question or without room.
+
+    The frame of the block is paid for too. A list that does not fit whole is cut, and says how many it leaves out.
+    """
+    budgets = [budget, *others]
+    lines: list[ContextLine] = []
+    if analysis.form is Form.SPECIFIC:
+        return ()
+    for head, items in _lists(release, analysis):
+        around = () if lines else frame("counts", 0)
+        text = _within(head, items, budgets, around)
+        if text:
+            lines.append(ContextLine(text, Kind.COUNT))
+    return tuple(lines)
+
+
+def _within(head: str, items: Sequence[str], budgets: Sequence[Budget], around: Sequence[str]) -> str:
+    """``head: a; b and 3 more`` with as many items as can be paid for, ``around`` included; "" for none."""
+    kept = list(items)
+    while kept:
+        left = len(items) - len(kept)
+        text = f"{head}: {'; '.join(kept)}" + (f" and {left} more" if left else "")
+        if pay([text], budgets, frame=around):
+            return text
+        del kept[len(kept) * 4 // 5 :]
+    return ""
+
+
+def _lists(release: Release, analysis: Analysis) -> Iterator[tuple[str, list[str]]]:
+    """Heads and items, the most telling first."""
+    counts = release[Aggregation]
+    wanted = analysis.targets | analysis.contexts | analysis.reading.expects
+    categories = sorted(
+        counts.categories,
+        key=lambda count: (not _bit(count.category) & analysis.targets, not _bit(count.category) & wanted),
+    )
+    yield (
+        f"All {counts.entities} entities of the data set by category",
+        [f"{count.category} {count.primary}" for count in categories if count.primary],
+    )
+    yield "Entities by class", [f"{_name(one.label)} {one.entities}" for one in counts.classes[:TYPES]]
+    if not wanted or wanted & (Category.Actor | Category.Thing | Category.Event):
+        yield (
+            "Actors by number of works",
+            [f"{_name(actor.label)} {actor.score:.0f}" for actor in counts.actors(MAKERS)],
+        )
+    for count in categories:
+        if _bit(count.category) & (analysis.targets or wanted):
+            names = (_name(ranked.label) for ranked in counts.top(count.category, CENTRAL))
+            yield f"Most connected of {count.category}", list(dict.fromkeys(names))
+    ends = {one.id: one.domain | one.range for one in release[Catalogue]}
+
+    def order(count: RelationshipCount) -> tuple[bool, bool, int]:
+        own = ends.get(count.key, 0)
+        return not own & analysis.targets, not own & wanted, -count.pairs
+
+    stated = sorted((count for count in counts.relationships if count.pairs), key=order)
+    yield (
+        "Relationships by pairs",
+        [
+            f"{_name(one.label)} {one.pairs} (from {one.sources} to {one.targets} entities)"
+            for one in stated[:RELATIONSHIPS]
+        ],
+    )
+
+
+def _bit(category: str) -> int:
+    return int(Category.__members__.get(category, 0))
+
+
+def _name(label: str) -> str:
+    return shorten(plain(label), NAME_CHARACTERS)
+
+
+# Priorities of triples: both ends retrieved, high-value property, labelled, other.
+BOTH, VALUED, LABELLED, OTHER = range(4)
+# The block of triples. Source: the published CRM-RAG.
+TRIPLES_CHARACTERS = 5000
+PER_ENTITY = 15
+ENTITY_CHARACTERS = 200  # at least; else characters / entities
+HIGH_VALUE = (
+    "P4", "P82a", "P82b", "P14", "P14i", "P108", "P108i", "P7", "P55", "P53", "P89", "P16", "P16i", "P12", "P12i", "P62",
+    "P62i", "P46", "P46i", "P56", "P56i", "K24", "P9", "P9i",
+)  # fmt: skip
+_RDFS, _OWL = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
+# By exact IRI, never by a part of it.
+EXCLUDED = {
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#type",
+    *(_RDFS + name for name in ("label", "comment", "subClassOf", "subPropertyOf", "domain", "range", "seeAlso")),
+    f"{_RDFS}isDefinedBy", f"{_OWL}inverseOf", f"{_OWL}equivalentClass",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Enrichment:
+    """Chooses and writes the triples around retrieved entities."""
+
+    release: Release
+    facts: Facts
+    names: Names
+    language: str
+    _written: dict[int, str] = field(default_factory=dict)
+
+    def lines(
+        self, reads: Sequence[Read], given: set[Fact], budget: Budget, others: Sequence[Budget]
+    ) -> list[ContextLine]:
+        """Lines for the entities of ``reads``, best source first, of triples that are not among ``given``.
+
+        An entity takes at most ``PER_ENTITY`` triples and max(``ENTITY_CHARACTERS``, characters / entities) characters.
+        What is taken is paid from ``budget`` and the ``others``, and joins ``given``.
+        """
+        home = {entity: read.n for read in reversed(reads) for entity in read.headers}
+        retrieved = frozenset(home)
+        share = max(ENTITY_CHARACTERS, TRIPLES_CHARACTERS // max(1, len(home)))
+        found: list[ContextLine] = []
+        for read in reads:
+            for entity in read.headers:
+                if home[entity] == read.n:
+                    own = budget.part(share)
+                    chosen = self.choose(entity, retrieved, given)
+                    found += self._write(read.n, entity, chosen, given, [own, budget, *others])
+        return found
+
+    def choose(self, entity: int, retrieved: Container[int], given: Container[Fact]) -> list[Row]:
+        """At most ``PER_ENTITY`` triples of an entity, by priority, then the order of ``HIGH_VALUE``, then number; without
+        those ``given``."""
+        flags = self.release[Graph].flags.view(np.ndarray)
+        ranked: list[tuple[tuple[int, int, int], Row]] = []
+        for number, s, p, o in self.facts.triples_of(entity):
+            if number in given or self._excluded[p]:
+                continue
+            other, place = o if s == entity else s, self._value[p]
+            if other in retrieved:
+                priority = BOTH
+            elif place < len(HIGH_VALUE):
+                priority = VALUED
+            else:
+                priority = LABELLED if flags[other] & FLAG_LABELLED else OTHER
+            ranked.append(((priority, place, number), (number, s, p, o)))
+        return [row for _, row in heapq.nsmallest(PER_ENTITY, ranked)]
+
+    def _write(
+        self, n: int, entity: int, rows: Sequence[Row], given: set[Fact], budgets: Sequence[Budget]
+    ) -> list[ContextLine]:
+        """Lines of triples; those that read the same, as to things of one name, are one line with their number."""
+        graph, alike = self.release[Graph], dict[str, dict[Fact, Row]]()
+        seen: set[Fact] = set()
+        for row in rows:
+            _, s, p, o = row
+            fact = self._fact(s, p, o)
+            if fact not in given and fact not in seen:
+                seen.add(fact)
+                said = plain(graph.property_label(p, lang=self.language)) or plain(graph.property_iri(p))
+                text = f"{self._name(s)} — {said} — {self._name(o)}"
+                alike.setdefault(text, {})[fact] = row
+        lines = []
+        for text, found in alike.items():
+            text += f" ×{len(found)}" if len(found) > 1 else ""
+            if pay([text], budgets):
+                numbers = tuple(row[0] for row in found.values())
+                given.update(found, numbers)
+                others = (o if s == entity else s for _, s, _, o in found.values())
+                lines.append(
+                    ContextLine(text, Kind.TRIPLE, n, tuple(dict.fromkeys((entity, *others))), None, numbers)
+                )
+        return lines
+
+    def _fact(self, s: int, p: int, o: int) -> Fact:
+        """The same for a triple and for its inverse, where the data states both."""
+        code = self.release[Graph].property_code(p)
+        if not code:
+            return ("triple", p, s, o)
+        return ("triple", code[:-1], o, s) if code.endswith("i") else ("triple", code, s, o)
+
+    def _name(self, node: int) -> str:
+        """A node's name; of a time-span its dates, of an event its name with them. Kept for one question."""
+        if node not in self._written:
+            graph, ontology, name = self.release[Graph], self.release.ontology, self.names.of(node)
+            dates = self._dates(node)
+            codes = (graph.class_code(number) for number in graph.types(node).tolist())
+            if dates and any(code and ontology.is_a(code, "E52") for code in codes):
+                name = dates
+            elif not dates:
+                forward = graph.adjacency.forward
+                spans = [span for p in self._span_properties for span in forward.neighbours(p, node).tolist()]
+                dates = next(filter(None, map(self._dates, spans)), "")
+            self._written[node] = f"{name} ({dates})" if dates and dates not in name else name
+        return self._written[node]
+
+    def _dates(self, node: int) -> str:
+        """The dates stated on a node; most have none, which is seen without reading the table."""
+        at = int(np.searchsorted(self._dated, node))
+        dated = at < len(self._dated) and self._dated[at] == node
+        return dates_of(self.release[Graph], node, self.language) if dated else ""
+
+    @cached_property
+    def _dated(self) -> npt.NDArray[np.int32]:
+        """int32 [dates]: the nodes that have dates, ascending."""
+        nodes: npt.NDArray[np.int32] = self.release[Graph].timespan_table.column("node").to_numpy()
+        return nodes
+
+    @cached_property
+    def _span_properties(self) -> tuple[int, ...]:
+        by_code = self.release[Graph].adjacency.by_code
+        return tuple(
+            n for code in self.release.method.dates.time_span_properties for n in by_code.get(code, ())
+        )
+
+    @cached_property
+    def _excluded(self) -> list[bool]:
+        """Of each property whether it is never shown."""
+        graph = self.release[Graph]
+        return [graph.property_iri(number) in EXCLUDED for number in range(len(graph.property_codes))]
+
+    @cached_property
+    def _value(self) -> list[int]:
+        """Of each property its place among the high-value ones, their number for any other."""
+        place = {code: at for at, code in enumerate(HIGH_VALUE)}
+        return [place.get(code, len(HIGH_VALUE)) for code in self.release[Graph].property_codes]
+
+
+def dates_of(graph: Graph, node: int, language: str) -> str:
+    """The dates stated on a node in the language, else in the source's words; "" for none."""
+    span = graph.timespan(node)
+    if span is None:
+        return ""
+    return (describe(span.interval, language) if span.interval else "") or plain(span.text)
+
 
 SHORTEST_HEADER = 40  # characters; a name below it says little
-
-
-class RankedLine(Protocol):
-    """A document's line and how well it bears on the question, such as answers.evidence.Evidence."""
-
-    @property
-    def line(self) -> Line: ...
-
-    @property
-    def score(self) -> float: ...
+DECAY = 0.9  # worth of a document's next line for each that it already has, so that one document does not take all
+BESIDE = 0.4  # share of all that triples, counts and Wikidata may take before the documents
+LONG_LINES = 5  # lines that are given at length before others are given at all; the rest where there is room
 
 
 def assemble(
     release: Release,
     analysis: Analysis,
     candidates: Sequence[Candidate],
-    ranked: Sequence[RankedLine] = (),
+    ranked: Sequence[Evidence] = (),
     wikidata: WikidataTexts | None = None,
 ) -> Context:
     """The context for a question: ``candidates`` become sources 1, 2, … in their order, as far as the budget holds them.
 
     Within ``context.characters`` and ``context.tokens``: counts (for questions that list or count) and Wikidata's texts;
-    the header of every source; then the lines of ``ranked``, best first, each line of a document being worth ``decay`` times
+    the header of every source; then the lines of ``ranked``, best first, each line of a document being worth ``DECAY`` times
     the one before; triples that none of them states; then what lines are left, document by document, where there is room.
     What one line states no other line states again.
     """
     config = release.method.context
     whole = Budget(config.characters, config.tokens)
-    beside = whole.part(config.characters * config.beside, config.beside)
-    counts = counts_lines(release, analysis, _share(beside, config.aggregation.characters, config), [whole])
-    work = _Work(release, analysis, _read(release, candidates), whole)
-    reserved = _share(beside, config.triples.characters, config)
+    beside = whole.part(config.characters * BESIDE, BESIDE)
+    counts = counts_lines(release, analysis, _share(beside, COUNTS_CHARACTERS, config), [whole])
+    places = {candidate.document: n for n, candidate in reversed(list(enumerate(candidates, 1)))}
+    reads = [read_document(release, n, one) for one, n in sorted(places.items(), key=lambda item: item[1])]
+    work = _Work(release, analysis, reads, whole)
+    reserved = _share(beside, TRIPLES_CHARACTERS, config)
     documents = Budget(whole.characters - reserved.characters, whole.tokens - reserved.tokens)
     work.headers(documents)
     texts = wikidata_lines(release, analysis, work.reads, wikidata, [reserved, whole])
     work.ranked(ranked, documents)
     work.lengthen(ranked, documents)
-    triples = work.enrich(whole.part(config.triples.characters))
+    triples = work.enrich(whole.part(TRIPLES_CHARACTERS))
     work.rest()
     return Context(
         tuple(_source(release, source, triples.get(source.read.n, [])) for source in work.sources.values()),
@@ -72,20 +330,9 @@ def assemble(
 
 def _share(beside: Budget, characters: int, config: ContextConfig) -> Budget:
     """The part of a block beside the documents: its characters, scaled down where the blocks do not all fit."""
-    scale = min(
-        1.0, config.beside * config.characters / (config.triples.characters + config.aggregation.characters)
-    )
-    share = characters / (config.triples.characters + config.aggregation.characters)
-    return beside.part(characters * scale, share)
-
-
-def _read(release: Release, candidates: Sequence[Candidate]) -> list[Read]:
-    """The documents, each once, numbered by their candidate's place."""
-    places = {candidate.document: n for n, candidate in reversed(list(enumerate(candidates, 1)))}
-    return [
-        read_document(release, n, document)
-        for document, n in sorted(places.items(), key=lambda item: item[1])
-    ]
+    blocks = TRIPLES_CHARACTERS + COUNTS_CHARACTERS
+    scale = min(1.0, BESIDE * config.characters / blocks)
+    return beside.part(characters * scale, characters / blocks)
 
 
 @dataclass
@@ -104,10 +351,10 @@ class _Work:
     def __init__(self, release: Release, analysis: Analysis, reads: Sequence[Read], whole: Budget) -> None:
         self.release, self.config, self.whole = release, release.method.context, whole
         self.language = analysis.reading.language
-        self.facts = Facts(release, self.config.triples.looked_at)
-        self.names = Names(release, self.config.name_characters)
+        self.facts = Facts(release)
+        self.names = Names(release)
         first = frozenset(one.entity for mention in analysis.mentions for one in mention.entities[:1])
-        self.writer = Writer(release, self.names, self.config, first, members_of(reads), self.language)
+        self.writer = Writer(release, self.names, first, members_of(reads), self.language)
         self.sources = {
             read.document: _Source(read, Budget(self.config.document_characters, whole.tokens))
             for read in reads
@@ -128,9 +375,7 @@ class _Work:
         for document, source in sources.items():
             around = frame("source", source.read.n)
             limit = max(SHORTEST_HEADER, room - sum(map(len, around)) - 3)
-            header = best_header(
-                source.read.headers[source.read.entity], min(self.config.line_characters, limit)
-            )
+            header = best_header(source.read.headers[source.read.entity], min(LINE_CHARACTERS, limit))
             if not pay([header.text], [documents, self.whole, source.budget], frame=around):
                 break
             self.sources[document] = source
@@ -140,7 +385,7 @@ class _Work:
         source.chosen[entry.line.start] = entry
         self.given |= facts | {_said(entry)}
 
-    def ranked(self, ranked: Sequence[RankedLine], documents: Budget) -> None:
+    def ranked(self, ranked: Sequence[Evidence], documents: Budget) -> None:
         """Lines, given best first, as they bear on the question; each is worth less the more its document has."""
         queues: dict[int, deque[tuple[float, int, Entry]]] = {}
         for at, one in enumerate(ranked):
@@ -148,7 +393,7 @@ class _Work:
                 queues.setdefault(one.line.document, deque()).append((one.score, at, entry))
         heap = [(-queue[0][0], queue[0][1], document) for document, queue in queues.items()]
         heapq.heapify(heap)
-        long = self.config.long_lines
+        long = LONG_LINES
         while heap and documents.characters > 0:
             document = heapq.heappop(heap)[2]
             source, queue = self.sources[document], queues[document]
@@ -159,9 +404,9 @@ class _Work:
                 long -= 1
             if queue:
                 score, at, _ = queue[0]
-                heapq.heappush(heap, (-score * self.config.decay**source.taken, at, document))
+                heapq.heappush(heap, (-score * DECAY**source.taken, at, document))
 
-    def _entry(self, one: RankedLine) -> Entry | None:
+    def _entry(self, one: Evidence) -> Entry | None:
         """The entry of a ranked line, None for one that is told in a header or of no source."""
         if one.line.document not in self.sources:
             return None
@@ -177,7 +422,7 @@ class _Work:
             return False
         header = source.read.headers.get(entry.line.entity)
         missing = header is not None and header.line.start not in (*source.chosen, entry.line.start)
-        above = [best_header(header, self.config.line_characters)] if header is not None and missing else []
+        above = [best_header(header, LINE_CHARACTERS)] if header is not None and missing else []
         if not pay([one.text for one in (*above, entry)], paying):
             return False
         for one in above:
@@ -186,7 +431,7 @@ class _Work:
         source.taken += 1
         return True
 
-    def lengthen(self, ranked: Sequence[RankedLine], documents: Budget) -> None:
+    def lengthen(self, ranked: Sequence[Evidence], documents: Budget) -> None:
         """Lines that were cut at greater length, the best first, as far as there is room."""
         for one in ranked:
             entry = self._entry(one)
@@ -205,7 +450,7 @@ class _Work:
 
     def enrich(self, budget: Budget) -> dict[int, list[ContextLine]]:
         """Triples by the number of their source."""
-        enrichment = Enrichment(self.release, self.release.method, self.facts, self.names, self.language)
+        enrichment = Enrichment(self.release, self.facts, self.names, self.language)
         found: dict[int, list[ContextLine]] = {}
         for line in enrichment.lines(self.reads, self.given, budget, [self.whole]):
             found.setdefault(line.n, []).append(line)
@@ -226,7 +471,12 @@ def _said(entry: Entry) -> Fact:
 
 def _source(release: Release, source: _Source, triples: Iterable[ContextLine]) -> ContextSource:
     read = source.read
-    lines = [_line(source.chosen[start]) for start in sorted(source.chosen)]
+    lines = []
+    for start in sorted(source.chosen):
+        entry = source.chosen[start]
+        kind = Kind.HEADER if entry.line.kind == Line.HEADER else Kind.DOCUMENT
+        named = tuple(dict.fromkeys((entry.line.entity, *entry.shown)))
+        lines.append(ContextLine(entry.text, kind, entry.n, named, entry.line))
     own = {line.entities[0] for line in lines}
     told = {
         node
@@ -234,14 +484,8 @@ def _source(release: Release, source: _Source, triples: Iterable[ContextLine]) -
         if line.line is not None and line.line.kind not in RELATIONAL
         for node in line.shown
     }
-    members = (member.entity for member in release.documents.members(read.document))
+    members = (member.entity for member in release[Documents].members(read.document))
     entities = dict.fromkeys(
         [read.entity, *(entity for entity in members if entity in own or entity in told)]
     )
     return ContextSource(read.n, read.document, read.entity, (*lines, *triples), tuple(entities))
-
-
-def _line(entry: Entry) -> ContextLine:
-    kind = Kind.HEADER if entry.line.kind == Line.HEADER else Kind.DOCUMENT
-    entities = tuple(dict.fromkeys((entry.line.entity, *entry.shown)))
-    return ContextLine(entry.text, kind, entry.n, entities, entry.line)

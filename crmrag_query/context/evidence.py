@@ -12,16 +12,15 @@ import numpy.typing as npt
 from rank_bm25 import BM25Okapi
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.models import ExtractiveConfig
-from crmrag_query.documents.documents import Line
+from crmrag_query.config.parts import ExtractiveConfig
+from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval.fusion import reciprocal_rank_fusion
-from crmrag_query.retrieval.pipeline import Candidate
-from crmrag_query.retrieval.tokenizer import SHORTEST_STEM, same_stem, tokenize, with_singulars
+from crmrag_query.retrieval.pool import Candidate, reciprocal_rank_fusion
+from crmrag_query.text import SHORTEST_STEM, same_stem, tokenize, with_singulars
 
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]
 ANCHORED = 0.5  # share of a subject's name in the question from which a line is about what was asked
@@ -76,8 +75,8 @@ def gather(
     found: list[Evidence] = []
     reader = _Reader(release, reading, config, linked_names(mentions))
     for rank, candidate in enumerate(candidates):
-        text = release.documents.text(candidate.document)
-        for line in release.documents.lines(candidate.document):
+        text = release[Documents].text(candidate.document)
+        for line in release[Documents].lines(candidate.document):
             if line.kind != Line.HEADER:
                 found.append(reader.read(line, rank, text[line.start : line.end]))
             if len(found) == config.ranked_lines:
@@ -121,40 +120,33 @@ class _Reader:
     _mentions: dict[int, tuple[float, frozenset[str]]] = field(default_factory=dict)
 
     def read(self, line: Line, rank: int, text: str) -> Evidence:
-        graph, reading = self.release.graph, self.reading
+        graph, reading = self.release[Graph], self.reading
         if line.entity not in self._mentions:
             own = _mention(graph, line.entity, reading, self.config)
             self._mentions[line.entity] = max(own, self.linked.get(line.entity, own), key=lambda one: one[0])
         mention, mentioned = self._mentions[line.entity]
+        called: tuple[str, ...] = (line.key, line.label)  # what cues may call it
+        if line.kind == Line.FR:
+            catalogue = self.release[Catalogue]
+            called = (catalogue[catalogue.number(line.key)].label,)
+        targets, categories = line.targets[:NAMED_TARGETS], graph.adjacency.categories
+        dated = reading.expects & Category.Time and DATED.search(text)
         return Evidence(
             line,
             rank,
             self._label(line.entity),
             text,
-            tuple(self._label(node) for node in line.targets[:NAMED_TARGETS]),
+            tuple(self._label(node) for node in targets),
             mention,
             mentioned,
-            cued=not reading.cues.isdisjoint(_kinds(self.release.catalogue, line)),
-            expected=_is_expected(graph, line, text, reading),
+            cued=not reading.cues.isdisjoint(called),
+            expected=bool(dated) or any(int(categories[node]) & reading.expects for node in targets),
         )
 
     def _label(self, node: int) -> str:
         if node not in self._labels:
-            self._labels[node] = self.release.graph.label(node, (self.reading.language,))
+            self._labels[node] = self.release[Graph].label(node, (self.reading.language,))
         return self._labels[node]
-
-
-def _kinds(catalogue: Catalogue, line: Line) -> tuple[str, ...]:
-    """What cues may call a line: the code of its property, or the label of its relationship."""
-    return (catalogue[catalogue.number(line.key)].label,) if line.kind == Line.FR else (line.key, line.label)
-
-
-def _is_expected(graph: Graph, line: Line, text: str, reading: Reading) -> bool:
-    if reading.expects & Category.Time and DATED.search(text):
-        return True
-    return any(
-        int(graph.adjacency.categories[node]) & reading.expects for node in line.targets[:NAMED_TARGETS]
-    )
 
 
 def _mention(
@@ -187,19 +179,18 @@ def rank_evidence(
     rankings = [_by_words(found, reading), by_document]
     if config.encoded_lines:
         first = [i for i, _ in reciprocal_rank_fusion(rankings, config.rrf_k)][: config.encoded_lines]
-        rankings.append(_by_meaning(found, first, reading, encode))
+        vectors = encode([reading.question, *(found[i].match[:ENCODED_CHARACTERS] for i in first)])
+        nearest = np.argsort(-(vectors[1:] @ vectors[0]), kind="stable")
+        rankings.append([first[j] for j in nearest])
     score = dict(reciprocal_rank_fusion(rankings, config.rrf_k))
-    ranked = [replace(one, score=score.get(i, 0.0) + _addition(one, config)) for i, one in enumerate(found)]
+    ranked = []
+    for i, one in enumerate(found):
+        added = config.document_weight / (config.rrf_k + one.rank + 1)
+        added += config.mention_bonus * one.mention**2
+        added += config.cue_bonus * one.cued
+        added += config.expected_bonus * one.expected
+        ranked.append(replace(one, score=score.get(i, 0.0) + added))
     return sorted(ranked, key=lambda one: (-one.score, one.rank, one.line.start))
-
-
-def _addition(one: Evidence, config: ExtractiveConfig) -> float:
-    return (
-        config.document_weight / (config.rrf_k + one.rank + 1)
-        + config.mention_bonus * one.mention**2
-        + config.cue_bonus * one.cued
-        + config.expected_bonus * one.expected
-    )
 
 
 def _by_words(found: list[Evidence], reading: Reading) -> list[int]:
@@ -207,25 +198,14 @@ def _by_words(found: list[Evidence], reading: Reading) -> list[int]:
     ("painted", "painting") counts as the word."""
     asked = tuple(dict.fromkeys(reading.content))
     corpus = [list(one.tokens) or [""] for one in found]
-    known = {token: _as_asked(token, asked) for token in {token for tokens in corpus for token in tokens}}
+    known = {}
+    for token in {token for tokens in corpus for token in tokens}:
+        alike = (word for word in asked if same_stem(token, word))
+        known[token] = token if token in asked else next(alike, token)
     corpus = [[known[token] for token in tokens] for tokens in corpus]
     scores = BM25Okapi(corpus).get_scores(list(asked))
     present = [i for i, tokens in enumerate(corpus) if not set(tokens).isdisjoint(asked)]
     return sorted(present, key=lambda i: (-scores[i], i))
-
-
-def _as_asked(token: str, asked: Sequence[str]) -> str:
-    """The word of the question that a token is a form of, else the token."""
-    if token in asked:
-        return token
-    return next((word for word in asked if same_stem(token, word)), token)
-
-
-def _by_meaning(found: list[Evidence], first: Sequence[int], reading: Reading, encode: Encode) -> list[int]:
-    """The given lines by cosine with the question, best first."""
-    vectors = encode([reading.question, *(found[i].match[:ENCODED_CHARACTERS] for i in first)])
-    cosine = vectors[1:] @ vectors[0]
-    return [first[j] for j in np.argsort(-cosine, kind="stable")]
 
 
 def unknown_words(found: Sequence[Evidence], reading: Reading) -> tuple[str, ...]:

@@ -1,17 +1,127 @@
-"""The lines of a candidate's document as the context gives them: headers with types, long lines cut, short ones extended."""
+"""The lines of a candidate's document as the context gives them, long ones cut and short ones extended; and which triples a
+line states, so that nothing is said twice."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.models import ContextConfig
-from crmrag_query.context.stated import RELATIONAL
-from crmrag_query.context.text import ELLIPSIS, plain, shorten
-from crmrag_query.documents.documents import Line
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.relationships.catalogue import Catalogue, Step
+from crmrag_query.relationships.engine import Move, moves_of
+from crmrag_query.text import ELLIPSIS, plain, shorten
 
+Fact = int | tuple[int | str, ...]
+"""The number of a triple; or, of what no single triple says, a line's key with whom it is about and what it leads to."""
+Row = tuple[int, int, int, int]
+"""A triple: number, subject, property, object."""
+Array = npt.NDArray[Any]
+RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING)
+
+
+TRIPLES_LOOKED_AT = 2000
+"""Triples of an entity, each way, that are considered; of those between two hubs none may be."""
+
+
+@dataclass
+class Facts:
+    """What lines state, over one release; keeps what it has looked up, so make one for each question."""
+
+    release: Release
+    _near: dict[int, dict[int, list[tuple[Move, int]]]] = field(default_factory=dict)
+    _moves: dict[str, frozenset[Move]] = field(default_factory=dict)
+
+    def of(self, line: Line, shown: Iterable[int]) -> frozenset[Fact]:
+        """The facts that a line states which names these of its targets; never empty."""
+        found: set[Fact] = set()
+        for target in shown:
+            between = self._between(line.entity, target)
+            numbers = [number for move, number in between if self._says(line, move)]
+            found.update(numbers or [(line.key, line.entity, target)])
+        if not found or line.kind not in RELATIONAL:
+            found.add((line.kind, line.key, line.label, line.entity))
+        return frozenset(found)
+
+    def _says(self, line: Line, move: Move) -> bool:
+        """Whether a line states a triple between its entity and one of its targets."""
+        if line.kind == Line.FR:
+            return move in self._single(line.key)
+        if line.kind in (Line.OUTGOING, Line.INCOMING):
+            graph, (prop, forward) = self.release[Graph], move
+            return line.label == graph.property_label(prop, not forward) or (
+                line.key in (graph.property_code(prop), graph.property_iri(prop))
+            )
+        return True
+
+    def _single(self, key: str) -> frozenset[Move]:
+        """The moves by which a relationship is stated in one step: others of the path are walked zero times."""
+        if key not in self._moves:
+            release = self.release
+            paths = release[Catalogue][release[Catalogue].number(key)].paths
+            steps: list[Step] = []
+            for path in paths:
+                needed = [step for step in path.steps if not step.recursive]
+                steps += path.steps if not needed else needed if len(needed) == 1 else []
+            adjacency, ontology = release[Graph].adjacency, release.ontology
+            self._moves[key] = frozenset(
+                move for step in steps for move in moves_of(adjacency, ontology, step)
+            )
+        return self._moves[key]
+
+    def _between(self, entity: int, other: int) -> Sequence[tuple[Move, int]]:
+        """Triples between two nodes, as moves from ``entity``; looked for at the end that has fewer."""
+        if entity in self._near or self._degree(entity) <= max(TRIPLES_LOOKED_AT, self._degree(other)):
+            return self._of(entity).get(other, ())
+        turned = self._of(other).get(entity, ())
+        return [((prop, not forward), number) for (prop, forward), number in turned]
+
+    def _degree(self, node: int) -> int:
+        out, _, into, _ = self._index
+        return int(out[node + 1] - out[node] + into[node + 1] - into[node])
+
+    def _of(self, node: int) -> dict[int, list[tuple[Move, int]]]:
+        """Triples of a node by the node at their other end."""
+        if node not in self._near:
+            found: dict[int, list[tuple[Move, int]]] = {}
+            for number, s, p, o in self.triples_of(node):
+                found.setdefault(o if s == node else s, []).append(((p, s == node), number))
+            self._near[node] = found
+        return self._near[node]
+
+    def triples_of(self, node: int) -> list[Row]:
+        """A node's triples as (number, subject, property, object), ascending, at most ``TRIPLES_LOOKED_AT`` each way."""
+        out_ptr, out_tri, in_ptr, in_tri = self._index
+        numbers: list[int] = []
+        for ptr, tri in ((out_ptr, out_tri), (in_ptr, in_tri)):
+            start = int(ptr[node])
+            numbers += tri[start : min(start + TRIPLES_LOOKED_AT, int(ptr[node + 1]))].tolist()
+        numbers = sorted(set(numbers))
+        s, p, o = (column[numbers].tolist() for column in self._columns)
+        return list(zip(numbers, s, p, o, strict=True))
+
+    @cached_property
+    def _index(self) -> tuple[Array, Array, Array, Array]:
+        """The triples index as plain arrays: indexing a mapped one costs several times as much."""
+        index = self.release[TriplesIndex]
+        out_ptr, out_tri = index.out_ptr.view(np.ndarray), index.out_tri.view(np.ndarray)
+        return out_ptr, out_tri, index.in_ptr.view(np.ndarray), index.in_tri.view(np.ndarray)
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array, Array]:
+        index, objects = self.release[TriplesIndex], self.release[Graph].adjacency.forward.val
+        return index.tri_s.view(np.ndarray), index.tri_p.view(np.ndarray), objects.view(np.ndarray)
+
+
+# Characters of a line, of one of the best lines, and of a name in a triple or a line that was cut.
+LINE_CHARACTERS, LONG_LINE_CHARACTERS, NAME_CHARACTERS = 600, 2000, 120
 LOOKED_AT = 200  # targets of a line whose names are read; a hub has more than a context can show
 PROSE = 0.4  # least share of letters in a text that people read
 _MORE = re.compile(r" and (\d+) more$")
@@ -43,31 +153,30 @@ class Read:
 
 @dataclass
 class Names:
-    """Names of nodes, cut at ``characters``; what was looked up is kept for one question."""
+    """Names of nodes, cut at ``NAME_CHARACTERS``; what was looked up is kept for one question."""
 
     release: Release
-    characters: int
     _whole: dict[int, str] = field(default_factory=dict)
 
     def of(self, node: int) -> str:
         """The name on one line; never empty."""
-        name = self.whole(node) or plain(self.release.graph.iri(node)) or "?"
-        return shorten(name, self.characters)
+        name = self.whole(node) or plain(self.release[Graph].iri(node)) or "?"
+        return shorten(name, NAME_CHARACTERS)
 
     def whole(self, node: int) -> str:
         """The name on one line, not cut; "" for none that can be seen."""
         if node not in self._whole:
-            self._whole[node] = plain(self.release.graph.label(node))
+            self._whole[node] = plain(self.release[Graph].label(node))
         return self._whole[node]
 
 
 def read_document(release: Release, n: int, document: int) -> Read:
     """Read a document once."""
-    text = release.documents.text(document)
+    text = release[Documents].text(document)
     headers: dict[int, Entry] = {}
     typed: set[int] = set()
     entries: list[Entry] = []
-    for line in release.documents.lines(document):
+    for line in release[Documents].lines(document):
         said = plain(text[line.start : line.end])
         header = headers.get(line.entity)
         if line.kind == Line.HEADER:
@@ -80,7 +189,7 @@ def read_document(release: Release, n: int, document: int) -> Read:
             headers[line.entity] = Entry(n, header.line, f"{header.text}{joint}{body}", shown)
         else:
             entries.append(Entry(n, line, said, line.targets))
-    return Read(n, document, release.documents.entity(document), headers, tuple(entries))
+    return Read(n, document, release[Documents].entity(document), headers, tuple(entries))
 
 
 @dataclass(frozen=True)
@@ -89,21 +198,20 @@ class Writer:
 
     release: Release
     names: Names
-    config: ContextConfig
     first: frozenset[int]
     retrieved: frozenset[int]
     language: str
 
     def short(self, entry: Entry) -> Entry:
         """The entry as its document has it, with those of the nodes that matter most that the document leaves out; at most
-        ``line_characters``."""
-        return self._fit(entry, self.config.line_characters, self.first)
+        ``LINE_CHARACTERS``."""
+        return self._fit(entry, LINE_CHARACTERS, self.first)
 
     def long(self, entry: Entry) -> Entry:
-        """The entry with as many targets, or as much of its literals, as ``long_line_characters`` hold."""
+        """The entry with as many targets, or as much of its literals, as ``LONG_LINE_CHARACTERS`` hold."""
         if entry.line.kind == Line.LITERAL and ELLIPSIS in entry.text and _is_prose(entry.text):
             entry = self._literals(entry)
-        return self._fit(entry, self.config.long_line_characters, None)
+        return self._fit(entry, LONG_LINE_CHARACTERS, None)
 
     def is_cut(self, entry: Entry) -> bool:
         """Whether the text leaves something out."""
@@ -116,7 +224,7 @@ class Writer:
     def _fit(self, entry: Entry, limit: int, added: frozenset[int] | None) -> Entry:
         line, text = entry.line, entry.text
         if line.kind == Line.LITERAL and not _is_prose(text):
-            limit = min(limit, self.config.name_characters)
+            limit = min(limit, NAME_CHARACTERS)
         names_all = line.kind in RELATIONAL and line.total == len(line.targets) > 0
         more = _MORE.search(text) if text.endswith(" more") else None
         if not more and len(text) <= limit:
@@ -164,7 +272,7 @@ class Writer:
 
     def _literals(self, entry: Entry) -> Entry:
         """A line of literals with its values whole, those in the question's language first."""
-        graph, line = self.release.graph, entry.line
+        graph, line = self.release[Graph], entry.line
         values = [
             literal
             for literal in graph.literals(line.entity)
@@ -172,15 +280,12 @@ class Writer:
         ]
         values.sort(key=lambda literal: literal.lang.partition("-")[0] != self.language)
         texts = list(dict.fromkeys(filter(None, (plain(literal.value) for literal in values))))
-        return self._values(entry, texts) if texts else entry
-
-    def _values(self, entry: Entry, texts: Sequence[str]) -> Entry:
-        text, limit = f"{plain(entry.line.label)}:", self.config.long_line_characters
+        text, limit = f"{plain(entry.line.label)}:", LONG_LINE_CHARACTERS
         told = 0
         for value in texts:
             left = len(texts) - told - 1
             room = limit - len(text) - 2 - (len(f" and {left} more") if left else 0)
-            if room < min(len(value), self.config.name_characters):
+            if room < min(len(value), NAME_CHARACTERS):
                 break
             text += f"{';' if told else ''} {shorten(value, room)}"
             told += 1

@@ -1,20 +1,136 @@
-"""Reading the documents artifact: memory-mapped texts, their lines and their members."""
+"""The documents artifact: its tables, and memory-mapped texts with their lines and members.
+
+Tables are Arrow IPC files, uncompressed. Those of all documents are in record batches of ``BATCH`` rows (the last one
+shorter), so that a table is written without holding it and row ``i`` lies in batch ``i // BATCH``; those of a chunk
+(``fr_documents``, ``fr_lines``, ``matches``) are one batch.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Final, cast
 
 import pyarrow as pa
+import pyarrow.ipc as ipc
 
-from crmrag_query.artifacts.mapped import open_array
-from crmrag_query.documents import schema
-from crmrag_query.documents.record import record_of
-from crmrag_query.documents.schema import open_table
+from crmrag_query.artifacts.manifest import open_array, open_ipc
+from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.arrays import Bytes, Ints, Longs
 from crmrag_query.graph.graph import Graph
+
+BATCH: Final = 8192
+HEADER, TYPE, LITERAL, FR, OUTGOING, INCOMING, SATELLITE, NOTE = range(8)  # kinds of lines
+KIND_NAMES: Final = ("header", "type", "literal", "relationship", "outgoing", "incoming", "satellite", "note")
+SELF, ABSORBED, CHAINED = range(3)  # roles of members
+ROLE_NAMES: Final = ("self", "satellite", "chained")
+_LINE: Final = [
+    ("entity", pa.int32()),  # whom the line is about
+    ("kind", pa.uint8()),
+    ("key", pa.utf8()),  # relationship, property code, or IRI of a property outside the CRM family
+    ("label", pa.utf8()),
+    ("start", pa.int32()),  # characters of the document's text
+    ("end", pa.int32()),
+    ("total", pa.int32()),  # how many targets or values there are, shown or not
+    ("targets", pa.list_(pa.int32())),  # all of them
+]
+SCHEMAS: Final[dict[str, pa.Schema]] = {
+    "fr_documents": pa.schema([("entity", pa.int32()), ("text", pa.large_utf8())]),
+    "fr_lines": pa.schema(_LINE),
+    "matches": pa.schema(
+        [("entity", pa.int32()), ("relationship", pa.int16()), ("target", pa.int32()), ("path", pa.int16())]
+    ),
+    "documents": pa.schema(
+        [
+            ("entity", pa.int32()),
+            ("category", pa.uint8()),
+            ("categories", pa.uint8()),
+            ("label", pa.large_utf8()),
+            ("text", pa.large_utf8()),
+        ]
+    ),
+    "lines": pa.schema([("document", pa.int32()), *_LINE]),
+    "members": pa.schema([("document", pa.int32()), ("entity", pa.int32()), ("role", pa.uint8())]),
+}
+FILES: Final = {"fr_documents": "documents", "fr_lines": "lines"}  # those not named after their schema
+
+
+def table_path(folder: Path, name: str) -> Path:
+    return folder / f"{FILES.get(name, name)}.arrow"
+
+
+def write_whole(folder: Path, name: str, table: pa.Table) -> None:
+    """Write a table as one file of one batch, so that rows are taken from it without copying the rest."""
+    schema = SCHEMAS[name]
+    with pa.OSFile(str(table_path(folder, name)), "wb") as sink, ipc.new_file(sink, schema) as writer:
+        writer.write_batch(_batch(table.cast(schema), schema))
+
+
+def write_batches(folder: Path, name: str, batches: Iterable[pa.Table]) -> int:
+    """Write tables one after another as one file of equal batches; returns the rows. Holds one input at a time."""
+    schema = SCHEMAS[name]
+    rows = 0
+    with pa.OSFile(str(table_path(folder, name)), "wb") as sink, ipc.new_file(sink, schema) as writer:
+        for batch in _equal(batches, schema):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _equal(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    held = schema.empty_table()
+    for table in tables:
+        held = pa.concat_tables([held, table.cast(schema)])
+        while held.num_rows >= BATCH:
+            yield _batch(held.slice(0, BATCH), schema)
+            held = held.slice(BATCH)
+    if held.num_rows:
+        yield _batch(held, schema)
+
+
+def _batch(table: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=schema)
+
+
+def open_table(folder: Path, name: str) -> pa.Table:
+    """Memory-map a table; raises ReleaseError when the file is missing, unreadable or of another version."""
+    return open_ipc(table_path(folder, name), SCHEMAS[name]).read_all()
+
+
+def record_of(graph: Graph, node: int) -> dict[str, Any]:
+    """IRI, label, classes, literals, and triples both ways of a node; every value as the source has it."""
+    adjacency = graph.adjacency
+    iri = graph.iri(node)
+    out = [
+        (iri, graph.property_iri(p), graph.iri(int(o)))
+        for p in range(len(adjacency.codes))
+        for o in adjacency.forward.neighbours(p, node)
+    ]
+    into = [
+        (graph.iri(int(s)), graph.property_iri(p), iri)
+        for p in range(len(adjacency.codes))
+        for s in adjacency.backward.neighbours(p, node)
+        if int(s) != node
+    ]
+    literals = [
+        {
+            "property": graph.property_iri(literal.property),
+            "value": literal.value,
+            "datatype": literal.datatype,
+            "lang": literal.lang,
+            "graphs": list(literal.graphs),
+        }
+        for literal in graph.literals(node)
+    ]
+    return {
+        "iri": iri,
+        "label": graph.label(node),
+        "types": [graph.class_iri(int(number)) for number in graph.types(node)],
+        "literals": literals,
+        "triples": [{"s": s, "p": p, "o": o} for s, p, o in out + into],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +142,14 @@ class Line:
     targets, or values where the line states literals.
     """
 
-    HEADER: ClassVar[int] = schema.HEADER
-    TYPE: ClassVar[int] = schema.TYPE
-    LITERAL: ClassVar[int] = schema.LITERAL
-    FR: ClassVar[int] = schema.FR
-    OUTGOING: ClassVar[int] = schema.OUTGOING
-    INCOMING: ClassVar[int] = schema.INCOMING
-    SATELLITE: ClassVar[int] = schema.SATELLITE
-    NOTE: ClassVar[int] = schema.NOTE
+    HEADER: ClassVar[int] = HEADER
+    TYPE: ClassVar[int] = TYPE
+    LITERAL: ClassVar[int] = LITERAL
+    FR: ClassVar[int] = FR
+    OUTGOING: ClassVar[int] = OUTGOING
+    INCOMING: ClassVar[int] = INCOMING
+    SATELLITE: ClassVar[int] = SATELLITE
+    NOTE: ClassVar[int] = NOTE
 
     document: int
     entity: int
@@ -60,6 +176,10 @@ class Documents:
 
     folder: Path
     graph: Graph
+
+    @classmethod
+    def from_release(cls, release: Release) -> Documents:
+        return cls.open(release.folder / "documents", release[Graph])
 
     @classmethod
     def open(cls, folder: Path, graph: Graph) -> Documents:
@@ -92,15 +212,12 @@ class Documents:
         """Mask of category bits of each document's entity, uint8 [d]."""
         return cast(Bytes, self.table.column("categories").to_numpy())
 
-    def _text(self, column: str, i: int) -> str:
-        chunk, row = divmod(i, schema.BATCH)
+    def text(self, i: int, column: str = "text") -> str:
+        chunk, row = divmod(i, BATCH)
         return str(self.table.column(column).chunk(chunk)[row].as_py())
 
-    def text(self, i: int) -> str:
-        return self._text("text", i)
-
     def label(self, i: int) -> str:
-        return self._text("label", i)
+        return self.text(i, "label")
 
     def entity(self, i: int) -> int:
         return int(self.entities[i])
@@ -144,7 +261,7 @@ class Documents:
         lines = [
             {
                 "entity": self.graph.iri(line.entity),
-                "kind": schema.KIND_NAMES[line.kind],
+                "kind": KIND_NAMES[line.kind],
                 "key": line.key,
                 "label": line.label,
                 "start": line.start,
@@ -154,8 +271,6 @@ class Documents:
             }
             for line in self.lines(i)
         ]
-        members = [
-            record_of(self.graph, m.entity) | {"role": schema.ROLE_NAMES[m.role]} for m in self.members(i)
-        ]
+        members = [record_of(self.graph, m.entity) | {"role": ROLE_NAMES[m.role]} for m in self.members(i)]
         head = {"iri": self.graph.iri(self.entity(i)), "label": self.label(i), "category": self.category(i)}
         return {**head, "text": self.text(i), "lines": lines, "members": members}

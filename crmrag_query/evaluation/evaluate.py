@@ -1,4 +1,5 @@
-"""Running questions with known answers through every system that is compared."""
+"""Running questions with known answers through every system that is compared: the pipeline, the pipeline without (or with)
+each stage, and plain baselines with the same encoder."""
 
 from __future__ import annotations
 
@@ -7,19 +8,71 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from crmrag_query.answers.ask import ask
-from crmrag_query.answers.conversation import Conversation
-from crmrag_query.answers.prepare import Prepared, prepare, search
-from crmrag_query.answers.understand import Understood, understand
+from crmrag_query.answers.ask import Conversation, ask, prepare, search
+from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.artifacts.release import Release
-from crmrag_query.errors import QuestionError
+from crmrag_query.config.query import Stages
+from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
-from crmrag_query.evaluation.records import AnswerScore, ContextScore, Evaluation, Scores
 from crmrag_query.evaluation.runs import Names, Run, judged, measure, require_measures
-from crmrag_query.evaluation.scores import score_answer, score_context
-from crmrag_query.evaluation.systems import NAMES, System, systems
+from crmrag_query.evaluation.scores import (
+    AnswerScore,
+    ContextScore,
+    Evaluation,
+    Scores,
+    score_answer,
+    score_context,
+)
+from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Model
+from crmrag_query.retrieval.encoder import QueryEncoder
+
+PIPELINE = "pipeline"
+BASELINES = {"plain BM25": ("sparse",), "plain dense": ("dense",), "plain RRF": ("dense", "sparse")}
+NAMES = tuple(Stages.model_fields)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A way to retrieve: its name in reports, and the stages that run."""
+
+    name: str
+    stages: Stages
+
+
+def tag(system: str) -> str:
+    """A system's name as it stands in files."""
+    return system.replace(" ", "-")
+
+
+def systems(stages: Stages, ablated: Sequence[str] = NAMES) -> tuple[System, ...]:
+    """The pipeline, the baselines, and for each of ``ablated`` the pipeline with that stage the other way round."""
+    plain = Stages(**dict.fromkeys(NAMES, False))
+    found = [System(PIPELINE, stages)]
+    found += [
+        System(name, plain.model_copy(update=dict.fromkeys(on, True))) for name, on in BASELINES.items()
+    ]
+    for name in ablated:
+        on = bool(getattr(stages, name))
+        found.append(
+            System(f"{'without' if on else 'with'} {name}", stages.model_copy(update={name: not on}))
+        )
+    return tuple(found)
+
+
+def parse_stages(text: str) -> tuple[str, ...]:
+    """Names of stages: ``all``, ``none``, or a list with commas. Raises QuestionError for an unknown one."""
+    if text in ("all", "none"):
+        return NAMES if text == "all" else ()
+    chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for name in chosen:
+        if name not in NAMES:
+            raise QuestionError(
+                f"There is no stage '{name}'.", f"Stages are: {', '.join(NAMES)}; or all, none."
+            )
+    return chosen
+
 
 Advance = Callable[[int, int], None]
 
@@ -63,8 +116,12 @@ def evaluate_file(
     """As ``evaluate``, with the questions of a file.
 
     Raises QuestionError for a mistake in it, or when the release holds nothing of what its questions ask for;
-    MissingExtraError without ir_measures.
+    MissingExtraError without ir_measures; ModelError where the release's encoder may not be used.
     """
+    if release[QueryEncoder].withheld:
+        raise ModelError(
+            "This release cannot be measured without its encoder.", release[QueryEncoder].withheld
+        )
     questions = read_questions(path)
     _about(release, questions, path)
     compared = systems(release.method.retrieval.stages, plan.stages)
@@ -124,7 +181,7 @@ def evaluate(
 
 def _about(release: Release, questions: Sequence[GoldQuestion], path: Path) -> None:
     iris = [iri for one in questions for entity in one.gold for iri in entity]
-    if iris and all(release.graph.node(iri) is None for iri in iris):
+    if iris and all(release[Graph].node(iri) is None for iri in iris):
         raise QuestionError(
             f"Release {release.id} of {release.manifest.dataset} holds none of the {len(set(iris))} entities of {path}.",
             "Is this the data set that the questions are about?",
@@ -139,30 +196,10 @@ def _question(
     names: Names,
     found: _Found,
 ) -> None:
-    talk = _replayed(release, question, plan.model if plan.answers else None)
-    _retrieval(release, question, understand(release, question.question, talk.state), compared, names, found)
-    _context(release, question, prepare(release, question.question, talk.state), found)
-    if plan.answers:
-        answer = ask(release, question.question, plan.model, talk.state)
-        found.answers[question.id] = score_answer(question, answer, release.method.answers.abbreviations)
-
-
-def _replayed(release: Release, question: GoldQuestion, model: Model | None) -> Conversation:
-    """The conversation up to the question: its earlier questions, asked and answered."""
     talk = Conversation()
     for earlier in question.history:
-        _, talk = talk.ask(release, earlier, model)
-    return talk
-
-
-def _retrieval(
-    release: Release,
-    question: GoldQuestion,
-    understood: Understood,
-    compared: Sequence[System],
-    names: Names,
-    found: _Found,
-) -> None:
+        _, talk = talk.ask(release, earlier, plan.model if plan.answers else None)
+    understood = understand(release, question.question, talk.state)
     found.forms[question.id] = understood.analysis.form.value
     relevant, neither = names.relevant(question), names.holding(question.also_ok)
     if relevant:
@@ -170,11 +207,12 @@ def _retrieval(
     for system in compared:
         ranking = [names.of(document) for document in search(release, understood, system.stages).ranking]
         found.runs.setdefault(system.name, {})[question.id] = judged(ranking, relevant, neither)
-
-
-def _context(release: Release, question: GoldQuestion, prepared: Prepared, found: _Found) -> None:
-    context, graph = prepared.context, release.graph
+    prepared, graph = prepare(release, question.question, talk.state), release[Graph]
+    context = prepared.context
     entities = {graph.iri(entity) for source in context.sources for entity in source.entities}
     found.contexts[question.id] = score_context(question, context, entities)
     for stage, spent in prepared.timings.items():
         found.latency.setdefault(stage, []).append(spent)
+    if plan.answers:
+        answer = ask(release, question.question, plan.model, talk.state)
+        found.answers[question.id] = score_answer(question, answer, release.method.sets.answers.abbreviations)

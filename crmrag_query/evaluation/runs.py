@@ -10,8 +10,10 @@ from urllib.parse import quote
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Measure
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import MissingExtraError
 from crmrag_query.evaluation.questions import GoldQuestion
+from crmrag_query.graph.graph import Graph
 
 MEASURES: tuple[str, ...] = get_args(Measure)
 Qrels = Mapping[str, frozenset[str]]
@@ -29,12 +31,12 @@ class Names:
     release: Release
 
     def of(self, document: int) -> str:
-        iri = self.release.graph.iri(self.release.documents.entity(document))
+        iri = self.release[Graph].iri(self.release[Documents].entity(document))
         return _SPACE.sub(lambda found: quote(found[0], safe=""), iri)
 
     def holding(self, iris: Iterable[str]) -> frozenset[str]:
         """The documents that hold the entities; an IRI that the data lacks has none."""
-        graph, documents = self.release.graph, self.release.documents
+        graph, documents = self.release[Graph], self.release[Documents]
         nodes = [node for iri in iris if (node := graph.node(iri)) is not None]
         held = {documents.document_of(node) for node in nodes}
         return frozenset(self.of(document) for document in held if document is not None)

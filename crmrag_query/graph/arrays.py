@@ -3,25 +3,133 @@
 Nodes are numbered by their IRI in sorted (UTF-8 byte) order. For each property the triples whose object is an IRI are
 held twice, forward (subject -> objects) and backward (object -> subjects), as doubly compressed sparse rows: only nodes
 that have the property take a row. A triple's number is its position in the forward order (property, subject, object).
+
+Everything else stands in tables, whose columns are given here: Arrow IPC files, uncompressed and in one record batch, so
+that opening one maps it and copies nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.ipc as ipc
 
-from crmrag_query.artifacts.mapped import open_array
+from crmrag_query.artifacts.manifest import open_array, open_ipc
+
+SCHEMA_VERSION: Final = 1
+WORD: Final = pa.dictionary(pa.int32(), pa.utf8())  # a column of few distinct words
+BY_LANGUAGE: Final = pa.map_(pa.utf8(), pa.utf8())  # language tag -> text
+TRIPLES: Final = pa.schema(
+    [
+        ("s", pa.utf8()),
+        ("p", pa.utf8()),
+        ("o", pa.utf8()),
+        ("kind", pa.uint8()),  # 0 IRI, 1 literal
+        ("datatype", WORD),  # "" for xsd:string and language-tagged strings
+        ("lang", WORD),  # "" for none
+        ("g", WORD),  # "" for the default graph
+    ]
+)
+SCHEMAS: Final[dict[str, pa.Schema]] = {
+    "nodes": pa.schema([("iri", pa.large_utf8()), ("label", pa.large_utf8()), ("lang", WORD)]),
+    "classes": pa.schema(
+        [("iri", pa.utf8()), ("code", pa.utf8()), ("label", pa.utf8()), ("labels", BY_LANGUAGE)]
+    ),
+    "properties": pa.schema(
+        [
+            ("iri", pa.utf8()),
+            ("code", pa.utf8()),
+            ("label", pa.utf8()),
+            ("inverse_label", pa.utf8()),
+            ("labels", BY_LANGUAGE),
+            ("inverse_labels", BY_LANGUAGE),
+        ]
+    ),
+    "graphs": pa.schema([("graphs", pa.list_(pa.utf8()))]),
+    "literals": pa.schema(
+        [
+            ("subject", pa.int32()),
+            ("property", pa.int32()),
+            ("value", pa.large_utf8()),
+            ("datatype", WORD),
+            ("lang", WORD),
+            ("graph", pa.int32()),
+        ]
+    ),
+    "labels": pa.schema([("node", pa.int32()), ("text", pa.large_utf8()), ("lang", WORD), ("kind", WORD)]),
+    "timespans": pa.schema(
+        [
+            ("node", pa.int32()),
+            ("outer_begin", pa.int32()),
+            ("inner_begin", pa.int32()),
+            ("inner_end", pa.int32()),
+            ("outer_end", pa.int32()),
+            ("text", pa.utf8()),
+        ]
+    ),
+    "links": pa.schema([("node", pa.int32()), ("iri", pa.utf8()), ("kind", WORD)]),
+    "images": pa.schema([("node", pa.int32()), ("url", pa.utf8())]),
+}
+LABEL_KINDS: Final = (
+    "label",
+    "preferred",
+    "appellation",
+    "title",
+    "identifier",
+    "alternative",
+    "role",
+    "iri",
+)
+LINK_KINDS: Final = ("wikidata", "getty", "viaf", "geonames", "other")
+# The archive of all triples, beside the graph: Parquet, a row a triple; types are triples of rdf:type.
+EDGES: Final = "edges.parquet"
+RDF_TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+EDGE_COLUMNS: Final = ("s", "s_label", "p", "p_label", "o", "o_label")
+EDGE_SCHEMA: Final = pa.schema([(name, pa.dictionary(pa.int32(), pa.utf8())) for name in EDGE_COLUMNS])
+
+
+def table_path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.arrow"
+
+
+def write_table(folder: Path, name: str, table: pa.Table) -> None:
+    """Write a table as ``<name>.arrow`` in one uncompressed record batch; the columns are cast to the schema."""
+    schema = SCHEMAS[name]
+    columns = [_column(table.column(field.name), field.type) for field in schema]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    with pa.OSFile(str(table_path(folder, name)), "wb") as sink, ipc.new_file(sink, schema) as writer:
+        writer.write_batch(batch)
+
+
+def _column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+    """The column as one array of this type; the words of a dictionary are sorted, so equal columns give equal bytes."""
+    if kind == WORD:
+        import pyarrow.compute as pc  # readers never need it
+
+        column = column.cast(pa.utf8())
+        words = pc.unique(column).sort()
+        return pa.DictionaryArray.from_arrays(pc.index_in(column, words).combine_chunks(), words)
+    return column.cast(kind).combine_chunks()
+
+
+def open_table(folder: Path, name: str) -> pa.RecordBatch:
+    """Memory-map a table.
+
+    Raises ReleaseError when the file is missing, cannot be read or has other columns than the schema.
+    """
+    return open_ipc(table_path(folder, name), SCHEMAS[name]).get_batch(0)
+
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
-
 WIDEST = 63  # bits of a number that rows are packed into
 FLAG_ENTITY = 1  # the node is an entity: a described subject that is no schema term
 FLAG_SKOLEM = 2  # the node stands for a blank node
@@ -43,6 +151,23 @@ class Rows:
     ptr: Longs
     val: Ints
 
+    @property
+    def sources(self) -> Ints:
+        """The node of each value, int32 [T]."""
+        return np.repeat(self.row, np.diff(self.ptr))
+
+    @property
+    def properties(self) -> Ints:
+        """The property of each value, int32 [T]."""
+        count = np.diff(self.ptr[self.prop])
+        return np.repeat(np.arange(len(count), dtype=np.int32), count)
+
+    def pairs(self, prop: int) -> tuple[Ints, Ints]:
+        """All steps by a property: node, in ascending order, and node reached."""
+        low, high = int(self.prop[prop]), int(self.prop[prop + 1])
+        reached = self.val[self.ptr[low] : self.ptr[high]]
+        return np.repeat(self.row[low:high], np.diff(self.ptr[low : high + 1])), reached
+
     def neighbours(self, prop: int, node: int) -> Ints:
         """Nodes that ``node`` reaches by property ``prop``, ascending; empty when there are none."""
         low, high = int(self.prop[prop]), int(self.prop[prop + 1])
@@ -62,23 +187,60 @@ class Rows:
                 return place
         raise KeyError((prop, node, value))
 
+    def locate(self, prop: int, nodes: Ints) -> tuple[Longs, Longs]:
+        """Indices of the nodes that have ``prop``, and their rows."""
+        low, high = int(self.prop[prop]), int(self.prop[prop + 1])
+        if low == high:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        at = np.minimum(np.searchsorted(self.row[low:high], nodes), high - low - 1)
+        found = np.flatnonzero(self.row[low:high][at] == nodes)
+        return found, low + at[found]
+
     def expand(self, prop: int, nodes: Ints) -> tuple[Longs, Ints]:
         """All steps from ``nodes`` by ``prop``: (index into ``nodes``, node reached) in order of ``nodes``."""
-        low, high = int(self.prop[prop]), int(self.prop[prop + 1])
-        rows = self.row[low:high]
-        at = np.searchsorted(rows, nodes)
-        at[at == len(rows)] = 0
-        found = np.flatnonzero(rows[at] == nodes) if len(rows) else np.empty(0, np.int64)
-        start = self.ptr[low + at[found]]
-        count = self.ptr[low + at[found] + 1] - start
-        origin = np.repeat(found, count)
-        offset = np.arange(len(origin)) - np.repeat(np.cumsum(count) - count, count)
-        return origin, self.val[np.repeat(start, count) + offset]
+        found, at = self.locate(prop, nodes)
+        index, row = spread(self.ptr, at)
+        return found[index], self.val[row]
 
 
 def _place(ascending: Ints, node: int) -> int:
     """Where the node stands or would stand; a plain int would have the whole column cast to int64 first."""
     return int(np.searchsorted(ascending, np.int32(node)))
+
+
+def ranges(start: Longs, count: Longs) -> Longs:
+    """The numbers start[i] … start[i] + count[i] - 1 of all i, one after the other."""
+    first = np.cumsum(count) - count
+    numbers: Longs = np.arange(int(count.sum())) + np.repeat(start - first, count)
+    return numbers
+
+
+def spread(ptr: Longs, numbers: Ints | Longs) -> tuple[Longs, Longs]:
+    """(index into ``numbers``, row) of all rows of each; ``ptr``: where the rows of each number begin, and the last end."""
+    at = numbers.astype(np.int64)
+    count = ptr[at + 1] - ptr[at]
+    return np.repeat(np.arange(len(at)), count), ranges(ptr[at], count)
+
+
+def consecutive(total: Longs, most: int) -> Iterator[slice]:
+    """Consecutive parts whose counts (given added up) come to ``most`` at the most, or that are of one place only."""
+    first = 0
+    while first < len(total):
+        done = int(total[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(total, done + most, side="right")))
+        yield slice(first, last)
+        first = last
+
+
+Whole = TypeVar("Whole", Ints, Longs)
+
+
+def distinct(keys: Whole) -> Whole:
+    """The keys ascending, each once. (``np.unique`` hashes since NumPy 2.3, which is slow for millions.)"""
+    ordered = np.sort(keys)
+    first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def sorted_rows(columns: Sequence[Ints]) -> list[Ints]:
@@ -102,12 +264,27 @@ def sorted_rows(columns: Sequence[Ints]) -> list[Ints]:
     return found[::-1]
 
 
+def run_starts(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Mask of the rows that begin a run: the first one, and each that differs from the row before it in any column."""
+    found = np.ones(len(columns[0]), bool)
+    found[1:] = False
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
+    return found
+
+
+def places_in(order: npt.ArrayLike) -> Ints:
+    """Where each number stands in a permutation of 0 … n-1, int32 [n]."""
+    numbers = np.asarray(order, np.int64)
+    places = np.empty(len(numbers), np.int32)
+    places[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return places
+
+
 def rows_from_triples(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:
     """Rows over triples given in any order, each once; arrays of equal length."""
     prop, source, target = sorted_rows((prop, source, target))
-    new_row = np.ones(len(prop), bool)
-    new_row[1:] = (prop[1:] != prop[:-1]) | (source[1:] != source[:-1])
-    first = np.flatnonzero(new_row)
+    first = np.flatnonzero(run_starts(prop, source))
     return Rows(
         prop=np.searchsorted(prop[first], np.arange(properties + 1)).astype(np.int64),
         row=source[first].astype(np.int32),
@@ -121,8 +298,12 @@ ROW_PARTS = ("prop", "row", "ptr", "val")
 
 def load_rows(folder: Path, direction: str) -> Rows:
     """Memory-map the rows saved as ``<direction>_<part>.npy``; raises ReleaseError when one cannot be read."""
-    prop, row, ptr, val = (open_array(folder, f"{direction}_{part}") for part in ROW_PARTS)
-    return Rows(cast(Longs, prop), cast(Ints, row), cast(Longs, ptr), cast(Ints, val))
+    return Rows(*(view(folder, f"{direction}_{part}") for part in ROW_PARTS))
+
+
+def view(folder: Path, name: str) -> npt.NDArray[Any]:
+    """A mapped array as a plain one: each look into an ``np.memmap`` costs ten times as much."""
+    return np.asarray(open_array(folder, name))
 
 
 def save_rows(folder: Path, direction: str, rows: Rows) -> None:

@@ -1,4 +1,8 @@
-"""Reading the graph artifact: memory-mapped, each column opened when first asked for."""
+"""Reading the graph artifact: memory-mapped, each column opened when first asked for.
+
+What it tells of a node are small frozen records. The triples index beside it finds the triples of an entity, as subject and
+as object, without a search.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,78 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crmrag_query.artifacts.mapped import open_array
-from crmrag_query.artifacts.versions import other_version, rebuild
+from crmrag_query.artifacts.manifest import other_version, rebuild
+from crmrag_query.artifacts.release import Release
+from crmrag_query.dates import Interval
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.arrays import Adjacency, Bytes, Ints, Longs, Rows, load_rows
-from crmrag_query.graph.records import Label, Link, Literal, Timespan
-from crmrag_query.graph.schema import SCHEMA_VERSION, open_table
+from crmrag_query.graph.arrays import (
+    SCHEMA_VERSION,
+    Adjacency,
+    Bytes,
+    Ints,
+    Longs,
+    load_rows,
+    open_table,
+    view,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name of a node; ``lang`` "" when untagged, ``kind`` one of `arrays.LABEL_KINDS`."""
+
+    text: str
+    lang: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal of a node: property number, lexical value, datatype IRI ("" for strings), language, named graphs."""
+
+    property: int
+    value: str
+    datatype: str
+    lang: str
+    graphs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timespan:
+    """The dates of a node in day numbers (0001-01-01 = 1, proleptic Gregorian), each end inclusive, None when unknown.
+
+    It lasted at most from ``outer_begin`` to ``outer_end`` and at least from ``inner_begin`` to ``inner_end``;
+    ``text`` is how the source states it.
+    """
+
+    outer_begin: int | None
+    inner_begin: int | None
+    inner_end: int | None
+    outer_end: int | None
+    text: str
+
+    @property
+    def interval(self) -> Interval | None:
+        """The widest known extent, or None when nothing is known but the text."""
+        begin = self.inner_begin if self.outer_begin is None else self.outer_begin
+        end = self.inner_end if self.outer_end is None else self.outer_end
+        if (begin is None and end is None) or (begin is not None and end is not None and begin > end):
+            return None
+        return Interval(begin, end)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The same thing elsewhere; ``kind`` one of `arrays.LINK_KINDS`."""
+
+    iri: str
+    kind: str
 
 
 def language_matches(lang: str, wanted: str) -> bool:
@@ -27,22 +91,16 @@ def language_matches(lang: str, wanted: str) -> bool:
     return lang == wanted or lang.startswith(wanted + "-")
 
 
-def _view(folder: Path, name: str) -> npt.NDArray[np.generic]:
-    """A mapped array as a plain one: each look into an ``np.memmap`` costs ten times as much."""
-    return np.asarray(open_array(folder, name))
-
-
-def _rows(folder: Path, direction: str) -> Rows:
-    rows = load_rows(folder, direction)
-    return Rows(*map(np.asarray, (rows.prop, rows.row, rows.ptr, rows.val)))
-
-
 @dataclass(frozen=True)
 class Graph:
-    """One data set's graph; nodes, classes and properties are numbers, see ``schema``."""
+    """One data set's graph; nodes, classes and properties are numbers, see `arrays.SCHEMAS`."""
 
     folder: Path
     meta: dict[str, Any]
+
+    @classmethod
+    def from_release(cls, release: Release) -> Graph:
+        return cls.open(release.folder / "graph")
 
     @classmethod
     def open(cls, folder: Path) -> Graph:
@@ -67,11 +125,11 @@ class Graph:
     @cached_property
     def adjacency(self) -> Adjacency:
         return Adjacency(
-            _rows(self.folder, "forward"),
-            _rows(self.folder, "backward"),
+            load_rows(self.folder, "forward"),
+            load_rows(self.folder, "backward"),
             self.property_codes,
             self.category_of_node,
-            cast(Bytes, _view(self.folder, "categories")),
+            view(self.folder, "categories"),
             self.flags,
         )
 
@@ -120,12 +178,12 @@ class Graph:
 
     @cached_property
     def flags(self) -> Bytes:
-        return cast(Bytes, _view(self.folder, "flags"))
+        return view(self.folder, "flags")
 
     @cached_property
     def category_of_node(self) -> Bytes:
         """Primary category bit of each node, uint8 [n]."""
-        return cast(Bytes, _view(self.folder, "category"))
+        return view(self.folder, "category")
 
     def category(self, node: int) -> int:
         """Bit of the node's primary Fundamental Category, 0 when unknown."""
@@ -135,8 +193,8 @@ class Graph:
 
     @cached_property
     def label_rows(self) -> tuple[pa.RecordBatch, Longs]:
-        """Every known name, best first within a node (schema "labels"), and where each node's begin, int64 [n+1]."""
-        return open_table(self.folder, "labels"), cast(Longs, _view(self.folder, "label_ptr"))
+        """Every known name, best first within a node (`arrays.SCHEMAS`), and where each node's begin, int64 [n+1]."""
+        return open_table(self.folder, "labels"), view(self.folder, "label_ptr")
 
     def labels(self, node: int) -> list[Label]:
         """Every known name of the node in every language, best first."""
@@ -150,19 +208,16 @@ class Graph:
         lang = self.label_rows[0].column("lang")
         return lang.dictionary.to_pylist(), lang.indices.to_numpy()
 
-    def _tags_of(self, node: int) -> tuple[int, list[str]]:
-        """The node's first row of names, and the tags from there on."""
-        (tags, numbers), ptr = self._tags, self.label_rows[1]
-        low = int(ptr[node])
-        return low, [tags[number] for number in numbers[low : int(ptr[node + 1])].tolist()]
-
     def label(self, node: int, languages: Sequence[str] = ()) -> str:
         """The best name in the first of ``languages`` that has one, else the display label."""
-        low, tags = self._tags_of(node) if languages else (0, [])
-        for wanted in languages:
-            for place, tag in enumerate(tags):
-                if language_matches(tag, wanted):
-                    return str(self.label_rows[0].column("text")[low + place].as_py())
+        if languages:
+            (words, numbers), (table, ptr) = self._tags, self.label_rows
+            low = int(ptr[node])
+            tags = [words[number] for number in numbers[low : int(ptr[node + 1])].tolist()]
+            for wanted in languages:
+                for place, tag in enumerate(tags):
+                    if language_matches(tag, wanted):
+                        return str(table.column("text")[low + place].as_py())
         return str(self.display_labels[node].as_py())
 
     def label_lang(self, node: int) -> str:
@@ -173,7 +228,7 @@ class Graph:
 
     @cached_property
     def _types(self) -> tuple[Longs, Ints]:
-        return cast(Longs, _view(self.folder, "type_ptr")), cast(Ints, _view(self.folder, "type_val"))
+        return view(self.folder, "type_ptr"), view(self.folder, "type_val")
 
     @property
     def type_rows(self) -> tuple[Longs, Ints]:
@@ -243,7 +298,7 @@ class Graph:
     @cached_property
     def triple_graph(self) -> Ints:
         """Number of the set of named graphs of each triple, int32 [T], in forward order."""
-        return cast(Ints, _view(self.folder, "triple_graph"))
+        return view(self.folder, "triple_graph")
 
     @cached_property
     def literal_table(self) -> pa.RecordBatch:
@@ -251,7 +306,7 @@ class Graph:
 
     @cached_property
     def literal_ptr(self) -> Longs:
-        return cast(Longs, _view(self.folder, "literal_ptr"))
+        return view(self.folder, "literal_ptr")
 
     def literals(self, node: int) -> list[Literal]:
         start, end = int(self.literal_ptr[node]), int(self.literal_ptr[node + 1])
@@ -275,12 +330,12 @@ class Graph:
 
     @property
     def timespan_table(self) -> pa.RecordBatch:
-        """All dates, sorted by node; see ``records.Timespan``."""
+        """All dates, sorted by node; see `Timespan`."""
         return self._by_node["timespans"][1]
 
     @property
     def link_table(self) -> pa.RecordBatch:
-        """All links to the same things elsewhere, sorted by node; see ``records.Link``."""
+        """All links to the same things elsewhere, sorted by node; see `Link`."""
         return self._by_node["links"][1]
 
     def timespan(self, node: int) -> Timespan | None:
@@ -296,3 +351,83 @@ class Graph:
 
     def images(self, node: int) -> list[str]:
         return [row["url"] for row in self._rows_of("images", node)]
+
+
+OPEN_BEGIN: Final = -(2**31)
+OPEN_END: Final = 2**31 - 1
+"""Day numbers that stand for an unknown begin or end."""
+
+
+def extents(graph: Graph) -> tuple[Ints, Ints]:
+    """Begin and end of every node's own dates, int32 [n] each; open where unknown or contradictory."""
+    import pyarrow.compute as pc
+
+    table = graph.timespan_table
+    node, first, last = (
+        table.column("node").to_numpy(),
+        pc.coalesce(table.column("outer_begin"), table.column("inner_begin"), OPEN_BEGIN).to_numpy(),
+        pc.coalesce(table.column("outer_end"), table.column("inner_end"), OPEN_END).to_numpy(),
+    )
+    sound = first <= last
+    begin, end = np.full(graph.nodes, OPEN_BEGIN, np.int32), np.full(graph.nodes, OPEN_END, np.int32)
+    begin[node[sound]], end[node[sound]] = first[sound], last[sound]
+    return begin, end
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A triple between nodes; ``number`` is its place in forward order."""
+
+    number: int
+    s: int
+    p: int
+    o: int
+
+
+@dataclass(frozen=True)
+class TriplesIndex:
+    """``tri_s``, ``tri_p`` int32 [T] and, mapped, the object ``forward.val``; for each node the numbers of its triples.
+
+    ``out_ptr``, ``in_ptr`` int64 [n+1]; ``out_tri``, ``in_tri`` int32 [T], ascending for each node.
+    """
+
+    graph: Graph
+    tri_s: Ints
+    tri_p: Ints
+    out_ptr: Longs
+    out_tri: Ints
+    in_ptr: Longs
+    in_tri: Ints
+
+    @classmethod
+    def from_release(cls, release: Release) -> TriplesIndex:
+        return cls.open(release.folder / "triples_index", release[Graph])
+
+    @classmethod
+    def open(cls, folder: Path, graph: Graph) -> TriplesIndex:
+        """Memory-map the index of ``graph``; raises ReleaseError when it is missing."""
+        names = ("tri_s", "tri_p", "out_ptr", "out_tri", "in_ptr", "in_tri")
+        return cls(graph, *(view(folder, name) for name in names))
+
+    def numbers_of(self, node: int) -> Ints:
+        """Numbers of the triples with ``node`` as subject or object, ascending, each once."""
+        out = self.out_tri[self.out_ptr[node] : self.out_ptr[node + 1]]
+        into = self.in_tri[self.in_ptr[node] : self.in_ptr[node + 1]]
+        return np.union1d(out, into)
+
+    def triple(self, number: int) -> Triple:
+        objects = self.graph.adjacency.forward.val
+        return Triple(number, int(self.tri_s[number]), int(self.tri_p[number]), int(objects[number]))
+
+    def of(self, node: int, limit: int | None = None) -> list[Triple]:
+        """The triples of a node in order of their numbers, at most ``limit``; its literals are ``graph.literals``."""
+        numbers = self.numbers_of(node)[:limit]
+        return [self.triple(number) for number in numbers.tolist()]
+
+    def degree(self, node: int) -> int:
+        """How many triples have the node as subject, plus how many have it as object."""
+        return int(self.out_ptr[node + 1] - self.out_ptr[node] + self.in_ptr[node + 1] - self.in_ptr[node])
+
+    def graphs(self, number: int) -> tuple[str, ...]:
+        """The named graphs that state a triple; none for the default graph."""
+        return self.graph.graph_sets[int(self.graph.triple_graph[number])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crmrag_query.ontology.categories import Category, categories_of, category_of
+from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.codes import Normalised, normalise_class, normalise_property
 from crmrag_query.ontology.load import load_ontology
 from crmrag_query.ontology.tables import Ontology, Term
@@ -12,8 +12,6 @@ __all__ = [
     "Normalised",
     "Ontology",
     "Term",
-    "categories_of",
-    "category_of",
     "load_ontology",
     "normalise_class",
     "normalise_property",

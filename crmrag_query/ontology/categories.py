@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import IntFlag
 from functools import lru_cache
-from pathlib import Path
 
-from crmrag_query.config.folders import part_file
-from crmrag_query.config.models import CategoriesPart
-from crmrag_query.config.reading import read_part
+from crmrag_query.config.loading import CategoriesPart
+from crmrag_query.config.reading import part_file, read_part
 from crmrag_query.ontology.load import load_ontology
 from crmrag_query.ontology.tables import Ontology
 
@@ -53,8 +51,18 @@ class CategoryMap:
         return mask
 
     def _class(self, code: str) -> Category | None:
+        """Of the nearest listed class, breadth first up the hierarchy; the priority decides between equally near ones."""
         if code not in self._main:
-            self._main[code] = self._nearest(code, self._listed)
+            self._main[code] = None
+            level, seen = [code], {code}
+            while level:
+                found = {self._listed[at] for at in level if at in self._listed}
+                if found:
+                    self._main[code] = next(category for category in self._priority if category in found)
+                    break
+                classes = (self._ontology.classes[at] for at in level if at in self._ontology.classes)
+                level = sorted({parent for term in classes for parent in term.parents} - seen)
+                seen.update(level)
         return self._main[code]
 
     def _every(self, code: str) -> Category:
@@ -66,32 +74,8 @@ class CategoryMap:
             self._all[code] = mask
         return self._all[code]
 
-    def _nearest(self, code: str, listed: Mapping[str, Category]) -> Category | None:
-        """Breadth first up the hierarchy; the priority decides between superclasses equally near."""
-        level, seen = [code], {code}
-        while level:
-            found = {listed[at] for at in level if at in listed}
-            if found:
-                return next(category for category in self._priority if category in found)
-            parents = (
-                up for at in level if at in self._ontology.classes for up in self._ontology.class_(at).parents
-            )
-            level = sorted(set(parents) - seen)
-            seen.update(level)
-        return None
 
-
-@lru_cache(maxsize=4)
-def load_categories(folder: Path | None = None) -> CategoryMap:
-    """The category map of a configuration folder."""
-    return CategoryMap(read_part(CategoriesPart, part_file("categories.yaml", folder)), load_ontology(folder))
-
-
-def category_of(class_codes: Iterable[str]) -> Category | None:
-    """The category of an entity of these classes: Actor > Event > Place > Concept > Time > Thing."""
-    return load_categories().of(class_codes)
-
-
-def categories_of(class_codes: Iterable[str]) -> Category:
-    """Every category that an entity of these classes may be asked for, as a bit mask."""
-    return load_categories().all_of(class_codes)
+@lru_cache(maxsize=1)
+def load_categories() -> CategoryMap:
+    """The category map of the configuration in use."""
+    return CategoryMap(read_part(CategoriesPart, part_file("categories.yaml")), load_ontology())

@@ -1,18 +1,21 @@
-"""The one step that turns the IRIs that data uses into codes, whatever namespace, version or profile."""
+"""The one step that turns the IRIs that data uses into codes, whatever namespace, version or profile.
+
+Linked Art's names (`produced_by` stands for P108i_was_produced_by) come from a table that is made of its JSON-LD context.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from crmrag_query.errors import OntologyError
 from crmrag_query.ontology.load import Vocabulary, load_vocabulary
-from crmrag_query.ontology.rows import Kind
-from crmrag_query.ontology.spelling import local_name, namespace_of, take_apart
+from crmrag_query.ontology.rows import Kind, local_name, namespace_of, take_apart
 
 Rule = Literal["exact", "renamed", "erlangen", "linked-art", "version"]
-
 _LINKED_ART = "linked_art"
 _UNDEFINED = ("urn:",)
 """What JSON-LD processors put before a name that its context does not define (met in museums' data)."""
@@ -58,10 +61,10 @@ class Normaliser:
             return None
         if family == _LINKED_ART:
             return self._linked_art(kind, name)
-        if family == "erlangen":
-            found = self._crm(kind, iri, name, family)
-            return found and (found if found.rule == "renamed" else self._as(kind, found, "erlangen"))
-        return self._crm(kind, iri, name, family)
+        found = self._crm(kind, iri, name, family)
+        if found and family == "erlangen" and found.rule != "renamed":
+            return replace(found, rule="erlangen")
+        return found
 
     def _crm(self, kind: Kind, iri: str, name: str, family: str) -> Normalised | None:
         ontology = self._vocabulary.ontology
@@ -75,17 +78,11 @@ class Normaliser:
             )
         code = ontology.iris[kind].get(iri) or ontology.names[kind].get(name)
         if code is not None:
-            return self._found(kind, code, self._rule(kind, code, name), stated, _turns(kind, stated, code))
-        return self._by_spelling(kind, stated, family)
-
-    def _rule(self, kind: Kind, code: str, name: str) -> Rule:
-        term = self._terms[kind][code]
-        if term.table == "renames":
-            return "version"
-        return "exact" if term.name == name else "renamed"
-
-    def _by_spelling(self, kind: Kind, stated: str, family: str) -> Normalised | None:
-        """By the code alone: names of versions that nothing else knows."""
+            term = self._terms[kind][code]
+            rule: Rule = "exact" if term.name == name else "renamed"
+            turned = kind == "property" and bool(stated) and stated.endswith("i") != code.endswith("i")
+            return self._found(kind, code, "version" if term.table == "renames" else rule, stated, turned)
+        # By the code alone: names of versions that nothing else knows.
         rename = self._by_code.get((kind, stated))
         if family == "frbroo" and f"frbroo:{stated}" in self._terms[kind]:
             return self._found(kind, f"frbroo:{stated}", "version", stated)
@@ -101,23 +98,16 @@ class Normaliser:
             return self._found(kind, own, "linked-art", own)
         target = self._vocabulary.linked_art.get((kind, name))
         found = self._crm(kind, "", target, "") if target else None
-        return found and self._as(kind, found, "linked-art")
+        return replace(found, rule="linked-art") if found else None
 
     def _found(self, kind: Kind, code: str, rule: Rule, stated: str, turned: bool = False) -> Normalised:
         return Normalised(code, self._terms[kind][code].name, rule, stated or code, turned)
 
-    def _as(self, kind: Kind, found: Normalised, rule: Rule) -> Normalised:
-        return self._found(kind, found.code, rule, found.stated, found.turned)
 
-
-def _turns(kind: Kind, stated: str, code: str) -> bool:
-    return kind == "property" and bool(stated) and stated.endswith("i") != code.endswith("i")
-
-
-@lru_cache(maxsize=4)
-def normaliser(folder: Path | None = None) -> Normaliser:
-    """The normaliser of a configuration folder."""
-    return Normaliser(load_vocabulary(folder))
+@lru_cache(maxsize=1)
+def normaliser() -> Normaliser:
+    """The normaliser of the configuration in use."""
+    return Normaliser(load_vocabulary())
 
 
 def normalise_class(iri: str) -> Normalised | None:
@@ -128,3 +118,51 @@ def normalise_class(iri: str) -> Normalised | None:
 def normalise_property(iri: str) -> Normalised | None:
     """The property that an IRI stands for; None for what is not of the CRM family, such as rdfs:label."""
     return normaliser().property_(iri)
+
+
+_CRM_PREFIXES = ("crm:", "sci:", "dig:", "archaeo:")
+_CLASS_LETTERS = frozenset("EDSFAI")
+_OLD_NAMES = {
+    "ManMadeFeature": "E25_Human-Made_Feature",
+    "ManMadeObject": "E22_Human-Made_Object",
+    "ManMadeThing": "E71_Human-Made_Thing",
+    "PhysicalManMadeThing": "E24_Physical_Human-Made_Thing",
+}
+"""Names of the profile before 1.0, which follow CRM 6."""
+
+
+def names_from_context(text: str) -> str:
+    """CSV (kind, name, target) of the context's names that mean one class or property wherever they stand.
+
+    A name whose meaning depends on the class around it (`part`) is left to a JSON-LD processor. Raises
+    OntologyError for text that is no JSON-LD context.
+    """
+    try:
+        context = json.loads(text)["@context"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise OntologyError("This JSON is no JSON-LD context.", "It must have the key '@context'.") from error
+    meanings: dict[str, set[str]] = {}
+    for name, target in _names(context):
+        meanings.setdefault(name, set()).add(target)
+    rows = {(_kind(target), name, target) for name, target in _OLD_NAMES.items()}
+    for name, targets in meanings.items():
+        if len(targets) == 1 and (target := next(iter(targets))).startswith(_CRM_PREFIXES):
+            local = target.partition(":")[2]
+            rows.add((_kind(local), name, local))
+    return "kind,name,target\n" + "".join(",".join(row) + "\n" for row in sorted(rows))
+
+
+def _kind(target: str) -> str:
+    spelling = take_apart(target)
+    letters = spelling.code.rstrip("0123456789i") if spelling else ""
+    return "class" if letters in _CLASS_LETTERS or letters.startswith("E") else "property"
+
+
+def _names(context: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(context, dict):
+        return
+    for name, meaning in context.items():
+        if not name.startswith("@") and isinstance(meaning, dict):
+            if isinstance(meaning.get("@id"), str):
+                yield name, meaning["@id"]
+            yield from _names(meaning.get("@context"))

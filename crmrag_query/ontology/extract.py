@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crmrag_query.errors import MissingExtraError, OntologyError
-from crmrag_query.ontology.rows import Kind, OntologyTable, Row
-from crmrag_query.ontology.spelling import as_words, flipped, local_name, namespace_of, take_apart
+from crmrag_query.ontology.rows import (
+    Kind,
+    OntologyTable,
+    Row,
+    as_words,
+    flipped,
+    local_name,
+    namespace_of,
+    take_apart,
+)
+from crmrag_query.syntax import OutOfBounds, require_bounds
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -71,32 +80,25 @@ def extract(paths: Sequence[Path], name: str = "") -> OntologyTable:
     terms: dict[str, _Term] = {}
     own: set[str] = set()
     for path in paths:
-        own |= _read_file(path, terms)
+        declared: Counter[str] = Counter()
+        for subject, predicate, value, language in _statements(path):
+            if _note(terms.setdefault(subject, _Term()), predicate, value, language):
+                declared[namespace_of(subject)] += 1
+        own |= {namespace for namespace, _ in declared.most_common(1)}
     rows = _rows(terms, own, title)
     if not rows:
         raise OntologyError(
             f"{', '.join(str(path) for path in paths)} declares no class and no property.",
             "It has neither rdfs:Class, owl:Class, rdf:Property nor owl:ObjectProperty; is this data?",
         )
-    declared = {row.iri for row in rows}
-    skipped = tuple(sorted(iri for iri, term in terms.items() if term.kinds and iri not in declared))
+    kept = {row.iri for row in rows}
+    skipped = tuple(sorted(iri for iri, term in terms.items() if term.kinds and iri not in kept))
     return OntologyTable(title, rows, skipped)
 
 
 def is_xml(head: bytes) -> bool:
     """Whether a file's first bytes are RDF/XML rather than Turtle (whose `<` opens an IRI)."""
     return _XML_START.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()) is not None
-
-
-def _read_file(path: Path, terms: dict[str, _Term]) -> set[str]:
-    """Add the file's statements to `terms`; returns the file's own namespaces."""
-    seen: Counter[str] = Counter()
-    for subject, predicate, value, language in _statements(path):
-        term = terms.setdefault(subject, _Term())
-        kind = _note(term, predicate, value, language)
-        if kind is not None:
-            seen[namespace_of(subject)] += 1
-    return {namespace for namespace, _ in seen.most_common(1)}
 
 
 def _statements(path: Path) -> Iterable[tuple[str, str, str, str | None]]:
@@ -107,7 +109,9 @@ def _statements(path: Path) -> Iterable[tuple[str, str, str, str | None]]:
         raise MissingExtraError("Reading ontology files", "build", "pyoxigraph") from error
     try:
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-        form = pyoxigraph.RdfFormat.RDF_XML if is_xml(data[:4096]) else pyoxigraph.RdfFormat.TURTLE
+        xml = is_xml(data[:4096])
+        require_bounds(data, "XML" if xml else "Turtle")
+        form = pyoxigraph.RdfFormat.RDF_XML if xml else pyoxigraph.RdfFormat.TURTLE
         for quad in pyoxigraph.parse(data, form, base_iri="http://ontology.invalid/"):
             if isinstance(quad.subject, pyoxigraph.NamedNode):
                 stated = quad.object
@@ -116,6 +120,8 @@ def _statements(path: Path) -> Iterable[tuple[str, str, str, str | None]]:
                 yield quad.subject.value, quad.predicate.value, value, language
     except OSError as error:
         raise OntologyError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
+    except OutOfBounds as error:
+        raise OntologyError(f"{path} is not read: {error.what}.", error.remedy) from error
     except (SyntaxError, ValueError) as error:
         raise OntologyError(
             f"{path} is neither valid RDF/XML nor valid Turtle: {error}.", "Convert it, or repair that line."
@@ -136,36 +142,26 @@ def _note(term: _Term, predicate: str, value: str, language: str | None) -> Kind
     elif predicate == RDFS + "comment":
         term.symmetric |= _SYMMETRIC.search(value) is not None
         term.transitive |= _TRANSITIVE.search(value) is not None
-    elif value and language is None:
-        _note_link(term, predicate, value)
-    return None
-
-
-def _note_link(term: _Term, predicate: str, value: str) -> None:
-    if predicate in _PARENTS:
+    elif value and language is None and predicate in _PARENTS:
         term.parents.append((_PARENTS[predicate], value))
-    elif predicate == OWL + "inverseOf":
-        term.inverses.add(value)
-    elif predicate == RDFS + "domain":
-        term.domains.add(value)
-    elif predicate == RDFS + "range":
-        term.ranges.add(value)
+    elif value and language is None:
+        links = {OWL + "inverseOf": term.inverses, RDFS + "domain": term.domains, RDFS + "range": term.ranges}
+        links.get(predicate, set()).add(value)
+    return None
 
 
 def _rows(terms: dict[str, _Term], own: set[str], table: str) -> tuple[Row, ...]:
     codes = {iri: _code(iri, own, table) for iri in terms}
     rows = []
     for iri, term in terms.items():
-        for kind in (
-            sorted(term.kinds) if namespace_of(iri) in own else sorted({kind for kind, _ in term.parents})
-        ):
-            row = _row(iri, kind, term, codes, namespace_of(iri) in own)
+        declared = namespace_of(iri) in own
+        for kind in sorted(term.kinds if declared else {kind for kind, _ in term.parents}):
+            row = _row(iri, kind, term, codes, declared)
             if row.code and (row.name or row.parents):
                 rows.append(row)
-    listed = {(row.kind, row.code) for row in rows}
-    return tuple(
-        sorted((_with_inverse(row, listed, terms, codes) for row in rows), key=lambda r: (r.kind, _order(r)))
-    )
+    listed = {row.code for row in rows if row.kind == "property"}
+    whole = (_with_inverse(row, listed, terms, codes) for row in rows)
+    return tuple(sorted(whole, key=lambda row: (row.kind, _order(row))))
 
 
 def _row(iri: str, kind: Kind, term: _Term, codes: dict[str, str], own: bool) -> Row:
@@ -181,22 +177,15 @@ def _row(iri: str, kind: Kind, term: _Term, codes: dict[str, str], own: bool) ->
     )  # fmt: skip
 
 
-def _with_inverse(
-    row: Row, listed: set[tuple[Kind, str]], terms: dict[str, _Term], codes: dict[str, str]
-) -> Row:
+def _with_inverse(row: Row, listed: set[str], terms: dict[str, _Term], codes: dict[str, str]) -> Row:
     """The row with the inverse that the file states in either direction, else by CRM's convention."""
     if row.kind == "class" or not row.name:
         return row
     stated = {_reference(value, codes) for value in terms[row.iri].inverses}
     stated |= {codes[iri] for iri, term in terms.items() if row.iri in term.inverses}
-    candidates = sorted(code for code in stated if ("property", code) in listed)
-    if not candidates and ("property", flipped(row.code)) in listed:
-        candidates = [flipped(row.code)]
+    candidates = sorted(stated & listed) or sorted({flipped(row.code)} & listed)
     inverse = candidates[0] if candidates else ""
-    return Row(
-        row.kind, row.code, row.name, row.iri, row.parents, inverse, row.symmetric or inverse == row.code,
-        row.transitive, row.domain, row.range, row.labels,
-    )  # fmt: skip
+    return replace(row, inverse=inverse, symmetric=row.symmetric or inverse == row.code)
 
 
 def _code(iri: str, own: set[str], table: str) -> str:

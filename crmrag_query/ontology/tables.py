@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from crmrag_query.errors import OntologyError
-from crmrag_query.ontology.rows import Kind
-from crmrag_query.ontology.spelling import as_words
+from crmrag_query.ontology.rows import Kind, as_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,9 @@ class Ontology:
 
         Without `kind` a class is preferred to a property of the same code.
         """
-        term = self._term(code, kind)
+        term = self.classes.get(code) if kind != "property" else None
+        if term is None and kind != "class":
+            term = self.properties.get(code)
         if term is None:
             return code
         wanted = (lang,) if isinstance(lang, str) else tuple(lang)
@@ -76,26 +77,20 @@ class Ontology:
 
     def superclasses(self, code: str) -> tuple[str, ...]:
         """Codes of all classes above this one."""
-        return self._closure("superclasses", code, self._superclasses)
+        return self._closure("above", code, self._superclasses)
 
     def subclasses(self, code: str) -> tuple[str, ...]:
         """Codes of all classes below this one."""
-        return self._closure("subclasses", code, self._subclasses)
-
-    def superproperties(self, code: str) -> tuple[str, ...]:
-        """Codes of all properties above this one, as its own ontology states them."""
-        return self._closure("superproperties", code, self._superproperties)
+        return self._closure("classes below", code, self._subclasses)
 
     def subproperties(self, code: str) -> tuple[str, ...]:
         """Codes of all properties below this one; a sub-property stated only for the inverses counts too."""
-        direct = self._closure("subproperties", code, self._subproperties)
+        found = set(self._closure("properties below", code, self._subproperties))
         inverse = self.inverse(code)
-        if inverse is None or inverse == code:
-            return direct
-        mirrored = {
-            self.inverse(below) for below in self._closure("subproperties", inverse, self._subproperties)
-        }
-        return tuple(sorted({*direct, *(below for below in mirrored if below)} - {code}))
+        if inverse is not None and inverse != code:
+            mirrored = self._closure("properties below", inverse, self._subproperties)
+            found |= {below for below in map(self.inverse, mirrored) if below}
+        return tuple(sorted(found - {code}))
 
     def inverse(self, code: str) -> str | None:
         """The property that reads the same triples from the other end: P108i for P108, P121 for P121.
@@ -132,25 +127,13 @@ class Ontology:
                 waiting.extend((one, forward) for one in self.subproperties(at))
         return found
 
-    def domain(self, code: str) -> str:
-        """Code of the property's domain, "" where its ontology states none."""
-        return self.property_(code).domain
-
-    def range(self, code: str) -> str:
-        """Code of the property's range or a literal type such as `xsd:dateTime`, "" where none is stated."""
-        return self.property_(code).range
-
     def is_a(self, code: str, ancestor: str) -> bool:
         """Whether a class is the other, or below it."""
         return code == ancestor or ancestor in self.superclasses(code)
 
     @cached_property
     def _superclasses(self) -> Mapping[str, tuple[str, ...]]:
-        return _parents(self.classes)
-
-    @cached_property
-    def _superproperties(self) -> Mapping[str, tuple[str, ...]]:
-        return _parents(self.properties)
+        return {code: term.parents for code, term in self.classes.items()}
 
     @cached_property
     def _subclasses(self) -> Mapping[str, tuple[str, ...]]:
@@ -160,29 +143,29 @@ class Ontology:
     def _subproperties(self) -> Mapping[str, tuple[str, ...]]:
         return _children(self.properties)
 
-    def _term(self, code: str, kind: Kind | None) -> Term | None:
-        first = None if kind == "property" else self.classes.get(code)
-        return first or (None if kind == "class" else self.properties.get(code))
-
     def _closure(self, which: str, code: str, step: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
         key = (which, code)
         if key not in self._closures:
-            self._closures[key] = tuple(sorted(_reach(code, step) - {code}))
+            seen, waiting = {code}, [code]
+            while waiting:
+                fresh = set(step.get(waiting.pop(), ())) - seen
+                seen |= fresh
+                waiting += fresh
+            self._closures[key] = tuple(sorted(seen - {code}))
         return self._closures[key]
 
 
 def _found(terms: Mapping[str, Term], code: str, kind: Kind) -> Term:
     if code in terms:
         return terms[code]
-    near = difflib.get_close_matches(code, terms, n=3)
-    raise OntologyError(
-        f"No {kind} has the code {code!r}.",
-        f"Did you mean {' or '.join(near)}?" if near else "Add its ontology with `crmrag ontology extract`.",
-    )
+    remedy = did_you_mean(code, terms, "Add its ontology with `crmrag ontology extract`.")
+    raise OntologyError(f"No {kind} has the code {code!r}.", remedy)
 
 
-def _parents(terms: Mapping[str, Term]) -> dict[str, tuple[str, ...]]:
-    return {code: term.parents for code, term in terms.items()}
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 3) -> str:
+    """A remedy that names the nearest known names; ``otherwise`` where none is near."""
+    near = difflib.get_close_matches(name, known, n=most)
+    return f"Did you mean {' or '.join(near)}?" if near else otherwise
 
 
 def _children(terms: Mapping[str, Term]) -> dict[str, tuple[str, ...]]:
@@ -191,14 +174,3 @@ def _children(terms: Mapping[str, Term]) -> dict[str, tuple[str, ...]]:
         for parent in term.parents:
             below.setdefault(parent, []).append(term.code)
     return {code: tuple(sorted(codes)) for code, codes in below.items()}
-
-
-def _reach(start: str, step: Mapping[str, tuple[str, ...]]) -> set[str]:
-    seen = {start}
-    waiting = [start]
-    while waiting:
-        for code in step.get(waiting.pop(), ()):
-            if code not in seen:
-                seen.add(code)
-                waiting.append(code)
-    return seen

@@ -9,7 +9,8 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.catalogue import plan_of
 from crmrag_query.plans.execute import members_of
@@ -24,6 +25,7 @@ from crmrag_query.plans.records import (
     Related,
     Texted,
 )
+from crmrag_query.plans.world import World
 from crmrag_query.questions.state import ConversationState, Focus
 
 
@@ -61,7 +63,7 @@ def antecedent_of(
     linked = tuple(
         LinkedEntity(node, 1.0, one.label, "label")
         for one in focus
-        if (node := release.graph.node(one.iri)) is not None
+        if (node := release[Graph].node(one.iri)) is not None
     )
     before = plans[-2] if len(plans) > 1 else None
     return Antecedent(last, before, linked, _categories(release, last), sure, _place(release, last))
@@ -69,12 +71,12 @@ def antecedent_of(
 
 def _place(release: Release, plan: Plan | None) -> Mention | None:
     """The place that the last set was tied to: what "there" stands for."""
-    categories = release.graph.adjacency.categories
+    categories = release[Graph].adjacency.categories
     for one in reversed(plan.where if plan else ()):
         ties = one.of if isinstance(one, Either) else (one,)
         for tie in ties:
             iris = tie.to.iris if isinstance(tie, Related) else ()
-            nodes = [n for iri in iris if (n := release.graph.node(iri)) is not None]
+            nodes = [n for iri in iris if (n := release[Graph].node(iri)) is not None]
             if nodes and all(int(categories[n]) & int(Category.Place) for n in nodes):
                 return Mention(0, 0, "", tuple(LinkedEntity(n, 1.0, "", "label") for n in nodes))
         if isinstance(one, Member):
@@ -87,10 +89,10 @@ def _categories(release: Release, plan: Plan | None) -> int:
     if plan is None:
         return 0
     try:
-        members = members_of(release.world, plan)
+        members = members_of(release[World], plan)
     except QuestionError:
         return 0
-    own = release.graph.adjacency.categories[members]
+    own = release[Graph].adjacency.categories[members]
     return sum(int(one) for one in Category if len(own) and np.mean((own & int(one)) != 0) >= 0.5)
 
 

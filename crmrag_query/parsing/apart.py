@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from crmrag_query.config.parsing import ParsingPart
+from crmrag_query.config.questions import ParsingPart
 from crmrag_query.parsing.columns import also_shown, each_row
 from crmrag_query.parsing.compare import compared, set_beside
 from crmrag_query.parsing.pieces import Piece

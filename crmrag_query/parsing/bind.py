@@ -31,8 +31,7 @@ from crmrag_query.parsing.binding.times import first_of, in_period, to_anything
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.tree import Link, Node, Text
 from crmrag_query.parsing.vocabulary import MAKER
-from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.members import targeted
+from crmrag_query.plans.execute import members_of, targeted
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -48,6 +47,7 @@ from crmrag_query.plans.records import (
     Way,
 )
 from crmrag_query.plans.world import Mask
+from crmrag_query.timing import check
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Bound:
 
     ``score``: of all its parts together; ``rivals``: other choices by the place of the constraint in ``where``; ``unknown``,
     ``missing``: words that nothing was made of, or that nothing meets; ``absent``: relations that were asked for of something
-    known, and that nothing states; ``mask``: its members.
+    known, and that nothing states; ``mentioned``: see `Choice`; ``mask``: its members.
     """
 
     target: Target
@@ -66,6 +66,7 @@ class Bound:
     unknown: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    mentioned: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     mask: Mask | None = None
 
@@ -78,6 +79,7 @@ class Bound:
         self.unknown += inner.unknown
         self.missing += inner.missing
         self.absent += inner.absent
+        self.mentioned += inner.mentioned
         self.notes += inner.notes
         self.score *= inner.score
 
@@ -199,6 +201,7 @@ class Binder(Ground):
 
     def _tie(self, bound: Bound, node: Node, link: Link, mask: Mask) -> Mask:
         """Add a tie to what is bound; the things of the mask that it leaves."""
+        check()
         if not node.categories and not node.named and not node.earlier:
             self._guess(node, link)
         choices = list(self._choices(node, link, mask))
@@ -211,6 +214,8 @@ class Binder(Ground):
             bound.score *= self.scores.unsure / 2
             return mask
         best = self._best(choices, link, mask)
+        if best.kept or link.negated:  # where nothing mentions it either, it is not known
+            bound.mentioned += best.mentioned
         if link.at_most is not None or (link.at_least or 1) > 1:
             best = self._so_many(bound, best, link, mask)
         mask = self._narrowed(bound, best, mask)

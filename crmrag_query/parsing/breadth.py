@@ -11,8 +11,8 @@ import numpy.typing as npt
 from crmrag_query.parsing.binding.meanings import best_kind, types_of
 from crmrag_query.parsing.tree import Node, Tree
 from crmrag_query.parsing.vocabulary import MAKER
+from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Plan, Related, Way
 from crmrag_query.plans.world import World
 

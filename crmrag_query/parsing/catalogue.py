@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from crmrag_query.answers.naming import type_nodes
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import PlannerConfig
-from crmrag_query.context.text import plain, shorten, tokens
+from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import QuestionError
-from crmrag_query.linking.question import stop_words
-from crmrag_query.linking.records import Mention
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import Mention, stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.catalogue_rows import (
     Row,
@@ -30,8 +28,18 @@ from crmrag_query.parsing.catalogue_rows import (
 )
 from crmrag_query.parsing.structured_form import for_model
 from crmrag_query.plans.records import Among, Plan, read_plan
+from crmrag_query.plans.world import World
 from crmrag_query.questions.state import ConversationState, Turn
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import plain, shorten, tokenize, tokens
+
+SHARES = {
+    "relations": 0.3, "relationships": 0.15, "classes": 0.1, "types": 0.25, "properties": 0.15, "graphs": 0.05,
+}  # fmt: skip
+"""Most of the tokens that a section takes while others have rows left; what is free then goes to them in this order."""
+LABEL_CHARACTERS = 80  # of a name or an example from the data
+MENTIONED = 5  # entities told for one mention, best first
+TYPES_OF = 2  # types told of an entity
+EARLIER_TURNS = 3  # of the conversation that are told
 
 Told = Mapping[str, Any]
 """JSON of the user's message; all that people and data said is in it."""
@@ -68,17 +76,16 @@ def catalogue(
     Entities that the question names and earlier turns come first; then of each section the rows nearest to the question's
     words, the most used first, up to the section's share; what is free then goes to the sections in their order.
     """
-    config = release.method.planner
     told: dict[str, Any] = {"question": plain(question)}
-    left = config.tokens
+    left = release.method.planner.tokens
     for key, values in (
-        ("earlier", _earlier(earlier, config)),
-        ("named", [_mention(release, mention, config) for mention in mentions]),
+        ("earlier", _earlier(earlier)),
+        ("named", [_mention(release, mention) for mention in mentions]),
     ):
         kept, left = _affordable(values, left)
         if kept:
             told[key] = kept
-    for key, rows in _chosen(_sections(release, question), left, config.shares).items():
+    for key, rows in _chosen(_sections(release, question), left, SHARES).items():
         told[key] = [row.text for row in rows]
     return told
 
@@ -105,9 +112,9 @@ def written(value: object) -> str:
 def _sections(release: Release, question: str) -> dict[str, list[Row]]:
     """All rows by section, the most relevant first."""
     profile, languages = profile_of(release), release.manifest.languages
-    characters = release.method.planner.label_characters
+    characters = LABEL_CHARACTERS
     every = {
-        "relations": relation_rows(release.world, languages),
+        "relations": relation_rows(release[World], languages),
         "relationships": relationship_rows(release, profile),
         "classes": class_rows(release, profile, characters),
         "types": type_rows(profile, characters),
@@ -145,14 +152,14 @@ def _fitting(costs: Sequence[int], budget: int) -> int:
     return len(costs)
 
 
-def _earlier(turns: Sequence[Earlier], config: PlannerConfig) -> list[Told]:
+def _earlier(turns: Sequence[Earlier]) -> list[Told]:
     """The last turns, oldest first; of a long list of members only how many they are."""
-    first = max(0, len(turns) - config.earlier)
+    first = max(0, len(turns) - EARLIER_TURNS)
     found: list[Told] = []
     for turn in turns[first:]:
-        told: dict[str, Any] = {"question": shorten(plain(turn.question), 4 * config.label_characters)}
+        told: dict[str, Any] = {"question": shorten(plain(turn.question), 4 * LABEL_CHARACTERS)}
         if turn.plan is not None:
-            told["plan"] = _abridged(for_model(turn.plan), config.mentioned)
+            told["plan"] = _abridged(for_model(turn.plan), MENTIONED)
         if turn.size is not None:
             told["size"] = turn.size
         found.append(told)
@@ -169,21 +176,21 @@ def _abridged(told: Any, most: int) -> Any:
     return told
 
 
-def _mention(release: Release, mention: Mention, config: PlannerConfig) -> Told:
+def _mention(release: Release, mention: Mention) -> Told:
     """What a stretch of the question may mean, best first."""
     return {
         "words": plain(mention.text),
-        "may be": [_entity(release, one.entity, config) for one in mention.entities[: config.mentioned]],
+        "may be": [_entity(release, one.entity) for one in mention.entities[:MENTIONED]],
     }
 
 
-def _entity(release: Release, node: int, config: PlannerConfig) -> Told:
-    graph, languages = release.graph, release.manifest.languages
-    label = shorten(plain(graph.label(node, languages)), config.label_characters)
+def _entity(release: Release, node: int) -> Told:
+    graph, languages = release[Graph], release.manifest.languages
+    label = shorten(plain(graph.label(node, languages)), LABEL_CHARACTERS)
     categories = [str(one.name) for one in Category if int(graph.adjacency.categories[node]) & one]
     told = {"iri": graph.iri(node), "label": label, "category": " or ".join(categories)}
     kinds = [
-        shorten(plain(graph.label(kind, languages)), config.label_characters)
-        for kind in islice(type_nodes(graph, node), config.types_of)
+        shorten(plain(graph.label(kind, languages)), LABEL_CHARACTERS)
+        for kind in islice(type_nodes(graph, node), TYPES_OF)
     ]
     return told | ({"types": kinds} if kinds else {})

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.text import plain, shorten
 from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.routes import routes_of
+from crmrag_query.plans.ways import routes_of
 from crmrag_query.plans.world import World
-from crmrag_query.retrieval.tokenizer import same_stem, tokenize
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.text import plain, same_stem, shorten, tokenize
 
 Names = tuple[str, ...]
 MANY = 4  # categories that say no more than "anything"; ours
@@ -32,7 +33,7 @@ class Row:
 def profile_of(release: Release) -> Profile | None:
     """The profile of a release, None for one that was built before there was one."""
     try:
-        return release.profile
+        return release[Profile]
     except ReleaseError:
         return None
 
@@ -63,7 +64,7 @@ def _in(texts: Mapping[str, str], languages: Sequence[str]) -> str:
 
 def relationship_rows(release: Release, profile: Profile | None) -> Iterator[Row]:
     """``id: label | from > to | pairs`` of the Fundamental Relationships that occur; all where nothing tells which do."""
-    for one in release.catalogue:
+    for one in release[Catalogue]:
         known = profile.relationships.get(one.id) if profile else None
         if profile and (known is None or not known.pairs):
             continue
@@ -79,7 +80,7 @@ def _categories(mask: Category | int) -> str:
 def class_rows(release: Release, profile: Profile | None, characters: int) -> Iterator[Row]:
     """``code: label | categories | entities``; by its IRI a class without a code, or whose code is another's."""
     if profile is None:
-        graph = release.graph
+        graph = release[Graph]
         for number in range(len(graph.class_codes)):
             label = _shown(graph.class_label(number), characters)
             yield Row(f"{graph.class_code(number) or graph.class_iri(number)}: {label}", (label,))
@@ -131,7 +132,7 @@ def _short(name: str) -> str:
 
 def graph_rows(release: Release) -> Iterator[Row]:
     """IRIs of named graphs, in order."""
-    for iri in sorted({iri for names in release.graph.graph_sets for iri in names if iri}):
+    for iri in sorted({iri for names in release[Graph].graph_sets for iri in names if iri}):
         yield Row(iri, (iri.rstrip("/").rsplit("/", 1)[-1],))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crmrag_query.config.parsing import Limits
+from crmrag_query.config.questions import Limits
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kinds import categories_of
 from crmrag_query.parsing.pieces import Piece

@@ -1,6 +1,7 @@
 """Words that change what a question asks for and that a plan does not hold: with any of these no reading is sure.
 
-"Both … and", "all of them", "the same", "exactly three": what was read may be right, and nothing shows that it is.
+"Both … and", "all of them", "the same", "exactly three": what was read may be right, and nothing shows that it is. So with a
+verb alone ("signed"), of which a plan holds no more than that anything at all is stated.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.pieces import Piece
@@ -17,12 +19,15 @@ from crmrag_query.questions.period_words import RANGES
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """Small words by what they do: ``numbers``; ``either`` and ``both`` join. ``foreign``: the question is in another
-    language than the data's, so a name that is unknown may be known by another."""
+    """Small words by what they do: ``numbers``; ``either`` and ``both`` join; ``beings`` are forms of "be"; ``stop`` say
+    nothing by themselves. ``foreign``: the question is in another language than the data's, so a name that is unknown may be
+    known by another."""
 
     numbers: Collection[str] = ()
     either: Collection[str] = ()
     both: Collection[str] = ()
+    beings: Collection[str] = ()
+    stop: Collection[str] = ()
     foreign: bool = False
 
 
@@ -35,6 +40,7 @@ def _doubts(pieces: Sequence[Piece], tree: Tree, small: Small) -> Iterator[str]:
     yield from _joined(pieces, tree)
     yield from _small_words(pieces, tree, small)
     yield from _numbers(pieces, tree, small.numbers)
+    yield from _verbs_alone(pieces, tree, small)
     root = tree.root
     if root is None:
         return
@@ -130,6 +136,35 @@ def _numbers(pieces: Sequence[Piece], tree: Tree, numbers: Collection[str]) -> I
         plain = len(one.words) == 1 and not one.mention and one.period is None
         if plain and (one.words[0] in numbers or one.words[0].isdigit()):
             yield one.text
+
+
+_HAD = frozenset({"every", "containing", "negation", "filler"})
+"""What words before a noun do that ask for any such thing: "*a* date", "*with* …", "*no* …", "*have* …"."""
+
+
+def _verbs_alone(pieces: Sequence[Piece], tree: Tree, small: Small) -> Iterator[str]:
+    """A phrase with nothing after it: only a noun for what a thing has or lacks asks whether there is any."""
+    if tree.when:
+        return  # the verb says which date is asked for
+    counted = tree.rank.of if tree.rank is not None else None
+    group = tree.group.node if tree.group is not None else None
+    for link in (link for node in (tree.root, counted, group) for link in _links(node)):
+        if link.anchor is None and not _is_had(pieces, link, small):
+            yield " ".join(link.words)
+
+
+def _is_had(pieces: Sequence[Piece], link: Link, small: Small) -> bool:
+    """Whether a noun said the tie, and words before it that any such thing is meant: "have an inscription", "no maker"."""
+    for at, one in enumerate(pieces):
+        noun = set(one.relations("ends")) & set(link.explicit)
+        if not noun or one.words[-1:] != link.words[-1:]:
+            continue
+        lead = list(takewhile(small.stop.__contains__, one.words))
+        if lead or at == 0:
+            return bool(lead) and not set(lead) & set(small.beings)
+        before = pieces[at - 1]
+        return bool(before.roles & _HAD) and before.text not in small.beings
+    return False
 
 
 def _links(node: Node | None) -> Iterator[Link]:

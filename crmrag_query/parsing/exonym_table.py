@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from crmrag_query.config.exonyms import ExonymsPart
+from crmrag_query.config.questions import ExonymsPart
 from crmrag_query.parsing.kind_words import Forms, Phrasebook
-from crmrag_query.retrieval.tokenizer import fold, tokenize
+from crmrag_query.text import fold, tokenize
 
 Sort = Literal["place", "culture", "material"]
 

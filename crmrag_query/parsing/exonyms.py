@@ -15,18 +15,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crmrag_query.linking.index import NameIndex, bag_hash
-from crmrag_query.linking.link import link
-from crmrag_query.linking.question import stop_words
-from crmrag_query.linking.records import How, LinkedEntity, Mention
-from crmrag_query.linking.spelling import latin, latin_stop, sound, words_at, words_of
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import (
+    PRIOR,
+    How,
+    LinkedEntity,
+    Mention,
+    NameIndex,
+    bag_hash,
+    latin,
+    latin_stop,
+    link,
+    plain_words,
+    sound,
+    stop_words,
+    words_at,
+    words_of,
+)
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.exonym_table import Entry, ExonymTable, Hit, Sort
 from crmrag_query.parsing.kind_words import named
 from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.questions.lexicon import Language
 from crmrag_query.questions.words import Asked
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 if TYPE_CHECKING:
     from crmrag_query.artifacts.release import Release
@@ -55,6 +67,10 @@ class Exonyms:
 
     release: Release
     _known: dict[Entry, _Found] = field(default_factory=dict)
+
+    @classmethod
+    def from_release(cls, release: Release) -> Exonyms:
+        return cls(release)
 
     @cached_property
     def table(self) -> ExonymTable:
@@ -101,13 +117,13 @@ class Exonyms:
 
     def _named(self, entry: Entry, fitting: int) -> Iterator[tuple[str, LinkedEntity]]:
         for name in entry.names:
-            for one in _called(self.release.names, name, self._stop, self.release.method.linking.prior):
+            for one in _called(self.release[NameIndex], name, self._stop):
                 if self._fits(one.entity, fitting):
                     yield " ".join(name), one
 
     def _fits(self, node: int, fitting: int) -> bool:
         """Whether it is of the categories and no person; a statement for none."""
-        graph = self.release.graph
+        graph = self.release[Graph]
         codes = {graph.class_code(int(number)) for number in graph.types(node)}
         if not fitting:
             return STATEMENT in codes
@@ -116,10 +132,11 @@ class Exonyms:
     def _part(self, entry: Entry) -> _Found | None:
         """By the name of which a part of some other is likest, as linking has it: "London, England"."""
         best: Mention | None = None
+        plain = plain_words(self.release.method.questions)
         for name in entry.names:
-            if any(self.release.names.number(word) is None for word in map(latin, name)):
+            if any(self.release[NameIndex].number(word) is None for word in map(latin, name)):
                 continue  # a word that no name has is in none as a part
-            for one in link(self.release.names, name, self._stop, self.release.method.linking):
+            for one in link(self.release[NameIndex], name, self._stop, plain):
                 covered = set(range(one.first, one.last))
                 if all(i in covered or word in self._stop for i, word in enumerate(name)):
                     one = replace(one, text=" ".join(name), entities=tuple(self._likely(entry, one)))
@@ -135,12 +152,10 @@ class Exonyms:
 
     @cached_property
     def _stop(self) -> frozenset[str]:
-        return self.release.names.stop | latin_stop(stop_words(self.release.method.questions))
+        return self.release[NameIndex].stop | latin_stop(stop_words(self.release.method.questions))
 
 
-def _called(
-    index: NameIndex, name: Sequence[str], stop: frozenset[str], prior: float
-) -> Iterator[LinkedEntity]:
+def _called(index: NameIndex, name: Sequence[str], stop: frozenset[str]) -> Iterator[LinkedEntity]:
     """Entities whose name has just these words, in any order and without qualifiers, the best connected first."""
     words = [word for _, _, word in words_at(name)]
     content = {word for word in words if word not in stop} or set(words)
@@ -150,7 +165,7 @@ def _called(
         for entity, text, kind, degree in index.entries(bag, ALIKE):
             label = index.text(text)
             if kind != "identifier" and content in (_content(label, stop), _content(named(label), stop)):
-                yield LinkedEntity(entity, 1 - prior + prior * index.prior(degree), label, "alternative")
+                yield LinkedEntity(entity, 1 - PRIOR + PRIOR * index.prior(degree), label, "alternative")
 
 
 def _content(label: str, stop: frozenset[str]) -> set[str]:

@@ -14,8 +14,7 @@ from crmrag_query.parsing.joined import holds, way_between
 from crmrag_query.parsing.kinds import KindMatch, categories_of
 from crmrag_query.parsing.tables import dated, led, table_chain, tabled, told_by, with_columns
 from crmrag_query.parsing.tree import Group, Link, Node, Rank, Tree
-from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.members import satisfying
+from crmrag_query.plans.execute import satisfying
 from crmrag_query.plans.records import Anchor, Compute, Measure, Member, Related, Way
 from crmrag_query.plans.world import Mask
 from crmrag_query.questions.lexicon import Number
@@ -252,8 +251,7 @@ def _plainest(binder: Binder, way: Way, mask: Mask) -> Way:
         return way
     first = Way(paths=relation.direct[:1], inverse=way.inverse)
     told, whole = (
-        int((mask & satisfying(binder.world, Related(way=one), mask, members_of)).sum())
-        for one in (first, way)
+        int((mask & satisfying(binder.world, Related(way=one), mask)).sum()) for one in (first, way)
     )
     return first if told >= binder.config.limits.mostly * whole else way
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.linking.link import link
-from crmrag_query.linking.question import stop_words
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import NameIndex, link, plain_words, stop_words
 from crmrag_query.questions.analysis import Analysis, analyse
 
 _BRACKETS = re.compile(r"\s*\([^()]{0,300}\)")
@@ -18,8 +18,9 @@ def analysed(release: Release, question: str) -> Analysis:
     """The analysis of what a question asks, by its words and names alone."""
     method = release.method
     text = question_of(question)
-    mentions = link(release.names, text, stop_words(method.questions), method.linking)
-    categories = release.graph.adjacency.categories
+    stop, plain = stop_words(method.questions), plain_words(method.questions)
+    mentions = link(release[NameIndex], text, stop, plain)
+    categories = release[Graph].adjacency.categories
     return analyse(
         text, method.questions, release.manifest.languages, mentions, lambda node: int(categories[node])
     )

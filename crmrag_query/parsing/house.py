@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
+from crmrag_query.graph.graph import Graph
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Plan, Related, Target, Way
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.plans.world import World
+from crmrag_query.text import tokenize
 
 OWNED = "owned_by"
 
 
-def house_of(release: Release) -> tuple[tuple[str, ...], ...]:
-    """The names of the house as folded words: the data set's title, and the labels of who owns nearly all that is owned."""
+@dataclass(frozen=True)
+class Owner:
+    """The institution whose collection the data is; ``names``: as folded words."""
+
+    names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def from_release(cls, release: Release) -> Owner:
+        return cls(owner_names(release))
+
+
+def owner_names(release: Release) -> tuple[tuple[str, ...], ...]:
+    """The data set's title, and the labels of who owns nearly all that is owned, as folded words."""
     title = release.manifest.title.strip()
     names = [tuple(tokenize(title))] if " " in title else []
     owner = _owner(release)
     if owner is not None:
-        names += [tuple(tokenize(label.text)) for label in release.graph.labels(owner)]
+        names += [tuple(tokenize(label.text)) for label in release[Graph].labels(owner)]
     return tuple(dict.fromkeys(name for name in names if name))
 
 
@@ -33,13 +46,13 @@ def _owner(release: Release) -> int | None:
     by_owner = Compute(kind="group", way=way, first=1)
     owned = Plan(target=Target(categories=("Thing",)), where=(Related(way=way),), compute=by_owner)
     try:
-        found = execute(owned, release.world)
+        found = execute(owned, release[World])
     except QuestionError:
         return None
     if not len(found.groups) or found.groups[0][1] < release.method.parsing.limits.house * len(found.members):
         return None
     owner = int(found.groups[0][0])
-    return owner if owner < release.world.size else None
+    return owner if owner < release[World].size else None
 
 
 def without_house(

@@ -11,7 +11,7 @@ import numpy as np
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.parsing.kind_words import Lexicon, Phrasebook
 from crmrag_query.plans.world import World
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 _CODED = re.compile(r"^[A-Za-z]+\d+(?:_E\d+)?[a-z]?[._]")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")

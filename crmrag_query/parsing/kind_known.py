@@ -9,7 +9,7 @@ from typing import Literal
 
 from crmrag_query.parsing.kind_types import DataTypes
 from crmrag_query.parsing.kind_words import Forms, Lexicon
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,12 @@ from typing import Literal, cast
 import numpy as np
 import pyarrow as pa
 
-from crmrag_query.artifacts.mapped import open_array
-from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.graph.schema import open_table
+from crmrag_query.artifacts.manifest import open_array
+from crmrag_query.graph.arrays import Ints, Longs, open_table, ranges
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kind_words import Lexicon, Phrasebook, named, parts_of
-from crmrag_query.plans.world import World, ranges
-from crmrag_query.relationships.steps import directed
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.plans.world import World
+from crmrag_query.text import tokenize
 
 TYPED, BROADER = "P2", "P127"
 _AAT = re.compile(r"\baat[:/](300\d{6})/?$")
@@ -127,7 +125,7 @@ def _used(world: World) -> tuple[Ints, Longs, Ints]:
     kinds, users = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     numbers = [
         (n, ahead)
-        for code, ahead in directed(TYPED, world.ontology)
+        for code, ahead in world.ontology.directed(TYPED)
         for n in world.adjacency.by_code.get(code, ())
     ]
     for number, ahead in numbers:
@@ -155,7 +153,7 @@ def _below(
     """Broader type -> narrower ones, of those that are used or above one that is; by all properties, and without P127."""
     up: dict[int, list[tuple[int, bool]]] = {}
     for name in broader:
-        codes = directed(name, world.ontology) if name in world.ontology.properties else ()
+        codes = world.ontology.directed(name) if name in world.ontology.properties else ()
         numbers = [(n, ahead) for code, ahead in codes for n in world.adjacency.by_code.get(code, ())]
         if name in world.property_numbers:
             numbers.append((world.property_numbers[name], True))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from crmrag_query.config.kinds import KindsPart
+from crmrag_query.config.questions import KindsPart
 from crmrag_query.questions.lexicon import Number, folded
-from crmrag_query.retrieval.tokenizer import fold, tokenize
+from crmrag_query.text import fold, tokenize
 
 ONE, MANY = 1, 2
 _QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar, get_args
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.kinds import KindEntry, KindsPart
+from crmrag_query.config.questions import KindEntry, KindsPart
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kind_classes import DataClasses
 from crmrag_query.parsing.kind_known import KnownKinds
@@ -15,7 +15,7 @@ from crmrag_query.parsing.kind_types import DataTypes, Spread
 from crmrag_query.parsing.kind_words import MANY, ONE, Forms, Lexicon, lexicon_of, number_of
 from crmrag_query.plans.world import World
 from crmrag_query.questions.lexicon import Number
-from crmrag_query.retrieval.tokenizer import fold
+from crmrag_query.text import fold
 
 How = Literal["type", "lexicon", "like", "head", "class", "category"]
 RANK: dict[How, int] = {how: place for place, how in enumerate(get_args(How))}
@@ -74,10 +74,9 @@ class Kinds:
         self._classes = DataClasses.of(world, self._lexicon)
 
     @classmethod
-    def of(cls, release: Release) -> Kinds:
-        """Those of a release, made anew; ``Release.kinds`` keeps them."""
+    def from_release(cls, release: Release) -> Kinds:
         method = release.method
-        return cls(release.world, method.kinds, method.profile.broader_properties)
+        return cls(release[World], method.kinds, method.profile.broader_properties)
 
     def at(self, words: Sequence[str], language: str) -> tuple[KindMatch, ...]:
         """All matches in a question's folded words, by where they begin, the longest first, then as in ``RANK``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parsing import ParsingPart, Unit
+from crmrag_query.config.questions import ParsingPart, Unit
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.antecedent import Antecedent
 from crmrag_query.parsing.reading.state import Lead
@@ -16,7 +16,7 @@ def lead_of(release: Release, heard: Asked, language: Language, earlier: Anteced
     parsing, forms = release.method.parsing, language.forms
     return Lead(
         at=_question_words(heard, language, _everywhere(parsing, "pronouns")),
-        numbers=release.method.answers.numbers,
+        numbers=release.method.sets.answers.numbers,
         units=_units(parsing, language.code),
         ones=_everywhere(parsing, "ones"),
         copulas=forms.being.single | forms.one_verbs.single | forms.many_verbs.single,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 
 from crmrag_query.config.relations import ROLES, Relation, Role
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 ANY, EITHER, OPTIONAL = "*", "/", "?"
 _RANK = {role: rank for rank, role in enumerate(ROLES)}

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.linking.link import link
-from crmrag_query.linking.question import stop_words
-from crmrag_query.linking.records import Mention
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.lexicon import PhraseSpan
 from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.questions.lexicon import Language
 from crmrag_query.questions.words import Asked
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 
 @dataclass
@@ -27,9 +26,11 @@ class Namesakes:
     def __call__(self, name: str) -> Sequence[int]:
         if name not in self._known:
             method = self.release.method
-            config = method.linking.model_copy(update={"entities": method.parsing.limits.namesakes})
             words = sorted(tokenize(name))
-            found = link(self.release.names, tokenize(name), stop_words(method.questions), config)
+            found = link(
+                self.release[NameIndex], tokenize(name), stop_words(method.questions),
+                plain_words(method.questions), method.parsing.limits.namesakes,
+            )  # fmt: skip
             self._known[name] = tuple(
                 one.entity
                 for mention in found
@@ -72,7 +73,7 @@ def _without_statements(release: Release, mention: Mention, heard: Asked) -> Men
     quoted = {i for chunk in heard.chunks if chunk.quoted for i in range(chunk.first, chunk.last)}
     if all(i in quoted for i in range(mention.first, mention.last)):
         return mention
-    graph, statements = release.graph, release.method.parsing.statements
+    graph, statements = release[Graph], release.method.parsing.statements
     return replace(
         mention,
         entities=tuple(
@@ -109,7 +110,8 @@ def _relinked(release: Release, heard: Asked, mention: Mention, breaks: set[int]
         stops = at == mention.last or at in breaks or (at in heard.starts and at > mention.first)
         if stops and first is not None:
             words = heard.words[first:at]
-            for one in link(release.names, words, stop_words(method.questions), method.linking):
+            stop, plain = stop_words(method.questions), plain_words(method.questions)
+            for one in link(release[NameIndex], words, stop, plain):
                 found.append(replace(one, first=one.first + first, last=one.last + first))
             first = None
         if at < mention.last and at not in breaks and first is None:

@@ -9,31 +9,34 @@ from typing import Literal
 from pydantic import ValidationError
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parsing import PlanWords, Scores
+from crmrag_query.config.questions import Limits, PlanWords, Scores
 from crmrag_query.errors import QuestionError
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.apart import apart
 from crmrag_query.parsing.bind import Binder, Bound
 from crmrag_query.parsing.breadth import broader, narrower
 from crmrag_query.parsing.doubts import Small, doubts
-from crmrag_query.parsing.exonyms import with_exonyms
+from crmrag_query.parsing.exonyms import Exonyms, with_exonyms
 from crmrag_query.parsing.formed import Formed
 from crmrag_query.parsing.forms import form
-from crmrag_query.parsing.house import without_house
-from crmrag_query.parsing.kinds import KindMatch
+from crmrag_query.parsing.house import Owner, without_house
+from crmrag_query.parsing.kinds import KindMatch, Kinds
 from crmrag_query.parsing.lead import lead_of
 from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
 from crmrag_query.parsing.names import Namesakes, refined
 from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.reader import read_tree
+from crmrag_query.parsing.reading.state import Lead
+from crmrag_query.parsing.settled import is_settled
 from crmrag_query.parsing.tree import Node, Text, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
 from crmrag_query.parsing.words import Roles, roles_of, with_references
-from crmrag_query.plans.records import Among, Compute, Member, Plan, Texted
+from crmrag_query.plans.records import Among, Compute, Member, Plan, Texted, check_size
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.words import Asked, asked
+from crmrag_query.timing import check
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class Parsed:
     ``plan`` None: nothing that can be executed; ``runner_up``: the next best understanding; ``score`` 0..1; ``certain``: sure
     enough to be answered as the whole set; ``unknown``: words that nothing is known of; ``missing``: parts of the question
     that nothing in the data meets; ``absent``: relations (ids) asked for of something known that nothing states;
-    ``doubts``: words that may have been passed over; ``notes``: choices that a reader should know of; ``sort``: the order
+    ``doubts``: words that may have been passed over; ``mentioned``: words that were found in texts or names only, where a
+    person, a place or an event is asked for; ``notes``: choices that a reader should know of; ``sort``: the order
     that was asked for.
     """
 
@@ -54,6 +58,7 @@ class Parsed:
     missing: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    mentioned: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     runner_up: Plan | None = None
     sort: Literal["", "label", "date"] = ""
@@ -62,13 +67,16 @@ class Parsed:
 
 
 def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = None) -> Parsed:
-    """The plan of an analysed question; ``earlier``: what "them" and "it" stand for. Never fails on any text."""
-    method, world = release.method, release.world
+    """The plan of an analysed question; ``earlier``: what "them" and "it" stand for. Never fails on any text.
+
+    Raises Stopped alone: reading takes time with what the words of a question may mean.
+    """
+    method, world = release.method, release[World]
     language = compiled(method.questions).languages[analysis.reading.language]
     heard = asked(analysis.reading.question, language.capitals_name, ())
     know = Vocabulary(method.relations, lambda node: int(world.adjacency.categories[node]))
     cut = _cut(release, analysis, heard, language, know, earlier is not None)
-    pieces = without_house(cut, release.house, method.parsing.having)
+    pieces = without_house(cut, release[Owner].names, method.parsing.having)
     polar = analysis.reading.rule.startswith("yes/no")
     started = _tree(analysis, polar)
     lead = lead_of(release, heard, language, earlier)
@@ -76,11 +84,11 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     pieces = asked_for.pieces
     tree = read_tree(pieces, know, lead, polar, started)
     asked_for.onto(tree, know)
-    if tree.root is None or _things(tree.root) > method.parsing.limits.things:
+    if tree.root is None or _is_too_much(tree.root, method.parsing.limits):
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
 
     def called(words: Sequence[str]) -> tuple[str, ...]:
-        return release.exonyms.names(words, language.code)
+        return release[Exonyms].names(words, language.code)
 
     binder = Binder(world, know, method.parsing, Namesakes(release), called, earlier)
     if tree.fragment and earlier is not None and earlier.plan is not None:
@@ -91,39 +99,49 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         if tree.fragment and earlier is not None and earlier.plan is not None:
             formed = _gone_on(earlier.plan, tree, bound, formed)
             bound.missing.clear()  # what it names was bound without what went before
+        check_size(formed.plan)
     except QuestionError as error:
         return Parsed(None, unknown=tuple(tree.unknown), notes=(str(error),), tree=tree, pieces=pieces)
     except ValidationError:  # longer than a plan may be, such as a word of a thousand letters
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
-    if formed.plan.depth > world.config.deepest:
-        return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     parsed = _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
-    passed_over = doubts(pieces, tree, _small(release, language))
+    passed_over = doubts(pieces, tree, _small(release, language, lead))
     parsed = replace(parsed, certain=parsed.certain and not passed_over, doubts=passed_over)
     return _unless_ambiguous(parsed, world)
 
 
-def _small(release: Release, language: Language) -> Small:
+def _small(release: Release, language: Language, lead: Lead) -> Small:
     """The small words by which a reading may be doubted."""
     words = release.method.parsing.languages.get(language.code, PlanWords())
     foreign = language.code not in release.manifest.languages
-    return Small(release.method.answers.numbers, words.either, words.both, foreign)
+    return Small(
+        release.method.sets.answers.numbers, words.either, words.both, lead.beings, language.stop, foreign
+    )
 
 
 def _unless_ambiguous(parsed: Parsed, world: World) -> Parsed:
-    """Not sure where a noun that may mean more or less gives another answer, which is then the next best understanding."""
+    """Not sure where dates do not decide a ranking, nor where a noun that may mean more or less gives another answer, which
+    is then the next best understanding."""
     if parsed.plan is None or not parsed.certain:
         return parsed
     try:
+        if not is_settled(parsed.plan, world):
+            return replace(parsed, certain=False)
         other = broader(parsed.tree, parsed.plan, world) or narrower(parsed.tree, parsed.plan, world)
     except QuestionError:
         return parsed
     return parsed if other is None else replace(parsed, certain=False, runner_up=other)
 
 
-def _things(node: Node) -> int:
-    """How many things the question speaks of."""
-    return 1 + sum(_things(link.anchor) for link in node.links if isinstance(link.anchor, Node))
+def _is_too_much(root: Node, limits: Limits) -> bool:
+    """Whether the question speaks of more things, or ties more to them, than are bound."""
+    nodes = [root]
+    for node in nodes:  # which grows while it is gone through
+        check()
+        nodes += [link.anchor for link in node.links if isinstance(link.anchor, Node)]
+        if len(nodes) > limits.things:
+            return True
+    return sum(len(node.links) for node in nodes) > limits.ties
 
 
 def _as_titles(root: Node, before: Plan) -> None:
@@ -161,10 +179,11 @@ def _told(
     return Parsed(
         plan=None if empty else plan,
         score=score,
-        certain=score >= scores.sure and whole and not tree.several,
+        certain=score >= scores.sure and whole and not (tree.several or bound.mentioned),
         unknown=unknown,
         missing=tuple(dict.fromkeys(bound.missing)),
         absent=tuple(dict.fromkeys(bound.absent)),
+        mentioned=tuple(dict.fromkeys(bound.mentioned)),
         notes=tuple(dict.fromkeys(bound.notes)),
         runner_up=_runner_up(plan, bound),
         sort=tree.sort,
@@ -241,10 +260,10 @@ def _cut(
     method = release.method
     words = heard.words
     capitals = {i for chunk in heard.chunks if chunk.capital for i in range(chunk.first, chunk.last)}
-    noun_capitals = language.code in method.answers.noun_capitals and bool(capitals)
+    noun_capitals = language.code in method.sets.answers.noun_capitals and bool(capitals)
     kinds = tuple(
         kind
-        for kind in release.kinds.at(words, language.code)
+        for kind in release[Kinds].at(words, language.code)
         if not noun_capitals
         or kind.last - 1 in capitals  # German nouns have capitals, verbs and adjectives none
     )
@@ -256,7 +275,7 @@ def _cut(
             words=words,
             weights=method.parsing.weights,
             mentions=with_exonyms(
-                release.exonyms,
+                release[Exonyms],
                 refined(release, analysis.mentions, heard, kinds, spans, language),
                 heard,
                 language,
@@ -270,7 +289,7 @@ def _cut(
             quoted=quoted,
             starts=heard.starts,
             roles=_roles(release, language, goes_on),
-            numbers=frozenset(method.answers.numbers),
+            numbers=frozenset(method.sets.answers.numbers),
             chunks=heard.chunks,
         )
     )
@@ -279,7 +298,7 @@ def _cut(
 def _roles(release: Release, language: Language, goes_on: bool) -> Roles:
     """Roles of grammar, and of the words that stand for what went before."""
     roles = roles_of(release.method.parsing, language.code)
-    references = release.method.conversation.references.get(language.code)
+    references = release.method.questions.conversation.references.get(language.code)
     if references is None:
         return roles
     return with_references(roles, references, goes_on)

@@ -11,13 +11,14 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from crmrag_query.config.parsing import Weights
+from crmrag_query.config.questions import Weights
 from crmrag_query.dates import Interval
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.lexicon import PhraseSpan
 from crmrag_query.parsing.words import Roles
 from crmrag_query.questions.words import Chunk
+from crmrag_query.timing import check
 
 _MARKS = '.?!;:,()[]"“”„«»'
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -119,6 +120,7 @@ def pieces_of(read: Readings) -> tuple[Piece, ...]:
     found: list[Piece] = []
     at = 0
     while at < count:
+        check()
         last = best[at][1]
         found.append(_piece(read, at, last))
         at = last
@@ -167,6 +169,7 @@ def _weights(read: Readings) -> dict[int, dict[int, float]]:
     for span in read.phrases:
         add(span.first, span.last, weights.grammar if span.role == "loose" else weights.relation)
     for at, word in enumerate(read.words):
+        check()
         if word in read.stop:
             add(at, at + 1, weights.grammar)
         for length, _ in read.roles.at(read.words, at):

@@ -20,6 +20,7 @@ from crmrag_query.parsing.reading.state import Lead, State, end_group, is_untold
 from crmrag_query.parsing.reading.ties import attach, host_of, nearest
 from crmrag_query.parsing.tree import Group, Link, Node, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary
+from crmrag_query.timing import check
 
 
 def read_tree(
@@ -30,6 +31,7 @@ def read_tree(
     state.titled = any("titles" in piece.roles for piece in pieces)
     at = 0
     while at < len(pieces):
+        check()
         at = _take(state, at)
     _finish(state)
     return state.tree

@@ -14,20 +14,23 @@ from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import PlannerConfig
-from crmrag_query.context.text import plain, shorten, tokens
 from crmrag_query.errors import CrmRagError, ModelError
-from crmrag_query.linking.records import Mention
-from crmrag_query.llm.model import Message, Model
-from crmrag_query.llm.reply import reply_of
+from crmrag_query.linking import Mention
+from crmrag_query.llm.model import Message, Model, reply_of
 from crmrag_query.parsing.catalogue import Earlier, Told, catalogue, written
 from crmrag_query.parsing.structured_check import Known, absent_properties, check_plan
 from crmrag_query.parsing.structured_empty import is_empty, why_empty
 from crmrag_query.parsing.structured_form import from_model, read_json, reply_schema
-from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome
+from crmrag_query.plans.compute import Outcome
+from crmrag_query.plans.execute import SECONDS, execute
 from crmrag_query.plans.records import Plan
-from crmrag_query.retrieval.tokenizer import fold
+from crmrag_query.plans.world import World
+from crmrag_query.text import fold, plain, shorten, tokens
+from crmrag_query.timing import within
 
+REPLY_TOKENS = 2000  # of one reply
+REPAIR_CHARACTERS = 6000  # of a faulty reply that is told back to the model
+CONSTRAINTS_TOLD = 6  # looked at one by one when a plan gives nothing
 REASON = 200  # characters of a model's own words that are passed on
 MOST_UNMAPPED = 20  # words; ours
 _REFUSED_SCHEMA = frozenset({"BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError"})
@@ -87,7 +90,7 @@ def plan_with_model(
     """
     told = catalogue(release, question, mentions, earlier)
     last = next((turn.plan for turn in reversed(earlier) if turn.plan is not None), None)
-    known = Known(release.world, _iris(told))
+    known = Known(release[World], _iris(told))
     messages: list[Message] = [
         {"role": "system", "content": release.method.prompts.plan},
         {"role": "user", "content": written(told)},
@@ -108,11 +111,11 @@ def _rounds(
         except CrmRagError as error:
             note = f"{error} The model gave no {'better ' if first else ''}plan."
             return replace(first or ModelPlan(), notes=(note,))
-        found, wrong = _read(reply, known, earlier, question, talk.config)
+        found, wrong = _read(reply, known, earlier, question)
         if not wrong:
             return found
         first = found if found.plan else first
-        messages = [*messages, *_repair(reply, wrong, talk.config)]
+        messages = [*messages, *_repair(reply, wrong)]
     if first is not None:
         note = f"The plan of the model {talk.model.name} gives nothing, also after it was told so."
         return replace(first, notes=(*first.notes, note))
@@ -121,9 +124,7 @@ def _rounds(
     )
 
 
-def _read(
-    reply: str, known: Known, earlier: Plan | None, question: str, config: PlannerConfig
-) -> tuple[ModelPlan, str]:
+def _read(reply: str, known: Known, earlier: Plan | None, question: str) -> tuple[ModelPlan, str]:
     """What a reply says, and what to tell the model of a plan that is not valid or gives nothing, "" for any other."""
     try:
         said = _said(read_json(reply), known, earlier)
@@ -131,13 +132,16 @@ def _read(
         return ModelPlan(), f"That is not valid: {_told(error)}"
     if said.plan is None or said.refuses:
         return _refusal(said, question), ""
+    why = ""
     try:
-        outcome = execute(said.plan, known.world)
+        with within(SECONDS, "The plan", "Write one with fewer conditions."):
+            outcome = execute(said.plan, known.world)
+            if is_empty(said.plan, outcome, known.world):
+                why = why_empty(said.plan, outcome, known.world, CONSTRAINTS_TOLD)
     except CrmRagError as error:  # no ValueError: what the engine itself does wrong is no fault of the model
         return ModelPlan(), f"That cannot be executed: {_told(error)}"
     absent = "; ".join(absent_properties(said.plan, known))
-    if is_empty(said.plan, outcome, known.world):
-        why = why_empty(said.plan, outcome, known.world, config.told_constraints)
+    if why:
         return ModelPlan(said.plan, outcome, empty=True), f"{why} {absent}".strip()
     if absent:
         return ModelPlan(), f"That is not valid: {absent}."
@@ -194,13 +198,13 @@ def _refusal(said: _Said, question: str) -> ModelPlan:
     return ModelPlan(suggestion=said.plan, unmapped=unmapped, notes=tuple(notes))
 
 
-def _repair(reply: str, wrong: str, config: PlannerConfig) -> Sequence[Message]:
+def _repair(reply: str, wrong: str) -> Sequence[Message]:
     instruction = (
         "Reply with the corrected JSON object alone. A plan that is right as it is may be given again; "
         'what the data cannot express goes to "unmapped" or "cannot".'
     )
     return (
-        {"role": "assistant", "content": reply[: config.repair_characters]},
+        {"role": "assistant", "content": reply[:REPAIR_CHARACTERS]},
         {"role": "user", "content": f"{wrong} {instruction}"},
     )
 
@@ -242,7 +246,7 @@ class _Talk:
         if self.plain:
             return reply_of(self.model, messages, self._left)
         try:
-            return reply_of(self.model, messages, self._left, reply_schema(), self.config.reply_tokens)
+            return reply_of(self.model, messages, self._left, reply_schema(), REPLY_TOKENS)
         except ModelError as error:  # a server that takes no schema may still write JSON
             if type(error.__cause__).__name__ not in _REFUSED_SCHEMA:
                 raise

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from crmrag_query.ontology.codes import normalise_property
-from crmrag_query.plans.classes import class_numbers
 from crmrag_query.plans.records import Part, Plan, StatedIn, Target, Way
-from crmrag_query.plans.steps import taken
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, class_numbers
+from crmrag_query.relationships.catalogue import read_step
 
 FAULTS = 5  # told at once
 LONGEST = 200  # characters of what a model wrote that are told back to it
@@ -98,7 +97,7 @@ def absent_properties(plan: Plan, known: Known) -> tuple[str, ...]:
 
 def _properties(way: Way) -> Iterator[str]:
     for path in way.paths:
-        yield from (taken(step).name for step in path)
+        yield from (read_step(step).code for step in path)
 
 
 def _is_property(name: str, world: World) -> bool:

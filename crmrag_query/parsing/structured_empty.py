@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from crmrag_query.errors import QuestionError
 from crmrag_query.parsing.catalogue import written
 from crmrag_query.parsing.structured_form import for_model
+from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Compute, Constraint, Plan
 from crmrag_query.plans.world import World
 

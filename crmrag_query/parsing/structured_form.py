@@ -13,9 +13,8 @@ from copy import deepcopy
 from functools import lru_cache
 from typing import Any, cast
 
-from crmrag_query.dates import civil, parse_date
-from crmrag_query.dates.parse import XSD
-from crmrag_query.llm.reply import Schema
+from crmrag_query.dates import XSD, civil, parse_date
+from crmrag_query.llm.model import Schema
 from crmrag_query.plans.records import Plan, read_plan
 
 EARLIER = "earlier"

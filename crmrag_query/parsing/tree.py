@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from crmrag_query.config.parsing import Unit
+from crmrag_query.config.questions import Unit
 from crmrag_query.dates import Interval
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kinds import KindMatch, categories_of
 

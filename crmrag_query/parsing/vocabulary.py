@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crmrag_query.config.relations import Relation
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 
 MAKER = "created_by"

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crmrag_query.config.parsing import ParsingPart, PlanWords
-from crmrag_query.config.query import References
+from crmrag_query.config.parts import References
+from crmrag_query.config.questions import ParsingPart, PlanWords
 from crmrag_query.questions.phrases import Phrases
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The phrases of one language by their role in a question (see ``crmrag_query.config.parsing.PlanWords``)."""
+    """The phrases of one language by their role in a question (see ``crmrag_query.config.questions.PlanWords``)."""
 
     by_role: dict[str, Phrases]
 

@@ -2,30 +2,228 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
-from crmrag_query.plans.buckets import buckets
-from crmrag_query.plans.identity import once, same_cells
-from crmrag_query.plans.literals import numbers
-from crmrag_query.plans.outcome import (
-    INCOMPLETE,
-    UNCERTAIN,
-    UNDATED,
-    UNGROUPED,
-    UNMEASURED,
-    Outcome,
-    ranking,
-)
-from crmrag_query.plans.records import Anchor, Compute, Measure, Plan
-from crmrag_query.plans.tables import pairing, same_rows, table
-from crmrag_query.plans.ways import Pairs, pairs, way_literals, weights
-from crmrag_query.plans.world import World, distinct
+from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import Ints, Longs, consecutive, distinct, spread
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
+from crmrag_query.plans.records import Anchor, Column, Compute, ComputeKind, Edge, GroupedBy, Plan
+from crmrag_query.plans.ways import LiteralValue, Pairs, literal, numbers, pairs, way_literals, weights
+from crmrag_query.plans.world import Mask, World, once, representatives, same_cells
+from crmrag_query.timing import check
+
+UNDATED = "undated"  # no date where a date was asked for
+UNCERTAIN = "uncertain"
+"""A date that may lie in the period, but need not; or in several years, decades or centuries; or that may come before one of
+those that come first."""
+UNMEASURED = "unmeasured"  # nothing to rank by
+UNGROUPED = "ungrouped"  # leads to no group
+INCOMPLETE = "incomplete"  # a column of the table, or what pairs share, would be empty
+NO_CELLS = np.empty((0, 2), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Members that lead to the same cells, held by what they share: n of them make n * (n - 1) pairs.
+
+    ``shared`` int64 [s, ways]: cells that two members or more have in common; ``ptr`` int64 [s+1]: range of their members;
+    ``member`` int32, ascending within a range; ``partner``: whether rows tell the other one.
+    """
+
+    shared: Longs
+    ptr: Longs
+    member: Ints
+    partner: bool
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        count = np.diff(self.ptr)
+        return int((count * (count - 1)).sum()) if self.partner else len(self.member)
+
+    def blocks(self, most: int) -> Iterator[Longs]:
+        """Rows (member, partner, cells…) or (member, cells…), about ``most`` at a time, by what is shared."""
+        count = np.diff(self.ptr)
+        width = np.repeat(count - 1 if self.partner else np.ones_like(count), count)  # rows of each place
+        for part in consecutive(np.cumsum(width), most):
+            places = np.arange(part.start, part.stop)
+            of = np.searchsorted(self.ptr, places, side="right") - 1
+            columns, cells = [places], self.shared[of]
+            if self.partner:
+                index, other = spread(self.ptr, of)
+                apart = places[index] != other
+                columns, cells = [places[index[apart]], other[apart]], self.shared[of[index[apart]]]
+            yield np.column_stack([*(self.member[at].astype(np.int64) for at in columns), cells])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The exact result of a plan.
+
+    ``members`` int32: nodes ascending, or of a ranking in its order with ``values`` beside them (int64; float64 of numbers);
+    ``value``: the count, or whether there is any; ``groups`` int64 [g, 2]: cell (or year, decade, century: see ``by``) and
+    how many members lead to it; ``rows`` int64 [r, 1 + columns] of a table: member and cells, see `cell`; ``pairing``: the
+    rows of pairs; ``sizes``: of compared sets, this one first, and what is ``common`` to them; ``iris`` and ``identities``:
+    how many members there are by IRI, and how many different ones by what the data says to be the same; ``excluded``:
+    reason -> nodes for which everything else holds; ``settled``: recorded dates decide who comes first, False where spans
+    overlap so that others may.
+
+    Years are historical (1 BC is -1), a decade goes by its first year, 19 is the 19th century, -5 the fifth BC.
+    """
+
+    members: Ints
+    kind: ComputeKind = "list"
+    values: Longs | npt.NDArray[np.float64] | None = None
+    value: int | bool | None = None
+    groups: Longs = field(default_factory=lambda: NO_CELLS)
+    by: GroupedBy = "entity"
+    rows: Longs = field(default_factory=lambda: NO_CELLS)
+    pairing: Pairing | None = None
+    sizes: tuple[int, ...] = ()
+    common: Ints | None = None
+    iris: int = 0
+    identities: int = 0
+    excluded: Mapping[str, Ints] = field(default_factory=dict)
+    settled: bool = True
+
+    @property
+    def size(self) -> int:
+        """How many rows it has: of the table, groups, pairs; else how many members."""
+        if self.pairing is not None:
+            return self.pairing.size
+        if self.kind == "table":
+            return len(self.rows)
+        return len(self.groups) if self.kind == "group" else len(self.members)
+
+    def blocks(self, most: int) -> Iterator[Longs]:
+        """The rows of a table, of groups or of pairs, else the members in one column, about ``most`` at a time."""
+        if self.pairing is not None:
+            yield from self.pairing.blocks(most)
+            return
+        whole = {"table": self.rows, "group": self.groups}.get(self.kind)
+        rows = self.members.astype(np.int64)[:, None] if whole is None else whole
+        for first in range(0, len(rows), most):
+            yield rows[first : first + most]
+
+
+def cell(world: World, number: int) -> str | LiteralValue:
+    """A cell of a table, pair or group of entities: the IRI of a node, or a literal."""
+    return world.graph.iri(number) if number < world.size else literal(world, number - world.size)
+
+
+def ranking(values: npt.NDArray[np.number], nodes: npt.NDArray[np.integer], ascending: bool) -> Longs:
+    """The order of a ranking: by value, the highest first unless ``ascending``; equal ones by node."""
+    return np.lexsort((nodes, values if ascending else -values)).astype(np.int64)
+
+
+_EPOCH = 719_163  # day number of 1970-01-01, from which NumPy counts
+
+
+def buckets(
+    world: World, nodes: Longs | Ints, by: GroupedBy, edge: Edge = "span"
+) -> tuple[Longs, Mask, Mask]:
+    """For each node its bucket, whether it has a date, and whether its whole recorded span lies in the bucket.
+
+    A span of which one end alone is known lies where that end does. Where one ``edge`` counts, that alone is the date.
+    """
+    begin, end = (side[nodes].astype(np.int64) for side in world.extents)
+    if edge != "span":
+        known = begin != OPEN_BEGIN if edge == "begin" else end != OPEN_END
+        bucket = bucket_of(np.where(known, begin if edge == "begin" else end, 0), by)
+        return bucket, known, known
+    first, last = np.where(begin == OPEN_BEGIN, end, begin), np.where(end == OPEN_END, begin, end)
+    dated = (begin != OPEN_BEGIN) | (end != OPEN_END)
+    bucket, until = (bucket_of(np.where(dated, day, 0), by) for day in (first, last))
+    return bucket, np.asarray(dated), np.asarray(dated & (bucket == until))
+
+
+def bucket_of(day: Longs, by: GroupedBy) -> Longs:
+    """The year (1 BC is -1), the first year of the decade, or the century (19: 1801 to 1900; -5: 500 to 401 BC) of days."""
+    astronomical = (day - _EPOCH).astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970
+    historical = np.where(astronomical > 0, astronomical, astronomical - 1)
+    if by == "decade":
+        return np.asarray(astronomical // 10 * 10, np.int64)
+    if by == "century":
+        size = (np.abs(historical) - 1) // 100 + 1
+        return np.asarray(np.sign(historical) * size, np.int64)
+    return np.asarray(historical, np.int64)
+
+
+Ends = Sequence[Ints | None]
+"""For each column the nodes that its cells are among, None for anything."""
+MOST_ROWS = 5_000_000
+"""Of a table: a few hundred megabytes at work."""
+MOST_CELLS = 20_000_000
+"""Of a table: 160 megabytes, and twice that while a column is added."""
+BLOCK_ROWS = 65_536
+"""Rows in a block of those that stream."""
+
+
+def table(world: World, columns: Sequence[Column], ends: Ends, members: Ints) -> Longs:
+    """Rows int64 [r, 1 + columns], distinct, in the order of members, then of the columns' cells from left to right.
+
+    Raises QuestionError for more rows than `MOST_ROWS`, and for more cells than `MOST_CELLS`.
+    """
+    rows = members.astype(np.int64)[:, None]
+    for column, within in zip(columns, ends, strict=True):
+        check()
+        source = rows[:, 0 if column.of is None else column.of + 1]
+        asked, place = np.unique(source, return_inverse=True)
+        asked = asked[asked < world.size]
+        found = pairs(world, column.way, asked.astype(np.int32), direct=True).within(world, within)
+        count = np.bincount(found.index, minlength=len(asked) + 1)
+        size = int(count[np.minimum(place, len(asked))].sum())
+        if size > MOST_ROWS:
+            raise QuestionError(f"The table has {size} rows or more.", "Ask for fewer columns or members.")
+        if size * (rows.shape[1] + 1) > MOST_CELLS:
+            raise QuestionError(
+                f"The table has more than {MOST_CELLS:,} cells.", "Ask for fewer columns or members."
+            )
+        origin, at = found.rows_of(place)
+        rows = np.column_stack([rows[origin], found.cell[at]])
+    return rows
+
+
+def pairing(world: World, how: Compute, members: Ints) -> tuple[Pairing, Ints]:
+    """The pairs of members that lead by each way to the same cells, and the members that lead to any."""
+    columns = [Column(way=way) for way in how.ways]
+    rows = table(world, columns, [None] * len(columns), members)
+    if how.identity == "same_as":
+        rows = same_rows(world, rows, members)
+    cells = rows[:, 1:]
+    order = np.lexsort((rows[:, 0], *cells.T[::-1]))
+    rows = rows[order]
+    first = np.flatnonzero(_differing(rows[:, 1:]))
+    count = np.diff(np.append(first, len(rows)))
+    several = count > 1
+    kept = np.repeat(several, count)
+    ptr = np.concatenate([[0], np.cumsum(count[several])]).astype(np.int64)
+    shared = rows[first[several], 1:]
+    having = distinct(rows[:, 0]).astype(np.int32)
+    return Pairing(shared, ptr, rows[kept, 0].astype(np.int32), how.partner), having
+
+
+def same_rows(world: World, rows: Longs, members: Ints) -> Longs:
+    """Rows whose members and cells are the same things, each once."""
+    kept, place = once(world, members)
+    first = kept[place[np.searchsorted(members, rows[:, 0])]].astype(np.int64)
+    merged = np.column_stack([first, same_cells(world, rows[:, 1:])])
+    order = np.lexsort(merged.T[::-1])
+    merged = merged[order]
+    return merged[_differing(merged)]
+
+
+def _differing(rows: Longs) -> Mask:
+    """Which rows differ from the one before."""
+    new = np.ones(len(rows), bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return new
+
 
 Anchored = Callable[[Anchor], Ints | None]
 """Gives the nodes of an anchor, None for anything at all."""
@@ -36,10 +234,15 @@ Values = Longs | npt.NDArray[np.float64]
 
 def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner: Inner) -> Outcome:
     """The outcome of ``members``, ascending. Raises QuestionError for a table that is too large."""
-    kept = once(world, members)[0] if how.identity == "same_as" else members
+    same_as = how.identity == "same_as"
+    kept = once(world, members)[0] if same_as else members
     match how.kind:
+        case "count" if how.distinct or how.way is None:
+            return Outcome(kept, "count", value=len(kept))
         case "count":
-            return Outcome(kept, "count", value=_counted(world, how, members, kept, anchored(how.to)))
+            assert how.way is not None
+            rows = weights(world, how.way, members, anchored(how.to))[1]
+            return Outcome(kept, "count", value=int(rows.sum()))
         case "ask":
             return Outcome(kept, "ask", value=len(members) > 0)
         case "rank":
@@ -49,60 +252,41 @@ def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner
         case "table":
             rows = table(world, how.columns, [anchored(column.to) for column in how.columns], members)
             left = _all_but(members, distinct(rows[:, 0]), INCOMPLETE)
-            rows = same_rows(world, rows, members) if how.identity == "same_as" else rows
-            return Outcome(kept, "table", rows=rows, excluded=left)
+            return Outcome(
+                kept, "table", rows=same_rows(world, rows, members) if same_as else rows, excluded=left
+            )
         case "pairs":
             pairs_, having = pairing(world, how, members)
             return Outcome(kept, "pairs", pairing=pairs_, excluded=_all_but(kept, having, INCOMPLETE))
         case "compare":
-            return _compared(world, how, members, inner)
+            sets = [members, *map(inner, how.others)]
+            alike = world.kept(representatives)
+            shared = [distinct(alike[one]) for one in sets] if same_as else sets
+            common = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), shared)
+            if same_as:
+                common = once(world, members[np.isin(alike[members], common)])[0]
+                sets = [once(world, one)[0] for one in sets]
+            sizes = tuple(map(len, sets))
+            return Outcome(sets[0], "compare", sizes=sizes, common=common.astype(np.int32))
         case _:
             return Outcome(kept)
 
 
-def _counted(world: World, how: Compute, members: Ints, kept: Ints, ends: Ints | None) -> int:
-    if how.distinct or how.way is None:
-        return len(kept)
-    return int(weights(world, how.way, members, ends)[1].sum())
-
-
-def _compared(world: World, how: Compute, members: Ints, inner: Inner) -> Outcome:
-    sets = [members, *(inner(other) for other in how.others)]
-    if how.identity == "iri":
-        common = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), sets)
-    else:
-        alike = reduce(
-            lambda a, b: np.intersect1d(a, b, assume_unique=True),
-            (distinct(world.identity[one]) for one in sets),
-        )
-        common = once(world, members[np.isin(world.identity[members], alike)])[0]
-        sets = [once(world, one)[0] for one in sets]
-    return Outcome(sets[0], "compare", sizes=tuple(map(len, sets)), common=common.astype(np.int32))
-
-
 # Rankings
-
-
-def measured(world: World, how: Compute, members: Ints, ends: Ints | None) -> tuple[Longs, Values]:
-    """(index into ``members``, value) of those that have one; see `records.Measure`."""
+def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) -> tuple[Longs, Values]:
+    """(index into ``members``, value) of those that have one; see `records.Measure`. ``found``: what they lead to, where no
+    literal is measured."""
     measure = how.measure
     assert measure is not None
-    if measure.kind == "value":
+    if found is None:
         index, row = way_literals(world, measure.way, members, direct=True)
         stated, number = numbers(world, row)
         return _best(index[stated], number, how.ascending)
-    found = pairs(world, measure.way, members, literals=measure.kind == "count", direct=True)
-    found = found.within(world, ends)
     if measure.kind == "count":
         if how.identity == "same_as":
-            place = once(world, members)[1]
-            found = _same(world, found, place)
+            found = _same(world, found, once(world, members)[1])
         index, value = np.unique(found.index, return_counts=True)
         return index.astype(np.int64), value.astype(np.int64)
-    return _days(world, measure, found)
-
-
-def _days(world: World, measure: Measure, found: Pairs) -> tuple[Longs, Values]:
     earliest = measure.kind == "earliest"
     day = world.extents[0 if earliest else 1][found.cell].astype(np.int64)
     known = day != (OPEN_BEGIN if earliest else OPEN_END)
@@ -122,20 +306,54 @@ def _same(world: World, found: Pairs, place: Longs) -> Pairs:
 
 
 def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
-    index, value = measured(world, how, members, ends)
-    kept = members
+    measure = how.measure
+    assert measure is not None
+    found, dates = None, measure.kind in ("earliest", "latest")
+    if measure.kind != "value":
+        found = pairs(world, measure.way, members, literals=not dates, direct=True).within(world, ends)
+    index, value = _measured(world, how, members, found)
+    kept, place = members, None
     if how.identity == "same_as":
         kept, place = once(world, members)
-        assert how.measure is not None
-        if how.measure.kind != "count":  # counts go by place already
-            lowest = how.measure.kind == "earliest" or (how.measure.kind == "value" and how.ascending)
+        if measure.kind != "count":  # counts go by place already
+            lowest = measure.kind == "earliest" or (measure.kind == "value" and how.ascending)
             index, value = _best(place[index], value, lowest)
-    left = _without(kept, index, UNMEASURED)
+    measured = index
     if how.at_least is not None:
         enough = value >= how.at_least
         index, value = index[enough], value[enough]
     order = ranking(value, index, how.ascending)[: with_ties(value, how)]
-    return Outcome(kept[index[order]], "rank", values=value[order], excluded=left)
+    first, values = index[order], value[order]
+    may, settled = np.empty(0, np.int64), True
+    if how.first is not None and dates and found is not None:
+        may, settled = _undecided(world, how, found, place, first, values)
+    left = _without(kept, np.union1d(measured, may), UNMEASURED) | _picked(kept, may, UNCERTAIN)
+    return Outcome(kept[first], "rank", values=values, excluded=left, settled=settled)
+
+
+def _undecided(
+    world: World, how: Compute, found: Pairs, place: Longs | None, shown: Longs, values: Values
+) -> tuple[Longs, bool]:
+    """Who of those not ``shown`` may belong to the first too, as fewer certainly come before; and whether the dates decide:
+    no such one, and those that tie at the cut have one span.
+
+    A value is the earliest (latest) of an entity's dates, each of which lies anywhere in its span, open where unknown.
+    """
+    assert how.measure is not None and how.first is not None
+    begin, end = (side[found.cell].astype(np.int64) for side in world.extents)
+    dated = (begin != OPEN_BEGIN) | (end != OPEN_END)
+    index = found.index[dated] if place is None else place[found.index[dated]]
+    earliest = how.measure.kind == "earliest"
+    known, low = _best(index, begin[dated], earliest)
+    high = _best(index, end[dated], earliest)[1]
+    if not how.ascending:
+        low, high = -high, -low
+    before = np.searchsorted(np.sort(high), low, side="left")  # whose last day lies before one's first
+    may = np.setdiff1d(known[before < how.first], shown, assume_unique=True)
+    more = len(shown) > how.first
+    tied = np.isin(known, shown[values == values[-1]]) if more else np.zeros(0, bool)
+    one_span = not tied.any() or (np.ptp(low[tied]) == 0 and np.ptp(high[tied]) == 0)
+    return may, bool(len(may) == 0 and one_span)
 
 
 def with_ties(values: Values, how: Compute) -> int:
@@ -147,22 +365,17 @@ def with_ties(values: Values, how: Compute) -> int:
 
 
 # Groups
-
-
 def _by_entity(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
     assert how.way is not None
-    if not how.distinct:
-        cell, count = weights(world, how.way, members, ends)
-        reached = pairs(world, how.way, members, direct=True).within(world, ends)
-        return _groups(how, members, cell, count, _without(members, distinct(reached.index), UNGROUPED))
-    found = pairs(world, how.way, members, direct=True).within(world, ends)
-    left = _without(members, distinct(found.index), UNGROUPED)
-    kept = members
+    found, kept = pairs(world, how.way, members, direct=True).within(world, ends), members
     if how.identity == "same_as":
         kept, place = once(world, members)
         found = _same(world, found, place)
-        left = _without(kept, distinct(found.index), UNGROUPED)
-    cell, count = np.unique(found.cell, return_counts=True)
+    if how.distinct:
+        cell, count = np.unique(found.cell, return_counts=True)
+    else:
+        cell, count = weights(world, how.way, members, ends)
+    left = _without(kept, distinct(found.index), UNGROUPED)
     return _groups(how, kept, cell, count.astype(np.int64), left)
 
 
@@ -179,10 +392,8 @@ def _by_date(world: World, how: Compute, members: Ints, ends: Ints | None) -> Ou
     shift = Pairs.of([Pairs(index[sure], bucket[sure] - low).keys])
     cell, count = np.unique(shift.cell + low, return_counts=True)
     grouped, with_date = distinct(shift.index), distinct(index[dated])
-    left = {
-        **_without(kept, with_date, UNDATED),
-        **_picked(kept, np.setdiff1d(with_date, grouped, assume_unique=True), UNCERTAIN),
-    }
+    uncertain = np.setdiff1d(with_date, grouped, assume_unique=True)
+    left = _without(kept, with_date, UNDATED) | _picked(kept, uncertain, UNCERTAIN)
     return _groups(how, kept, cell, count.astype(np.int64), left)
 
 
@@ -195,8 +406,6 @@ def _groups(how: Compute, members: Ints, cell: Longs, count: Longs, left: dict[s
 
 
 # What is left out
-
-
 def _all_but(members: Ints, having: Longs | Ints, reason: str) -> dict[str, Ints]:
     left = np.setdiff1d(members, having, assume_unique=True)
     return {reason: left} if len(left) else {}

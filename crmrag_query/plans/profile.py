@@ -1,6 +1,6 @@
 """The profile of a data set: what occurs in it, how often, with examples. Its records, and reading it from a release.
 
-Counts are of the whole data set; lists are cut at the limits of `profile` in the method, ``totals`` tell the whole.
+Counts are of the whole data set; lists show the first of their kind, ``totals`` tell the whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from crmrag_query.artifacts.versions import other_version, rebuild
+from crmrag_query.artifacts.manifest import other_version, rebuild
+from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 
 SCHEMA_VERSION = 1
@@ -216,6 +217,11 @@ class Profile:
     """The profile of a release."""
 
     content: Content
+
+    @classmethod
+    def from_release(cls, release: Release) -> Profile:
+        """ReleaseError for a release that was built before there was one."""
+        return cls.open(release.folder / "profile")
 
     @classmethod
     def open(cls, folder: Path) -> Profile:

@@ -6,20 +6,30 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from crmrag_query.config.plans import PlansConfig
 from crmrag_query.errors import QuestionError
 
 Iri = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 Step = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=4000)]
-"""A property of a path: a code (``P108i``), or the IRI of one outside the CRM family, ``^`` before one that is followed
-from object to subject; ``!`` after a code that is meant alone, without the properties below it; ``*`` at the end of one that
-is followed zero or more times. See `plans.steps`."""
+"""A step of a path; `crmrag_query.relationships.catalogue` tells how it is written."""
 CategoryName = Literal["Thing", "Actor", "Place", "Event", "Concept", "Time"]
 ComputeKind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
 GroupedBy = Literal["entity", "year", "decade", "century"]
 Edge = Literal["span", "begin", "end"]
 """What counts of a recorded date: all of it, or its first or its last day alone."""
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+DEEPEST = 5
+"""Plans within plans, an ``either`` counting as one: a question says two or three."""
+LARGEST = 1_000_000
+"""Characters of a plan's JSON that are read."""
+MOST_CONDITIONS = 64
+"""In a plan and all plans within it, each part of an `either` counted, and with them each column, shared way, compared plan
+and link that leads a way on. A question says a handful; each is executed, explained, told and written as SPARQL by itself."""
+MOST_VALUES = 20_000
+"""In all lists of a plan: IRIs, types, texts, relations, steps. A request of a megabyte holds about as many IRIs."""
+MOST_STEPS = 32
+"""Of a path, which is walked, told and explained step by step; those of catalogues have at most 8."""
+MOST_WAYS = 256
+"""Relations, relationships or paths of one link of a way, which are tried one by one."""
 
 
 class Part(BaseModel):
@@ -36,9 +46,12 @@ class Way(Part):
     ``direct``: relations lead to what they state only, a birthplace, and not also to what lies around it.
     """
 
-    relations: tuple[str, ...] = ()
-    relationships: tuple[str, ...] = ()
-    paths: tuple[Annotated[tuple[Step, ...], Field(min_length=1)], ...] = ()
+    relations: Annotated[tuple[str, ...], Field(max_length=MOST_WAYS)] = ()
+    relationships: Annotated[tuple[str, ...], Field(max_length=MOST_WAYS)] = ()
+    paths: Annotated[
+        tuple[Annotated[tuple[Step, ...], Field(min_length=1, max_length=MOST_STEPS)], ...],
+        Field(max_length=MOST_WAYS),
+    ] = ()
     inverse: bool = False
     direct: bool = False
     then: Way | None = None
@@ -243,56 +256,75 @@ class Plan(Part):
     @property
     def depth(self) -> int:
         """Plans within plans, an ``either`` counting as one: 1 for one without others."""
-        return 1 + max(
-            (_depth(one) for one in (*self.where, *_anchors(self.compute), *self.compute.others)), default=0
+        return _depth(self)
+
+
+def _depth(part: object) -> int:
+    if isinstance(part, tuple):
+        return max(map(_depth, part), default=0)
+    if not isinstance(part, Part):
+        return 0
+    inner = max((_depth(getattr(part, name)) for name in type(part).model_fields), default=0)
+    return inner + isinstance(part, Plan | Either)
+
+
+def check_size(plan: Plan) -> None:
+    """QuestionError, which names the limit, for a plan of too many plans within plans, conditions or values."""
+    if plan.depth > DEEPEST:
+        raise QuestionError(f"The plan holds {plan.depth} plans within each other.", _NEST)
+    conditions, values = _counted(plan)
+    if conditions > MOST_CONDITIONS:
+        raise QuestionError(
+            f"The plan has {conditions:,} conditions.",
+            f"At most {MOST_CONDITIONS} may be, those of its inner plans and of each either among them.",
         )
+    if values > MOST_VALUES:
+        raise QuestionError(
+            f"The plan's lists hold {values:,} values.",
+            f"At most {MOST_VALUES:,} may be; name a type or a plan.",
+        )
+
+
+_NEST = f"At most {DEEPEST} may be nested."
+_CONDITIONS = (Related, Dated, Texted, Among, Member, StatedIn, Either, Column)
+
+
+def _counted(plan: Plan) -> tuple[int, int]:
+    """How many conditions, and how many values of lists, a plan has at all depths."""
+    conditions = values = 0
+    waiting: list[object] = [plan]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Part):
+            waiting.extend(getattr(part, name) for name in type(part).model_fields)
+            conditions += isinstance(part, _CONDITIONS)
+            if isinstance(part, Compute):
+                conditions += len(part.ways) + len(part.others)
+            if isinstance(part, Way):
+                conditions += part.then is not None
+        elif isinstance(part, tuple):
+            waiting.extend(part)
+            values += sum(isinstance(one, str) for one in part)
+    return conditions, values
 
 
 for _part in (Way, Anchor, Related, Member, Either, Measure, Column, Compute, Plan):
     _part.model_rebuild()
 
 
-def _anchors(compute: Compute) -> tuple[Anchor, ...]:
-    measured = (compute.measure.to,) if compute.measure else ()
-    return (*measured, compute.to, *(column.to for column in compute.columns))
-
-
-def _depth(part: Constraint | Anchor | Plan) -> int:
-    match part:
-        case Plan():
-            return part.depth
-        case Related():
-            return _depth(part.to)
-        case Anchor():
-            return part.plan.depth if part.plan else 0
-        case Member():
-            return part.plan.depth
-        case Either():
-            return 1 + max(map(_depth, part.of))
-        case _:
-            return 0
-
-
-def read_plan(text: str | bytes | dict[str, Any], limits: PlansConfig | None = None) -> Plan:
+def read_plan(text: str | bytes | dict[str, Any]) -> Plan:
     """A plan from JSON. Raises QuestionError that names the first mistake and where it stands."""
-    limits = limits or PlansConfig()
-    if isinstance(text, str | bytes) and len(text) > limits.largest:
-        raise QuestionError(f"The plan has {len(text)} characters.", f"It may have at most {limits.largest}.")
+    if isinstance(text, str | bytes) and len(text) > LARGEST:
+        raise QuestionError(f"The plan has {len(text)} characters.", f"It may have at most {LARGEST}.")
     try:
         plan = Plan.model_validate(text) if isinstance(text, dict) else Plan.model_validate_json(text)
-        depth = plan.depth
+        check_size(plan)
     except RecursionError:
-        raise QuestionError("The plan holds too many plans within plans.", _nest(limits)) from None
+        raise QuestionError("The plan holds too many plans within plans.", _NEST) from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "(whole plan)"
         raise QuestionError(
             f"The plan's {where}: {first['msg']}.", "The parts of a plan: crmrag_query.plans.records."
         ) from None
-    if depth > limits.deepest:
-        raise QuestionError(f"The plan holds {depth} plans within each other.", _nest(limits))
     return plan
-
-
-def _nest(limits: PlansConfig) -> str:
-    return f"At most {limits.deepest} may be nested."

@@ -1,33 +1,37 @@
-"""What plans are executed on: a graph with its ontology, relationships and categories, and what all plans share of them."""
+"""What plans are executed on: a graph with its ontology, relationships and categories, and what all plans share of them:
+classes and types by name, the subjects of named graphs, and which entities are the same.
+
+Entities are the same by owl:sameAs and its like, or by a link to the same entry of an authority. Suspected merges of
+identities say nothing: what leads to or from one is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crmrag_query.artifacts.mapped import open_array
-from crmrag_query.config.plans import PlansConfig
+from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation
-from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs
-from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END, extents
-from crmrag_query.graph.graph import Graph
-from crmrag_query.graph.schema import open_table
+from crmrag_query.config.sets import PlansConfig
+from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs, distinct
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.ontology.categories import CategoryMap
-from crmrag_query.ontology.tables import Ontology
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.ontology.codes import normalise_class
+from crmrag_query.ontology.tables import Ontology, did_you_mean
+from crmrag_query.plans.records import Target
+from crmrag_query.relationships.catalogue import Catalogue, is_iri
+from crmrag_query.text import fold
 
-if TYPE_CHECKING:
-    from crmrag_query.artifacts.release import Release
-    from crmrag_query.plans.records import Way
-    from crmrag_query.plans.routes import Far, Route
-    from crmrag_query.plans.texts import Searched
-
+T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
 
 
@@ -41,17 +45,23 @@ class World:
     categories: CategoryMap
     relations: Mapping[str, Relation] = field(default_factory=dict, repr=False, compare=False)
     config: PlansConfig = field(default_factory=PlansConfig, repr=False)
-    routes: dict[tuple[Way, bool], tuple[Route, ...]] = field(default_factory=dict, repr=False, compare=False)
-    """Links of ways as routes over the graph, once they were asked for; see ``plans.routes``."""
-    fitting: dict[Far, Mask] = field(default_factory=dict, repr=False, compare=False)
-    """Which nodes may stand at the far end of relations."""
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _making: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+
+    def kept(self, make: Callable[..., T], *key: Hashable) -> T:
+        """What ``make`` gives of this world and key, made once whichever threads ask for it."""
+        if (make, key) not in self._kept:
+            with self._making:  # names take seconds to fold: whoever comes meanwhile waits
+                if (make, key) not in self._kept:
+                    self._kept[make, key] = make(self, *key)
+        return cast(T, self._kept[make, key])
 
     @classmethod
-    def of(cls, release: Release) -> World:
+    def from_release(cls, release: Release) -> World:
         categories = CategoryMap(release.method.categories, release.ontology)
         method = release.method
         return cls(
-            release.graph, release.ontology, release.catalogue, categories, method.relations, method.plans
+            release[Graph], release.ontology, release[Catalogue], categories, method.relations, method.plans
         )
 
     @property
@@ -84,7 +94,7 @@ class World:
 
     @cached_property
     def extents(self) -> tuple[Ints, Ints]:
-        """Begin and end of every node's own dates; see ``graph.extents``."""
+        """Begin and end of every node's own dates; see ``graph.graph.extents``."""
         return extents(self.graph)
 
     @cached_property
@@ -134,38 +144,10 @@ class World:
         return frozenset(distinct(self.literal_property).tolist())
 
     @cached_property
-    def type_names(self) -> dict[str, list[int]]:
-        """Nodes of the data's types by IRI and by name; see ``plans.classes``."""
-        from crmrag_query.plans.classes import type_names
-
-        return type_names(self)
-
-    @cached_property
-    def identity(self) -> Ints:
-        """For each node the entity that stands for all that are the same; see ``plans.identity``."""
-        from crmrag_query.plans.identity import representatives
-
-        return representatives(self)
-
-    @cached_property
     def names(self) -> tuple[Longs, pa.LargeStringArray]:
         """Node -> range of its names, and the names."""
-        ptr = cast(Longs, np.asarray(open_array(self.graph.folder, "label_ptr")))
-        return ptr, open_table(self.graph.folder, "labels").column("text")
-
-    @cached_property
-    def searched_names(self) -> Searched:
-        """The names, folded in memory: two seconds for two million of them, once."""
-        from crmrag_query.plans.texts import Searched
-
-        return Searched.of(self.names[1])
-
-    @cached_property
-    def searched_literals(self) -> Searched:
-        """The texts of all literals, folded in memory."""
-        from crmrag_query.plans.texts import Searched
-
-        return Searched.of(self.graph.literal_table.column("value"))
+        table, ptr = self.graph.label_rows
+        return ptr, table.column("text")
 
     def nodes_of(self, iris: Iterable[str]) -> Ints:
         """Nodes of those IRIs that the data has, ascending."""
@@ -173,20 +155,138 @@ class World:
         return distinct(np.array([node for node in found if node is not None], np.int32))
 
 
-def ranges(start: Longs, count: Longs) -> Longs:
-    """The numbers start[i] … start[i] + count[i] - 1 of all i, one after the other."""
-    first = np.cumsum(count) - count
-    total = int(count.sum())
-    numbers: Longs = np.arange(total) + np.repeat(start - first, count)
-    return numbers
+def target_classes(world: World, target: Target) -> list[int]:
+    """Class numbers of the target's classes and those below. Raises QuestionError for an unknown code."""
+    numbers: set[int] = set()
+    for name in target.classes:
+        found = class_numbers(world, name)
+        if found is None and not is_iri(name):
+            remedy = did_you_mean(name, world.ontology.classes, "Give a code such as E22, or an IRI.")
+            raise QuestionError(f"No class has the code {name[:100]!r}.", remedy)
+        numbers |= found or set()
+    return sorted(numbers)
 
 
-Whole = TypeVar("Whole", Ints, Longs)
+def class_numbers(world: World, name: str) -> set[int] | None:
+    """Numbers of a class, by code or IRI, and of those below it that occur; None for what is no class."""
+    own = world.class_numbers.get(name)
+    code = name if own is None else world.graph.class_code(own)
+    if own is None and code not in world.ontology.classes:
+        known = normalise_class(name)
+        code = known.code if known else ""
+    if code not in world.ontology.classes:
+        return None if own is None else {own}
+    codes = {code, *world.ontology.subclasses(code)}
+    return {n for n, one in enumerate(world.graph.class_codes) if one in codes}
 
 
-def distinct(keys: Whole) -> Whole:
-    """The keys ascending, each once. (``np.unique`` hashes since NumPy 2.3, which is slow for millions.)"""
-    ordered = np.sort(keys)
-    first = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]
+def named_types(world: World, name: str) -> list[int]:
+    """Nodes of the types (what P2 leads to) with this IRI, or of which this is a name or the last part of the IRI, folded."""
+    known = world.kept(type_names)
+    return known.get(name, []) or known.get(fold(name), [])
+
+
+def type_names(world: World) -> dict[str, list[int]]:
+    """Every type's nodes, ascending, by IRI, by folded name and by the folded last part of the IRI."""
+    rows = world.adjacency.forward
+    numbers = [n for code, found in world.adjacency.by_code.items() if code == "P2" for n in found]
+    parts = [rows.val[rows.ptr[rows.prop[n]] : rows.ptr[rows.prop[n + 1]]] for n in numbers]
+    names: dict[str, list[int]] = {}
+    for node in distinct(np.concatenate([np.empty(0, np.int32), *parts])).tolist():
+        iri = world.graph.iri(node)
+        last = re.split("[/#]", iri)[-1]
+        texts = [label.text for label in world.graph.labels(node)]
+        for key in dict.fromkeys([iri, *map(fold, (*texts, last))]):
+            names.setdefault(key, []).append(node)
+    return names
+
+
+def subjects_in(world: World, graphs: Iterable[str]) -> Mask:
+    """Subjects of triples, other than those of classes, that stand in one of the named graphs, as a mask over all nodes."""
+    wanted = {iri for iri in graphs if iri}
+    chosen = np.array([bool(wanted & set(names)) for names in world.graph.graph_sets], bool)
+    found = np.zeros(world.size, bool)
+    if not chosen.any():
+        return found
+    rows, before = world.adjacency.forward, np.zeros(len(world.graph.triple_graph) + 1, np.int64)
+    np.cumsum(chosen[world.graph.triple_graph], out=before[1:])
+    found[rows.row[before[rows.ptr[1:]] > before[rows.ptr[:-1]]]] = True
+    table = world.graph.literal_table
+    held = chosen[table.column("graph").to_numpy()]
+    found[table.column("subject").to_numpy()[held]] = True
+    return found
+
+
+def representatives(world: World) -> Ints:
+    """For each node the lowest of the entities that are the same (of nodes, where none is an entity), int32 [n]."""
+    none, flags = np.empty(0, np.int32), world.graph.flags
+    a, b = (np.concatenate(ends) for ends in zip((none, none), *_same(world), strict=True))
+    sound = ((flags[a] | flags[b]) & FLAG_SUSPECT) == 0
+    joined = _components(world.size, a[sound], b[sound])
+    first = np.full(world.size, world.size, np.int32)
+    entities = np.flatnonzero(world.entities).astype(np.int32)
+    np.minimum.at(first, joined[entities], entities)
+    found: Ints = np.where(first[joined] < world.size, first[joined], joined).astype(np.int32)
+    return found
+
+
+def once(world: World, nodes: Ints) -> tuple[Ints, Longs]:
+    """Of ``nodes`` (ascending) the lowest of those that are the same, and for each node its place among them."""
+    _, first, place = np.unique(world.kept(representatives)[nodes], return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return nodes[first[order]], rank[place]
+
+
+def how_many(world: World, nodes: Ints) -> int:
+    """How many different entities the nodes are."""
+    return len(distinct(world.kept(representatives)[nodes].astype(np.int64)))
+
+
+def same_cells(world: World, cells: Longs) -> Longs:
+    """The cells, nodes replaced by what stands for all that are the same."""
+    node = cells < world.size
+    return np.where(node, world.kept(representatives)[np.where(node, cells, 0)], cells).astype(np.int64)
+
+
+def _same(world: World) -> Iterator[tuple[Ints, Ints]]:
+    """Nodes that a property states to be the same; nodes that link to one entry of an authority, each with the lowest."""
+    import pyarrow.compute as pc
+
+    rows = world.adjacency.forward
+    for name in world.config.same_properties:
+        number = world.property_numbers.get(name)
+        for prop in world.adjacency.by_code.get(name, ()) if number is None else (number,):
+            subjects = rows.row[int(rows.prop[prop]) : int(rows.prop[prop + 1])]
+            index, objects = rows.expand(prop, subjects)
+            yield subjects[index], objects
+    table = world.graph.link_table
+    for pattern in world.config.same_iris:
+        whole, id = f"^(?:{pattern})$", re.compile(pattern).groupindex["id"]
+        has = pc.match_substring_regex(table.column("iri"), whole)
+        names = pc.replace_substring_regex(table.column("iri").filter(has), whole, rf"\{id}")
+        words = names.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        node = table.column("node").filter(has).to_numpy(zero_copy_only=False)
+        lowest = np.full(int(words.max()) + 1 if len(words) else 0, world.size, np.int32)
+        np.minimum.at(lowest, words, node)
+        yield node, lowest[words]
+
+
+def _components(size: int, a: Ints, b: Ints) -> Ints:
+    """For each node the lowest that it is connected with: union-find over all edges at once."""
+    root = np.arange(size, dtype=np.int32)
+    while True:
+        low, high = np.minimum(root[a], root[b]), np.maximum(root[a], root[b])
+        if np.array_equal(low, high):
+            return root
+        np.minimum.at(root, high, low)
+        while not np.array_equal(root, root[root]):
+            root = root[root]
+
+
+def sameness(world: World, cells: Iterable[int]) -> list[tuple[int, int]]:
+    """Nodes among the cells that another stands for, and which."""
+    nodes = distinct(np.array([cell for cell in cells if cell < world.size], np.int64))
+    kept = world.kept(representatives)[nodes]
+    return [(a, b) for a, b in zip(nodes.tolist(), kept.tolist(), strict=True) if a != b]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.config.models import QuestionLexicon
+from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.dates import Interval, parse_date
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.questions.form import Form, Reading, read
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.period import find_period, without_names

@@ -1,7 +1,7 @@
 """How a question stands to the conversation before it (facts: method, Conversation).
 
     state = ConversationState()
-    told = follow(question, state, mentions, method.questions, method.conversation, iri_of, categories_of)
+    told = follow(question, state, mentions, method.questions, iri_of, categories_of)
     # search told.contextual and, unless told.kind is VAGUE, told.raw; interleave; leave out told.excluded
     state = state.after(told.turn(question, analysis.form, focus=..., shown=...), method.conversation)
 
@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from crmrag_query.config.models import QuestionLexicon
-from crmrag_query.config.query import Conversation
-from crmrag_query.linking.records import Mention
+from crmrag_query.config.loading import QuestionLexicon
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading, read
 from crmrag_query.questions.grammar import Form
@@ -23,12 +22,16 @@ from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.period import find_period
 from crmrag_query.questions.pivot import Pivot, find_pivot, without
 from crmrag_query.questions.references import RefWords, find_references, in_focus, ref_words
-from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
+from crmrag_query.questions.state import QUESTIONS, ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import Asked
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 __all__ = ["ConversationState", "Focus", "FollowUp", "Kind", "Turn", "follow"]
 
+VAGUE_WORDS = 10  # a follow-up of at most so many words, none of content, is read with what went before
+EXCLUDED_RATIO = (
+    0.9  # of an ambiguous name, meanings with this share of the best one's score are excluded as well
+)
 _NAMING = frozenset({"label", "alternative", "identifier"})
 
 
@@ -94,7 +97,6 @@ def follow(
     state: ConversationState,
     mentions: Sequence[Mention],
     lexicon: QuestionLexicon,
-    config: Conversation,
     iri_of: Callable[[int], str],
     categories_of: Callable[[int], int],
     languages: Sequence[str] = (),
@@ -104,11 +106,11 @@ def follow(
     ``mentions``: entities that it names (positions in ``tokenize(question)``); ``iri_of``, ``categories_of``: of their
     nodes; ``languages``: preferred when the words do not tell. Any text can be followed.
     """
-    told = _told(question, state, mentions, lexicon, config, categories_of, languages)
+    told = _told(question, state, mentions, lexicon, categories_of, languages)
     named = tuple(iri_of(one.entity) for mention in told.own for one in mention.entities[:1])
     kind = _kind(told, state, named)
     raw = (without(told.asked, told.pivot) or question) if told.pivot else question
-    pivoted, types = _pivoted(told, state, config, iri_of, categories_of)
+    pivoted, types = _pivoted(told, state, iri_of, categories_of)
     alone = kind is Kind.STANDALONE or not state.turns or (kind is Kind.PIVOT and told.whole)
     focus = () if kind is Kind.STANDALONE else tuple(one for one in told.focus if one.iri not in pivoted)
     kept = {*named, *(one.iri for one in focus)}
@@ -118,7 +120,7 @@ def follow(
     return FollowUp(
         kind=kind,
         raw=raw,
-        contextual=None if alone else _contextual(state, raw, focus, config),
+        contextual=None if alone else _contextual(state, raw, focus),
         excluded=tuple(dict.fromkeys((*lasting, *shown))),
         focus=focus,
         mentions=_kept(mentions, told.pivot),
@@ -132,14 +134,13 @@ def _told(
     state: ConversationState,
     mentions: Sequence[Mention],
     lexicon: QuestionLexicon,
-    config: Conversation,
     categories_of: Callable[[int], int],
     languages: Sequence[str],
 ) -> _Told:
     ready = compiled(lexicon)
     reading, asked = read(question, ready, languages)
     language = ready.languages[reading.language]
-    words = ref_words(config, reading.language)
+    words = ref_words(lexicon.conversation, reading.language)
     pivot = find_pivot(asked, language, words.pivots, words.joiners, words.pronouns, mentions)
     out = frozenset(range(pivot.first, pivot.last)) if pivot else frozenset()
     rest = [mention for mention in mentions if mention.first not in out]
@@ -162,7 +163,7 @@ def _told(
         own=own,
         more=words.more.within(spoken),
         opening=bool(words.opening.at(spoken, 0)),
-        empty=len(spoken) <= config.vague_words and _is_empty(question, plain, language, words),
+        empty=len(spoken) <= VAGUE_WORDS and _is_empty(question, plain, language, words),
         refers=refers,
         whole=not refers and (bool(own) or any(i not in out for i in _nouns(reading, language))),
         focus=focus,
@@ -213,7 +214,6 @@ def _kind(told: _Told, state: ConversationState, named: Sequence[str]) -> Kind:
 def _pivoted(
     told: _Told,
     state: ConversationState,
-    config: Conversation,
     iri_of: Callable[[int], str],
     categories_of: Callable[[int], int],
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -223,7 +223,7 @@ def _pivoted(
     individuals: list[str] = []
     types: list[int] = []
     for mention in told.pivot.mentions:
-        least = config.excluded_ratio * mention.entities[0].score if mention.entities else 0.0
+        least = EXCLUDED_RATIO * mention.entities[0].score if mention.entities else 0.0
         for one in mention.entities:
             if one.score < least:
                 continue
@@ -250,11 +250,11 @@ def _kept(mentions: Sequence[Mention], pivot: Pivot | None) -> tuple[Mention, ..
     return (*before, *moved)
 
 
-def _contextual(state: ConversationState, raw: str, focus: Sequence[Focus], config: Conversation) -> str:
-    """The topic's first question and its last, at most ``config.questions``, then this one with the names it stands for."""
+def _contextual(state: ConversationState, raw: str, focus: Sequence[Focus]) -> str:
+    """The topic's first question and its last, at most ``QUESTIONS``, then this one with the names it stands for."""
     earlier = [turn.resolved for turn in state.topic]
-    if len(earlier) > config.questions:
-        earlier = [earlier[0], *earlier[len(earlier) - config.questions + 1 :]]
+    if len(earlier) > QUESTIONS:
+        earlier = [earlier[0], *earlier[len(earlier) - QUESTIONS + 1 :]]
     return " ".join([*dict.fromkeys(earlier), _resolved(raw, focus)])
 
 

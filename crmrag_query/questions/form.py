@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.config.models import QuestionLexicon
+from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.questions.grammar import Decision, Form, decide
 from crmrag_query.questions.lexicon import Compiled, Language, compiled
 from crmrag_query.questions.words import Asked, asked, chunks_of

@@ -10,7 +10,7 @@ from functools import lru_cache
 from crmrag_query.config.parts import Grammar, LanguageLexicon, QuestionLexicon
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.phrases import Phrases
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 S_PLURALS = frozenset({"en", "fr", "nl"})  # languages whose nouns have a plural in -s where none is given
 

@@ -1,7 +1,7 @@
 """The stretch of a question that names a period, read as days: "before 1800", "in the 1920s", "im 18. Jahrhundert".
 
 What is no date of its own is none: a year within quotes or a name (callers blank these, see ``without_names``), an
-accession number, a count ("more than 1500"). The 12th century is 1101-1200 (see ``crmrag_query.dates.parse``).
+accession number, a count ("more than 1500"). The 12th century is 1101-1200 (see ``crmrag_query.dates``).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crmrag_query.dates import Interval, parse_date, words
+from crmrag_query import dates as words
+from crmrag_query.dates import Interval, parse_date
 from crmrag_query.questions import period_words as asking
 from crmrag_query.questions.words import Asked
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 BLANK = "¤"
 _LONGEST = 4000  # characters of a question that are looked through; more are refused before (``question_characters``)

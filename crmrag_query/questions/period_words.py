@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from crmrag_query.dates import words
+from crmrag_query import dates as words
 
 BEFORE: Final = (
     r"(?:before|prior to|earlier than|older than|pre-?(?=\s?\d)|avant|anterieure?s? (?:a|au)|vor|fruher als|alter als|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 ANY = "*"
 Pattern = tuple[str, ...]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.config.models import QuestionLexicon
-from crmrag_query.config.query import Conversation
-from crmrag_query.linking.records import Mention
+from crmrag_query.config.loading import QuestionLexicon
+from crmrag_query.linking import Mention
 from crmrag_query.questions.form import read
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.phrases import Phrases
@@ -46,9 +45,7 @@ def find_pivot(
     return None
 
 
-def name_breaks(
-    question: str, lexicon: QuestionLexicon, config: Conversation, languages: Sequence[str] = ()
-) -> tuple[int, ...]:
+def name_breaks(question: str, lexicon: QuestionLexicon, languages: Sequence[str] = ()) -> tuple[int, ...]:
     """Positions of ``tokenize(question)`` that no name goes across, ascending, none for a question without a pivot.
 
     The ends of pivot phrases, and where the question itself begins: "aside from | Asinou, | which churches".
@@ -56,7 +53,7 @@ def name_breaks(
     ready = compiled(lexicon)
     reading, asked = read(question, ready, languages)
     language = ready.languages[reading.language]
-    spans = list(ref_words(config, reading.language).pivots.spans(asked.words))
+    spans = list(ref_words(lexicon.conversation, reading.language).pivots.spans(asked.words))
     if not spans:
         return ()
     begins = (i for i in asked.starts if asks(language, asked.words, i))

@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crmrag_query.config.query import Conversation, References
-from crmrag_query.linking.records import Mention
+from crmrag_query.config.parts import ConversationWords, References
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.lexicon import Language, Number, folded
 from crmrag_query.questions.phrases import Phrases
 from crmrag_query.questions.state import ConversationState, Focus
 from crmrag_query.questions.words import Asked
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 GROUPS = ("person", "thing", "place", "many")
 
@@ -50,7 +50,7 @@ class RefWords:
 
 @dataclass(frozen=True, slots=True)
 class _Same:
-    config: Conversation
+    config: ConversationWords
 
     def __hash__(self) -> int:
         return id(self.config)
@@ -59,7 +59,7 @@ class _Same:
         return isinstance(other, _Same) and other.config is self.config
 
 
-def ref_words(config: Conversation, language: str) -> RefWords:
+def ref_words(config: ConversationWords, language: str) -> RefWords:
     """The words for a language that ``config`` holds; pivots and "more" of every language are known in each."""
     return _ref_words(_Same(config), language)
 

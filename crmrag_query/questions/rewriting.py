@@ -8,11 +8,11 @@ import re
 from crmrag_query.config.parts import PromptsPart
 from crmrag_query.config.query import Conversation
 from crmrag_query.errors import CrmRagError
-from crmrag_query.llm.model import Message, Model
-from crmrag_query.llm.reply import reply_of
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.llm.model import Message, Model, reply_of
+from crmrag_query.questions.state import QUESTIONS, ConversationState
 
 _QUOTED = re.compile(r'^(?:["“„«](?P<text>[^"“”„«»]*)["”“»])$')
+LONGER = 3  # times as long as what it rewrites, and it is not believed
 
 
 def rewrite_with_model(
@@ -20,12 +20,12 @@ def rewrite_with_model(
 ) -> str | None:
     """The question such that it stands alone, as the model puts it; None when the model fails or its reply is implausible.
 
-    Implausible: empty, several lines, or more than ``rewrite_length`` times as long as the question with the topic's
+    Implausible: empty, several lines, or more than ``LONGER`` times as long as the question with the topic's
     questions and names. Nothing is asked when there were no turns. All that people and data said is in the user's message.
     """
     if not state.turns or not question.strip():
         return None
-    topic = state.topic[-config.questions :]
+    topic = state.topic[-QUESTIONS:]
     earlier = [turn.question for turn in topic]
     about = list(dict.fromkeys(one.label for turn in topic for one in turn.focus[:3] if one.label))
     data = {"earlier": earlier, "about": about, "question": question}
@@ -39,6 +39,6 @@ def rewrite_with_model(
         return None
     quoted = _QUOTED.match(reply)
     text = (quoted["text"] if quoted else reply).strip()
-    longest = config.rewrite_length * sum(map(len, (*earlier, *about, question)))
+    longest = LONGER * sum(map(len, (*earlier, *about, question)))
     plausible = text and "\n" not in text and len(text) <= longest and any(map(str.isalnum, text))
     return text if plausible else None

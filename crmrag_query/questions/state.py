@@ -14,7 +14,10 @@ from crmrag_query.config.query import Conversation
 from crmrag_query.errors import QuestionError
 from crmrag_query.questions.grammar import Form
 
-# Ceilings of what is read back, whatever the configuration keeps; ours.
+QUESTIONS = 3  # of one topic, the first and the last, that a follow-up is read with
+# Kept of each turn: entities in focus, sources, entities excluded. More than any pronoun can mean.
+FOCUS, SHOWN, EXCLUDED = 20, 100, 100
+# Ceilings of what is read back, whatever the configuration keeps.
 LONGEST_STATE = 4_000_000  # characters of JSON
 LONGEST_PLAN = 200_000  # characters of a turn's plan
 LONGEST_IRI, LONGEST_TEXT, LONGEST_NAME, MOST_WORDS = 4000, 20_000, 2000, 100
@@ -96,9 +99,9 @@ class ConversationState:
             turn,
             question=_text(turn.question, LONGEST_TEXT),
             resolved=_text(turn.resolved, LONGEST_TEXT),
-            focus=tuple(map(_focus, turn.focus[: config.focus])),
-            shown=_iris(turn.shown, config.shown),
-            excluded=_iris(turn.excluded, config.excluded),
+            focus=tuple(map(_focus, turn.focus[:FOCUS])),
+            shown=_iris(turn.shown, SHOWN),
+            excluded=_iris(turn.excluded, EXCLUDED),
             plan=turn.plan if len(turn.plan) <= LONGEST_PLAN else "",
         )
         return ConversationState((*self.turns, kept)[-config.turns :])

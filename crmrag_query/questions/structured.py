@@ -11,10 +11,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from crmrag_query.config.parts import PromptsPart
-from crmrag_query.config.types import CategoryName
+from crmrag_query.config.reading import CategoryName
 from crmrag_query.errors import CrmRagError
-from crmrag_query.llm.model import Message, Model
-from crmrag_query.llm.reply import LONGEST_REPLY, Schema, reply_of
+from crmrag_query.llm.model import LONGEST_REPLY, Message, Model, Schema, reply_of
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.grammar import Form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.questions.lexicon import Language

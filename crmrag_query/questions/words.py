@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 QUOTES = frozenset('"“”„«»‟＂')
 _ENDS = frozenset(".?!;:,·;؟。？！—–-)")

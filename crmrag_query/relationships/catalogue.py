@@ -1,32 +1,56 @@
-"""Fundamental Relationships as frozen records, in the order of their file."""
+"""The catalogue of relationships: paths as records, read from their text, and the Fundamental Relationships made of them.
+
+A path is written as its steps, with blanks between them. A step is a property by its code, with or without its name
+(`P108i_was_produced_by`), or, outside the CRM family, by its IRI. `^` before it: followed from object to subject; `!` after
+a code: without the properties below it; `*` at the end: followed zero or more times.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
-from crmrag_query.config.models import Method, RelationshipEntry
+from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import Method
 from crmrag_query.config.parts import RelationshipSet
 from crmrag_query.errors import ConfigError
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.spelling import as_words, take_apart
+from crmrag_query.ontology.categories import Category, CategoryMap, load_categories
+from crmrag_query.ontology.rows import as_words, take_apart
+from crmrag_query.ontology.tables import Directed, Ontology
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a path.
+    """One step of a path, as its text says it: see the module.
 
-    `code` is the property as the path names it: `P108i` is P108 walked backwards, `inverse` says so.
-    A recursive step is followed zero or more times.
+    ``code``: of the property (`P108i` is P108 walked backwards), or its IRI; an IRI is always ``alone``.
     """
 
     code: str
-    inverse: bool
-    recursive: bool
-    label: str
+    recursive: bool = False
+    forward: bool = True
+    alone: bool = False
+    label: str = ""
 
     def __str__(self) -> str:
         return f"{self.code} {self.label}{'*' if self.recursive else ''}"
+
+
+def read_step(text: str) -> Step:
+    """A step from its text; one that names no property at all occurs in no data."""
+    name = text.removesuffix("*")
+    forward, recursive = not name.startswith("^"), name != text
+    name = name.removeprefix("^")
+    if is_iri(name):
+        return Step(name, recursive, forward, alone=True)
+    code = name.removesuffix("!")
+    spelling = take_apart(code)
+    return Step(spelling.code if spelling else code, recursive, forward, code != name, as_words(code))
+
+
+def is_iri(name: str) -> bool:
+    return "://" in name or name.startswith("urn:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +79,16 @@ class Relationship:
     paths: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalogue:
     """A set of Fundamental Relationships; their numbers are their positions."""
 
     name: str
     relationships: tuple[Relationship, ...]
-    _numbers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        self._numbers.update({relationship.id: n for n, relationship in enumerate(self.relationships)})
+    @classmethod
+    def from_release(cls, release: Release) -> Catalogue:
+        return cls.load(release.method)
 
     @classmethod
     def load(cls, method: Method, name: str = "") -> Catalogue:
@@ -86,49 +110,129 @@ class Catalogue:
     def __getitem__(self, number: int) -> Relationship:
         return self.relationships[number]
 
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {relationship.id: number for number, relationship in enumerate(self.relationships)}
+
     def number(self, id: str) -> int:
         """The number of the relationship with this id; raises KeyError."""
         return self._numbers[id]
 
-    def for_domain(self, category: Category) -> tuple[Relationship, ...]:
-        """Relationships that start from entities of this category, in order."""
-        return tuple(relationship for relationship in self.relationships if relationship.domain == category)
-
 
 def from_set(name: str, relationships: RelationshipSet) -> Catalogue:
     """The records of a parsed set; ConfigError for a step that carries no code."""
-    return Catalogue(
-        name, tuple(_relationship(name, id, entry) for id, entry in relationships.relationships.items())
-    )
+    found = []
+    for id, entry in relationships.relationships.items():
+        for path, steps in entry.paths.items():
+            for step in steps:
+                if take_apart(read_step(step).code) is None:
+                    raise ConfigError.single(
+                        f"relationships/{name}.yaml",
+                        f"relationships.{id}.paths.{path}",
+                        "a step names a property by its code",
+                        value=repr(step),
+                        remedy="As in P108i_was_produced_by.",
+                    )
+        paths = tuple(Path(path, tuple(map(read_step, steps))) for path, steps in entry.paths.items())
+        ends = Category[entry.domain], Category[entry.range]
+        found.append(Relationship(id, entry.label, *ends, entry.specialises, paths))
+    return Catalogue(name, tuple(found))
 
 
-def parse_step(text: str) -> Step | None:
-    """A step from its text, `P9i_forms_part_of*`; None where the text carries no code."""
-    name = text.removesuffix("*")
-    spelling = take_apart(name)
-    if spelling is None:
-        return None
-    return Step(spelling.code, spelling.code.endswith("i"), text.endswith("*"), as_words(name))
+def resolve(step: Step, ontology: Ontology) -> tuple[Directed, ...]:
+    """Every property and direction in which data may state the step, sorted.
+
+    Data states either direction: `x P108i y` counts for a step P108 from y, as `y P108 x` does for a step
+    P108i from x. Symmetric properties count both ways. An unknown code is followed as it stands.
+    """
+    found = ontology.directed(step.code, below=not step.alone)
+    return found if step.forward else tuple(sorted((code, not forward) for code, forward in found))
 
 
-def _relationship(name: str, id: str, entry: RelationshipEntry) -> Relationship:
-    paths = tuple(Path(path, _steps(name, id, path, text)) for path, text in entry.paths.items())
-    return Relationship(
-        id, entry.label, Category[entry.domain], Category[entry.range], entry.specialises, paths
-    )
+Classes = frozenset[str]
 
 
-def _steps(name: str, relationship: str, path: str, text: str) -> tuple[Step, ...]:
-    steps = []
-    for part in text.split(" | "):
-        step = parse_step(part)
-        if step is None:
-            raise ConfigError.single(
-                f"relationships/{name}.yaml",
-                f"relationships.{relationship}.paths.{path}",
-                "a step names a property by its code",
-                value=repr(part),
-                remedy="As in P108i_was_produced_by.",
-            )
-        steps.append(step)
-    return tuple(steps)
+@dataclass(frozen=True, slots=True)
+class DeadPath:
+    """A path that nothing can match, and why."""
+
+    relationship: str
+    path_id: str
+    reason: str
+
+
+def dead_paths(catalogue: Catalogue, ontology: Ontology) -> list[DeadPath]:
+    """Paths of the catalogue that no data can match in which every entity has one class, and every triple
+    keeps to its property's domain and range; in the catalogue's order.
+
+    The walk starts from every class of the relationship's domain category. An entity may end a path when its
+    categories hold the range, or when its class has none. Data that breaks domains and ranges, or gives an
+    entity several classes, may still match such a path: the list warns, it forbids nothing.
+    """
+    classes = _ClassWalk(ontology, load_categories())
+    return [
+        DeadPath(relationship.id, path.id, reason)
+        for relationship in catalogue
+        for path in relationship.paths
+        if (reason := classes.why_dead(relationship, path))
+    ]
+
+
+@dataclass(frozen=True)
+class _ClassWalk:
+    """Walks paths over classes in place of entities."""
+
+    ontology: Ontology
+    categories: CategoryMap
+
+    def why_dead(self, relationship: Relationship, path: Path) -> str:
+        """The first step that cannot be made, or the end that cannot be reached; "" for a live path."""
+        at = self._of_category[relationship.domain]
+        for number, step in enumerate(path.steps, start=1):
+            reached = self._follow(at, step)
+            if not reached:
+                first = f"no {relationship.domain.name} is one"
+                why = first if number == 1 else "the step before leads to none"
+                return f"step {number}, {step}, starts from {self._end(step, 'domain')}; {why}"
+            at = reached
+        masks = [self.categories.all_of((code,)) for code in at]
+        if any(not mask or mask & relationship.range for mask in masks):
+            return ""
+        return f"it ends in {self._end(path.steps[-1], 'range')}, of another category than {relationship.range.name}"
+
+    def _follow(self, at: Classes, step: Step) -> Classes:
+        moves = []
+        for code, forward in resolve(step, self.ontology):
+            if code in self.ontology.properties:
+                term = self.ontology.property_(code)
+                ends = self._below(term.domain), self._below(term.range)
+                moves.append(ends if forward else ends[::-1])
+
+        def reached(starts: Classes) -> Iterable[Classes]:
+            return (ends for begins, ends in moves if not begins.isdisjoint(starts))
+
+        if not step.recursive:
+            return frozenset().union(*reached(at))
+        while (grown := at.union(*reached(at))) != at:
+            at = grown
+        return at
+
+    def _below(self, code: str) -> Classes:
+        """The class and all below it; every class where none is stated; none for literal types."""
+        if code == "":
+            return frozenset(self.ontology.classes)
+        return frozenset((code, *self.ontology.subclasses(code)) if code in self.ontology.classes else ())
+
+    def _end(self, step: Step, side: str) -> str:
+        """The class at the domain or range of the step's property, in words."""
+        if step.code not in self.ontology.properties:
+            return "a property that no ontology table declares"
+        code: str = getattr(self.ontology.property_(step.code), side)
+        if code in self.ontology.classes:
+            return f"{code} {self.ontology.label(code, kind='class')}"
+        return code or "anything"
+
+    @cached_property
+    def _of_category(self) -> dict[Category, Classes]:
+        of = {code: self.categories.of((code,)) for code in self.ontology.classes}
+        return {category: frozenset(code for code in of if of[code] == category) for category in Category}

@@ -1,26 +1,431 @@
-"""All Fundamental Relationships of many entities at once, over the graph's arrays.
+"""Paths compiled for one graph and walked over its arrays, from either end: all Fundamental Relationships of many
+entities at once, what any node of a set reaches, and shortest ways.
 
 A path is a product of sparse Boolean matrices, walked as gathers: each leg moves a frontier of (source, node) pairs on;
-paths of one domain share their prefixes; at a path's end the pairs whose node can be in the relationship's range are
-its matches. Complete for paths of any length, and the same whatever the blocks.
+paths of one domain share their prefixes in a trie; at a path's end the pairs whose node can be in the relationship's range
+are its matches. Complete for paths of any length, and the same whatever the blocks.
+
+A frontier is sorted int64 keys. A key holds, from the highest bits down, the source's place in its block (16), the node
+(31), and the hops taken so far (16): sorting groups by source, then node, and puts the fewest hops first. Once a path ends,
+the lower half of the hops makes room for the path's index (8 bits each), so that one sort also finds the lowest path. Where
+a walk tells apart by which properties it went (see `Branch`), the rank of the way so far stands there from the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs
+from crmrag_query.errors import CrmRagError
+from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs, Rows, consecutive, spread
+from crmrag_query.graph.arrays import distinct as ascending
 from crmrag_query.ontology import Category, Ontology
-from crmrag_query.relationships import frontier as fr
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.plan import Branch, Plan, make_plan
-from crmrag_query.relationships.walk import LIMIT, advance
+from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship, Step, resolve
+from crmrag_query.timing import check
 
-Bools = npt.NDArray[np.bool_]
+Move = tuple[int, bool]
+"""Property number, and whether its triples are followed from subject to object."""
+Ranks = Sequence[Longs]
+"""For each move of a leg the rank of the way by its rank before: int64 [256]."""
+SOURCE_SHIFT = 47
+NODE_SHIFT = 16
+PATH_SHIFT = 8
+BLOCK = 1 << (63 - SOURCE_SHIFT)
+MAX_PATHS = 1 << (NODE_SHIFT - PATH_SHIFT)
+TABLE_SHARE = 8  # a table over all nodes beats a binary search for frontiers above this share of them
+_NODE_MASK = (1 << (SOURCE_SHIFT - NODE_SHIFT)) - 1
+_HOPS_MASK = (1 << NODE_SHIFT) - 1
+_LOW_MASK = (1 << PATH_SHIFT) - 1
+
+
+def start(places: Longs, nodes: Ints) -> Longs:
+    """The frontier in which each source stands on its own node; ``places`` ascending, below BLOCK."""
+    return (places << SOURCE_SHIFT) | (nodes.astype(np.int64) << NODE_SHIFT)
+
+
+def sources_of(keys: Longs) -> Longs:
+    return keys >> SOURCE_SHIFT
+
+
+def nodes_of(keys: Longs) -> Longs:
+    return (keys >> NODE_SHIFT) & _NODE_MASK
+
+
+def hops_of(keys: Longs) -> Longs:
+    return keys & _HOPS_MASK
+
+
+def finished(keys: Longs, path: int) -> Longs:
+    """Keys of a frontier at the end of ``path``: path above hops, which count to 255 at most."""
+    hops: Longs = np.minimum(keys & _HOPS_MASK, _LOW_MASK)
+    return (keys & ~_HOPS_MASK) | (path << PATH_SHIFT) | hops
+
+
+def path_of(keys: Longs) -> Longs:
+    """Path index of finished keys; rank of the way of those that carry one."""
+    return (keys >> PATH_SHIFT) & _LOW_MASK
+
+
+def named(keys: Longs, paths: Longs) -> Longs:
+    """Keys that carry a rank at the end of a path: the path of each rank, int64 [256], in its place."""
+    return (keys & ~(_LOW_MASK << PATH_SHIFT)) | (paths[path_of(keys)] << PATH_SHIFT)
+
+
+def finished_hops(keys: Longs) -> Longs:
+    """Hops of finished keys, 255 for 255 or more."""
+    return keys & _LOW_MASK
+
+
+def distinct(parts: Sequence[Longs]) -> Longs:
+    """Sorted keys of all parts, of each (source, node) pair only the lowest."""
+    if not parts:
+        return np.empty(0, np.int64)
+    keys = np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts))
+    pairs = keys >> NODE_SHIFT
+    first = np.ones(len(keys), bool)
+    np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
+    return keys[first]
+
+
+def halves(keys: Longs) -> tuple[Longs, Longs] | None:
+    """The frontier in two, each source whole; None for a frontier of one source."""
+    places = sources_of(keys)
+    if len(keys) == 0 or places[0] == places[-1]:
+        return None
+    middle = places[len(keys) // 2]
+    cut = int(np.searchsorted(places, middle))
+    if cut == 0:
+        cut = int(np.searchsorted(places, middle, side="right"))
+    return keys[:cut], keys[cut:]
+
+
+def hop(
+    adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit: int, ranks: Ranks | None = None
+) -> Longs | None:
+    """One hop by any of the moves: the frontier reached, distinct; None when it exceeds ``limit`` pairs and can be halved.
+
+    Nothing leaves a suspected merge of identities except at its own start. Never more than about ``limit`` pairs plus
+    one node's neighbours are gathered before duplicates go, whatever the hubs; a frontier of one source is always
+    finished, since it cannot exceed the number of nodes.
+    """
+    mask = _HOPS_MASK if ranks is None else _LOW_MASK
+    stays = (adjacency.flags[nodes_of(frontier)] & FLAG_SUSPECT) != 0
+    leaving = frontier[~stays | ((frontier & mask) == 0)] if stays.any() else frontier
+    nodes = nodes_of(leaving).astype(np.int32)
+    bare = (leaving & ~(_NODE_MASK << NODE_SHIFT)) + ((leaving & mask) < mask)
+    parts: list[Longs] = []
+    pending, settled = 0, 0
+    for number, (prop, forward) in enumerate(moves):
+        following = bare if ranks is None else named(bare, ranks[number])
+        rows = adjacency.forward if forward else adjacency.backward
+        for origin, reached in _gather(rows, prop, nodes, adjacency.nodes, limit):
+            parts.append(following[origin] | (reached.astype(np.int64) << NODE_SHIFT))
+            pending += len(reached)
+            if pending > max(limit, settled):
+                parts = [distinct(parts)]
+                pending, settled = 0, len(parts[0])
+                if settled > limit and halves(frontier) is not None:
+                    return None
+    return distinct(parts)
+
+
+def closure(
+    adjacency: Adjacency, moves: Sequence[Move], frontier: Longs, limit: int, ranks: Ranks | None = None
+) -> Longs | None:
+    """Zero or more hops, each pair with its fewest hops; None as in `hop`. Cycles end, since only better pairs go on.
+
+    What has been reached is kept in layers of falling size, so that a chain of n hops costs about n log n.
+    """
+    layers, fresh = [frontier], frontier
+    while len(fresh):
+        found = hop(adjacency, moves, fresh, limit, ranks)
+        if found is None:
+            return None
+        fresh = _improved(found, layers)
+        layers.append(fresh)
+        while len(layers) > 1 and len(layers[-2]) < 2 * len(layers[-1]):
+            layers[-2:] = [distinct(layers[-2:])]
+        if sum(map(len, layers)) > limit and halves(frontier) is not None:
+            return None
+    return distinct(layers)
+
+
+def _improved(found: Longs, layers: Sequence[Longs]) -> Longs:
+    """Those of the keys found whose pair no layer has with as few hops."""
+    better = np.ones(len(found), bool)
+    for layer in layers:
+        at = np.searchsorted(layer, found)
+        better &= layer[np.minimum(at, len(layer) - 1)] != found
+        before = np.maximum(at - 1, 0)
+        better &= (at == 0) | ((layer[before] >> NODE_SHIFT) != (found >> NODE_SHIFT))
+    kept: Longs = found[better]
+    return kept
+
+
+def _gather(rows: Rows, prop: int, nodes: Ints, size: int, limit: int) -> Iterator[tuple[Longs, Ints]]:
+    """(index into ``nodes``, node reached) for all triples of ``prop``; at most ``limit``, or one node's, at a time.
+
+    ``size``: nodes of the graph.
+    """
+    low, high = int(rows.prop[prop]), int(rows.prop[prop + 1])
+    if low < high and len(nodes) > size // TABLE_SHARE:
+        table = np.full(size, -1, np.int64)
+        table[rows.row[low:high]] = np.arange(low, high)
+        at = table[nodes]
+        found = np.flatnonzero(at >= 0)
+        at = at[found]
+    else:
+        found, at = rows.locate(prop, nodes)
+    ptr, val = np.asarray(rows.ptr), np.asarray(rows.val)
+    for part in consecutive(np.cumsum(ptr[at + 1] - ptr[at]), limit):
+        index, row = spread(ptr, at[part])
+        yield found[part][index], val[row]
+
+
+End = tuple[int, int]
+"""Number of a relationship in its catalogue, and of a path in that relationship."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A step in one graph: any of the moves, once or (``recursive``) zero or more times; ``moves`` ascending.
+
+    ``choices``: by which of the step's narrower steps each move is told, where these are told apart, and ``costs``: what
+    each of them adds to the cost of a way.
+    """
+
+    moves: tuple[Move, ...]
+    recursive: bool
+    choices: tuple[int, ...] = ()
+    costs: tuple[int, ...] = ()
+
+    def reversed(self) -> Leg:
+        """The leg that undoes this one."""
+        return Leg(tuple((prop, not forward) for prop, forward in self.moves), self.recursive)
+
+
+def turned(legs: Sequence[Leg]) -> tuple[Leg, ...]:
+    """The legs from their other end."""
+    return tuple(leg.reversed() for leg in reversed(legs))
+
+
+@dataclass(slots=True)
+class Branch:
+    """A node of the trie: the paths that end here, and the legs that go on.
+
+    Where a walk tells apart by which properties it went, keys carry the rank of their way so far, the narrowest lowest:
+    ``ranks``, for each move of the leg that leads here, is the rank here by the rank before, and ``ways`` holds
+    the relationships that end here with the path of each rank (int64 [256] both).
+    """
+
+    ends: list[End] = field(default_factory=list)
+    legs: dict[Leg, Branch] = field(default_factory=dict)
+    ranks: tuple[Longs, ...] | None = None
+    ways: list[tuple[int, Longs]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Tries of all paths by domain; a suspect source takes those of a single step only (``cautious``)."""
+
+    full: dict[Category, Branch]
+    cautious: dict[Category, Branch]
+
+
+NO_NUMBERS: Mapping[str, int] = {}
+
+
+def legs_of(
+    adjacency: Adjacency,
+    ontology: Ontology,
+    steps: Sequence[Step],
+    numbers: Mapping[str, int] = NO_NUMBERS,
+) -> tuple[Leg, ...] | None:
+    """The legs of a path in this graph; None when one of its steps occurs nowhere in it. ``numbers``: as `moves_of`.
+
+    A recursive step that occurs nowhere is left out, as zero times is all it can be walked.
+    """
+    legs = []
+    for step in steps:
+        moves = moves_of(adjacency, ontology, step, numbers)
+        if moves:
+            legs.append(Leg(moves, step.recursive))
+        elif not step.recursive:
+            return None
+    return tuple(legs)
+
+
+def moves_of(
+    adjacency: Adjacency, ontology: Ontology, step: Step, numbers: Mapping[str, int] = NO_NUMBERS
+) -> tuple[Move, ...]:
+    """The properties of this graph that state the step, ascending: sub-properties and inverses included.
+
+    ``numbers``: of the graph's properties by IRI, for steps that name one so.
+    """
+    if step.code in numbers:
+        return ((numbers[step.code], step.forward),)
+    return tuple(
+        sorted(
+            (number, forward)
+            for code, forward in resolve(step, ontology)
+            for number in adjacency.by_code.get(code, ())
+        )
+    )
+
+
+def make_plan(adjacency: Adjacency, ontology: Ontology, catalogue: Catalogue) -> Plan:
+    """The catalogue's paths for this graph; raises CrmRagError for a relationship with more than 256 paths."""
+    plan = Plan({}, {})
+    for number, relationship in enumerate(catalogue):
+        if len(relationship.paths) > MAX_PATHS:
+            raise CrmRagError(
+                f"Relationship {relationship.id} of {catalogue.name} has {len(relationship.paths)} paths.",
+                f"At most {MAX_PATHS} fit one relationship: split it.",
+            )
+        for index, path in enumerate(relationship.paths):
+            legs = legs_of(adjacency, ontology, path.steps)
+            if legs:
+                add_way(plan.full.setdefault(relationship.domain, Branch()), legs, (number, index))
+                if len(path.steps) == 1:
+                    add_way(plan.cautious.setdefault(relationship.domain, Branch()), legs, (number, index))
+    return plan
+
+
+def add_way(root: Branch, legs: Sequence[Leg], end: End) -> None:
+    """Join a path to a trie: its legs from the root, and what ends there."""
+    branch = root
+    for leg in legs:
+        branch = branch.legs.setdefault(leg, Branch())
+    branch.ends.append(end)
+
+
+LIMIT = 1 << 22
+"""Pairs a frontier may hold before its sources are split: 32 MiB of keys, about five times that at work."""
+
+
+def advance(
+    adjacency: Adjacency, leg: Leg, frontier: Longs, limit: int = LIMIT, ranks: Ranks | None = None
+) -> Iterator[Longs]:
+    """The frontier after the leg, in pieces that hold their sources whole and (one source apart) keep to ``limit``.
+
+    ``ranks``: given where the keys carry the rank of their way (see `Branch`).
+    """
+    if len(frontier) == 0:
+        return
+    walked = (closure if leg.recursive else hop)(adjacency, leg.moves, frontier, limit, ranks)
+    if walked is not None:
+        yield walked
+        return
+    parts = halves(frontier)
+    assert parts is not None, "a frontier of one source is always walked"
+    for part in parts:
+        yield from advance(adjacency, leg, part, limit, ranks)
+
+
+def walk_legs(
+    adjacency: Adjacency, legs: Sequence[Leg], nodes: Ints, chosen: Longs
+) -> Iterator[tuple[Longs, Ints]]:
+    """What the nodes at the ``chosen`` places reach over the legs, in parts: (index into ``nodes``, node)."""
+    for first in range(0, len(chosen), BLOCK):
+        block = chosen[first : first + BLOCK]
+        for keys in _over(adjacency, legs, start(np.arange(len(block)), nodes[block])):
+            yield block[sources_of(keys)], nodes_of(keys).astype(np.int32)
+
+
+def _over(adjacency: Adjacency, legs: Sequence[Leg], frontier: Longs) -> Iterator[Longs]:
+    check()
+    if not legs:
+        yield frontier
+        return
+    for piece in advance(adjacency, legs[0], frontier):
+        yield from _over(adjacency, legs[1:], piece)
+
+
+NONE = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSet:
+    """Nodes that a walk has come to, ascending: those where it began and has not moved, and those that it moved to.
+
+    The two are told apart since a suspected merge of identities may be left at a walk's beginning only.
+    """
+
+    still: Ints
+    moved: Ints
+
+    @property
+    def all(self) -> Ints:
+        if not (len(self.still) and len(self.moved)):
+            return self.still if len(self.still) else self.moved
+        return ascending(np.concatenate([self.still, self.moved]))
+
+
+def walk_set(
+    adjacency: Adjacency, legs: Sequence[Leg], start: Ints, memo: dict[tuple[Leg, ...], NodeSet]
+) -> NodeSet:
+    """What any of the nodes reaches over all legs, without telling which; ``memo`` keeps what the same start reaches by the
+    beginnings of other walks."""
+    at = NodeSet(start, NONE)
+    for done in range(1, len(legs) + 1):
+        key = tuple(legs[:done])
+        if key not in memo:
+            memo[key] = _follow(adjacency, legs[done - 1], at)
+        at = memo[key]
+    return at
+
+
+def _follow(adjacency: Adjacency, leg: Leg, nodes: NodeSet) -> NodeSet:
+    free = nodes.moved[(adjacency.flags[nodes.moved] & FLAG_SUSPECT) == 0]
+    fresh = NodeSet(nodes.still, free).all
+    if not leg.recursive:
+        return NodeSet(NONE, _hop_set(adjacency, leg.moves, fresh))
+    reached = np.zeros(adjacency.nodes, bool)
+    reached[nodes.moved] = True
+    left = np.zeros(adjacency.nodes, bool)
+    while len(fresh):
+        left[fresh] = True
+        found = _hop_set(adjacency, leg.moves, fresh)
+        reached[found] = True
+        found = found[(adjacency.flags[found] & FLAG_SUSPECT) == 0]
+        fresh = found[~left[found]]
+    return NodeSet(nodes.still, np.flatnonzero(reached).astype(np.int32))
+
+
+def _hop_set(adjacency: Adjacency, moves: Sequence[Move], nodes: Ints) -> Ints:
+    """What the nodes reach by any of the moves, ascending."""
+    found = np.zeros(adjacency.nodes, bool)
+    if len(nodes) * TABLE_SHARE >= adjacency.nodes:
+        leaving = None if len(nodes) == adjacency.nodes else found.copy()
+        if leaving is not None:
+            leaving[nodes] = True
+        for prop, forward in moves:
+            found[_arriving(adjacency.backward if forward else adjacency.forward, prop, leaving)] = True
+        return np.flatnonzero(found).astype(np.int32)
+    parts = [
+        (adjacency.forward if forward else adjacency.backward).expand(prop, nodes)[1]
+        for prop, forward in moves
+    ]
+    if sum(map(len, parts)) * TABLE_SHARE < adjacency.nodes:
+        return ascending(np.concatenate([NONE, *parts]))
+    for part in parts:
+        found[part] = True
+    return np.flatnonzero(found).astype(np.int32)
+
+
+def _arriving(back: Rows, prop: int, nodes: npt.NDArray[np.bool_] | None) -> Ints:
+    """Nodes that have a row of ``prop`` with one of the nodes (None: anything) in it; no node is walked by itself."""
+    low, high = int(back.prop[prop]), int(back.prop[prop + 1])
+    if nodes is None or low == high:
+        return back.row[low:high]
+    first = int(back.ptr[low])
+    hits = nodes[back.val[first : int(back.ptr[high])]]
+    return back.row[low:high][np.logical_or.reduceat(hits, back.ptr[low:high] - first)]
+
+
 Shorts = npt.NDArray[np.int16]
 FIRST, GROWTH = 1 << 11, 4
 """Sources of the first block, and by how much the next may be larger: a block is to give about ``limit`` matches."""
@@ -55,8 +460,13 @@ class Matches:
     @classmethod
     def joined(cls, parts: list[Matches]) -> Matches:
         """The rows of all parts, one after the other."""
-        parts = parts or [_no_matches()]
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
+        empty = (
+            np.empty(0, kind) for kind in (np.int32, np.int16, np.int32, np.int16, np.uint8)
+        )  # what there is where there are no parts, in the type of each column
+        columns = zip(cls.__slots__, empty, strict=True)
+        return cls(
+            *(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name, none in columns)
+        )
 
 
 def walk(
@@ -91,80 +501,62 @@ def walk_blocks(
         ordered = np.unique(ordered)
     first, size = 0, max(1, min(FIRST, limit))
     while first < len(ordered):
-        block = _Block(adjacency, catalogue, ordered[first : first + size], limit).walk(ready)
+        block = _walk_block(adjacency, catalogue, ready, ordered[first : first + size], limit)
         yield block
         first += size
-        size = max(1, min(GROWTH * size, size * limit // max(1, len(block)), fr.BLOCK))
+        size = max(1, min(GROWTH * size, size * limit // max(1, len(block)), BLOCK))
 
 
-class _Block:
-    """One block of sources on its way through the tries."""
-
-    def __init__(self, adjacency: Adjacency, catalogue: Catalogue, sources: Ints, limit: int) -> None:
-        self.adjacency = adjacency
-        self.sources = sources
-        self.limit = limit
-        self.ranges = [int(relationship.range) for relationship in catalogue]
-        self.hits = [_Hits(limit) for _ in catalogue]
-
-    def walk(self, plan: Plan) -> Matches:
-        category = self.adjacency.category[self.sources]
-        suspect = (self.adjacency.flags[self.sources] & FLAG_SUSPECT) != 0
-        for tries, doubtful in ((plan.full, False), (plan.cautious, True)):
-            for domain in Category:
-                places = np.flatnonzero((category == int(domain)) & (suspect == doubtful))
-                if len(places) and domain in tries:
-                    self._descend(tries[domain], fr.start(places, self.sources[places]))
-        return self._matches()
-
-    def _descend(self, branch: Branch, frontier: Longs) -> None:
-        for leg, following in branch.legs.items():
-            for piece in advance(self.adjacency, leg, frontier, self.limit, following.ranks):
-                if following.ends or following.ways:
-                    self._end(following, piece)
-                self._descend(following, piece)
-
-    def _end(self, branch: Branch, frontier: Longs) -> None:
-        """Take the frontier's pairs as hits of the paths that end here, where the target may be in the range."""
-        nodes = fr.nodes_of(frontier)
-        other = nodes != self.sources[fr.sources_of(frontier)]
-        categories = self.adjacency.categories[nodes]
-        for relationship, path in branch.ends:
-            self.hits[relationship].add(
-                fr.finished(frontier[self._fits(relationship, other, categories)], path)
-            )
-        for relationship, paths in branch.ways:
-            self.hits[relationship].add(
-                fr.named(frontier[self._fits(relationship, other, categories)], paths)
-            )
-
-    def _fits(self, relationship: int, other: Bools, categories: Bytes) -> Bools:
-        fits: Bools = other & ((categories == 0) | ((categories & self.ranges[relationship]) != 0))
-        return fits
-
-    def _matches(self) -> Matches:
-        keys = [hits.settled() for hits in self.hits]
-        found = np.concatenate(keys) if keys else np.empty(0, np.int64)
-        relationship = np.repeat(np.arange(len(keys), dtype=np.int16), [len(part) for part in keys])
-        place = fr.sources_of(found)
-        order = np.argsort(place.astype(np.uint16), kind="stable")
-        found = found[order]
-        return Matches(
-            source=self.sources[place[order]],
-            relationship=relationship[order],
-            target=fr.nodes_of(found).astype(np.int32),
-            path=fr.path_of(found).astype(np.int16),
-            depth=fr.finished_hops(found).astype(np.uint8),
-        )
+def _walk_block(adjacency: Adjacency, catalogue: Catalogue, plan: Plan, sources: Ints, limit: int) -> Matches:
+    hits = [_Hits(limit) for _ in catalogue]
+    category = adjacency.category[sources]
+    suspect = (adjacency.flags[sources] & FLAG_SUSPECT) != 0
+    for tries, doubtful in ((plan.full, False), (plan.cautious, True)):
+        for domain, branch in tries.items():
+            places = np.flatnonzero((category == int(domain)) & (suspect == doubtful))
+            if not len(places):
+                continue
+            for ended, frontier in _ends(adjacency, branch, start(places, sources[places]), limit):
+                nodes = nodes_of(frontier)
+                other, categories = nodes != sources[sources_of(frontier)], adjacency.categories[nodes]
+                ends: list[tuple[int, int | Longs]] = [*ended.ends, *ended.ways]
+                for number, path in ends:
+                    range_ = int(catalogue[number].range)
+                    keys = frontier[other & ((categories == 0) | ((categories & range_) != 0))]
+                    hits[number].add(finished(keys, path) if isinstance(path, int) else named(keys, path))
+    settled = [hit.settled() for hit in hits]
+    found = np.concatenate([np.empty(0, np.int64), *settled])
+    relationship = np.repeat(np.arange(len(settled), dtype=np.int16), [len(part) for part in settled])
+    place = sources_of(found)
+    order = np.argsort(place.astype(np.uint16), kind="stable")
+    found = found[order]
+    return Matches(
+        source=sources[place[order]],
+        relationship=relationship[order],
+        target=nodes_of(found).astype(np.int32),
+        path=path_of(found).astype(np.int16),
+        depth=finished_hops(found).astype(np.uint8),
+    )
 
 
+def _ends(
+    adjacency: Adjacency, branch: Branch, frontier: Longs, limit: int
+) -> Iterator[tuple[Branch, Longs]]:
+    """Each branch at which paths end, with the frontiers that come there."""
+    for leg, following in branch.legs.items():
+        for piece in advance(adjacency, leg, frontier, limit, following.ranks):
+            if following.ends or following.ways:
+                yield following, piece
+            yield from _ends(adjacency, following, piece, limit)
+
+
+@dataclass
 class _Hits:
     """Finished keys of one relationship; what several paths reach is settled as it piles up."""
 
-    def __init__(self, limit: int) -> None:
-        self.parts: list[Longs] = []
-        self.pending = 0
-        self.limit = limit
+    limit: int
+    parts: list[Longs] = field(default_factory=list)
+    pending: int = 0
 
     def add(self, keys: Longs) -> None:
         if len(keys):
@@ -175,11 +567,88 @@ class _Hits:
 
     def settled(self) -> Longs:
         """Each (source, target) once, by its lowest path."""
-        self.parts = [fr.distinct(self.parts)]
+        self.parts = [distinct(self.parts)]
         self.pending = 0
         return self.parts[0]
 
 
-def _no_matches() -> Matches:
-    types = (np.int32, np.int16, np.int32, np.int16, np.uint8)
-    return Matches(*(np.empty(0, kind) for kind in types))  # type: ignore[arg-type]
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A triple on the way, as the data states it; ``forward`` when the way leads from its subject to its object."""
+
+    subject: int
+    property: int
+    object: int
+    forward: bool
+
+
+def explain(
+    adjacency: Adjacency, ontology: Ontology, relationship: Relationship, source: int, target: int
+) -> list[Hop]:
+    """A shortest way from source to target over the relationship's paths; empty when none leads there.
+
+    Between ways of equal length the lowest path decides, then, from the target backwards, the lowest property number,
+    then the lowest node.
+    """
+    ways = (way_by(adjacency, ontology, path, source, target) for path in relationship.paths)
+    return min((way for way in ways if way), key=len, default=[])
+
+
+def way_by(adjacency: Adjacency, ontology: Ontology, path: Path, source: int, target: int) -> list[Hop]:
+    """A shortest way from source to target by one path; empty when it does not lead there."""
+    legs = legs_of(adjacency, ontology, path.steps)
+    suspect = bool(adjacency.flags[source] & FLAG_SUSPECT)
+    if not legs or source == target or (suspect and len(path.steps) > 1):
+        return []
+    return way_over(adjacency, legs, source, target)
+
+
+def way_over(adjacency: Adjacency, legs: Sequence[Leg], source: int, target: int) -> list[Hop]:
+    """A shortest way over the legs; empty when it does not lead there, or takes no hop."""
+    stages = [start(np.zeros(1, np.int64), np.array([source], np.int32))]
+    for leg in legs:
+        stages.append(next(advance(adjacency, leg, stages[-1]), stages[-1][:0]))
+    return backwards(adjacency, legs, stages, target)
+
+
+def backwards(adjacency: Adjacency, legs: Sequence[Leg], stages: Sequence[Longs], target: int) -> list[Hop]:
+    """From the target in the last stage to the source in the first, always to a node one hop nearer; see `way_over`.
+
+    ``stages``: the frontier of one source, as number 0, at its start and after each leg.
+    """
+    way: list[Hop] = []
+    node, hops, at = target, _hops(stages[-1], target), len(legs)
+    while hops > 0:
+        leg = legs[at - 1]
+        if leg.recursive and _hops(stages[at - 1], node) == hops:
+            at -= 1
+            continue
+        at = at if leg.recursive else at - 1
+        hops -= 1
+        hop = _hop_into(adjacency, leg, stages[at], node, hops)
+        way.append(hop)
+        node = hop.subject if hop.forward else hop.object
+    return way[::-1]
+
+
+def _hops(stage: Longs, node: int) -> int:
+    """Hops to the node in a stage of one source, -1 when it is not there."""
+    at = int(np.searchsorted(stage, node << NODE_SHIFT))
+    if at == len(stage) or int(nodes_of(stage[at : at + 1])[0]) != node:
+        return -1
+    return int(hops_of(stage[at : at + 1])[0])
+
+
+def _hop_into(adjacency: Adjacency, leg: Leg, stage: Longs, node: int, hops: int) -> Hop:
+    """The lowest triple that leads to the node from one that the stage holds at ``hops``."""
+    level = stage[hops_of(stage) == hops]
+    nodes = nodes_of(level).astype(np.int32)
+    if hops:
+        nodes = nodes[(adjacency.flags[nodes] & FLAG_SUSPECT) == 0]
+    for prop, forward in leg.moves:
+        rows = adjacency.backward if forward else adjacency.forward
+        before: Ints = np.intersect1d(rows.neighbours(prop, node), nodes, assume_unique=True)
+        if len(before):
+            first = int(before[0])
+            return Hop(first, prop, node, True) if forward else Hop(node, prop, first, False)
+    raise AssertionError("a stage holds no node that was not reached from the one before")

@@ -1,22 +1,28 @@
-"""Reading the aggregation index: counts, FR statistics, PageRank, works per actor."""
+"""Indexes of the whole data set: counts, PageRank and works per actor; when entities were made, happened or lived."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.versions import other_version, rebuild
+from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild
+from crmrag_query.artifacts.release import Release
+from crmrag_query.dates import Interval
 from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
+from crmrag_query.ontology.categories import Category
 
 SCHEMA_VERSION = 1
 INDEX = "aggregation_index.json"
 PAGERANK = "pagerank.npy"
+DATED_BY = "fr109"  # the set whose relationships to Time the date index is by: the only one that has such
 
 
 class ClassCount(NamedTuple):
@@ -62,16 +68,13 @@ class Aggregation:
     content: dict[str, Any]
 
     @classmethod
+    def from_release(cls, release: Release) -> Aggregation:
+        return cls.open(release.folder / "aggregation")
+
+    @classmethod
     def open(cls, folder: Path) -> Aggregation:
         """Raises ReleaseError when the index is missing or of another version."""
-        try:
-            content = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ReleaseError(f"No aggregation index in {folder}: {error}.", rebuild(folder)) from error
-        if not isinstance(content, dict) or content.get("schema") != SCHEMA_VERSION:
-            found = content.get("schema") if isinstance(content, dict) else None
-            raise other_version("The aggregation index", folder, found, [SCHEMA_VERSION])
-        return cls(folder, content)
+        return cls(folder, open_meta(folder / INDEX, "aggregation index"))
 
     @property
     def entities(self) -> int:
@@ -102,10 +105,83 @@ class Aggregation:
     @cached_property
     def pagerank(self) -> npt.NDArray[np.float32]:
         """PageRank of every node, float32 [n]; 0 for a node outside the graph of relationships."""
+        return cast(npt.NDArray[np.float32], open_array(self.folder, PAGERANK.removesuffix(".npy")))
+
+
+DATING: Mapping[Category, tuple[str, ...]] = {
+    Category.Thing: ("thing_time_a_created", "own"),
+    Category.Event: ("event_time_a", "own"),
+    Category.Actor: ("actor_time_b", "actor_time_a"),
+    Category.Place: ("own",),
+    Category.Concept: ("own",),
+    Category.Time: ("own",),
+}
+"""Relationships of the date index that date what is of a category, where a question names a period and not which of them."""
+META = "dates.json"
+COLUMNS = ("entity", "begin", "end")
+
+
+@dataclass(frozen=True)
+class DateIndex:
+    """Dates of entities by relationship, rows of a relationship sorted by begin, then entity.
+
+    ``relationships``: ids, the number of one being its place; ``ptr`` int64 [R+1]: relationship -> range of rows;
+    ``entity``, ``begin``, ``end`` int32 [rows]: day numbers of the widest extent that the data gives, each inclusive.
+    """
+
+    relationships: tuple[str, ...]
+    ptr: Longs
+    entity: Ints
+    begin: Ints
+    end: Ints
+
+    @classmethod
+    def from_release(cls, release: Release) -> DateIndex:
+        return cls.open(release.folder / "dates")
+
+    @classmethod
+    def open(cls, folder: Path) -> DateIndex:
+        """Memory-map the index in ``folder``; raises ReleaseError when missing, damaged or of another version."""
+        meta = open_meta(folder / META, "date index")
         try:
-            rank: npt.NDArray[np.float32] = np.load(self.folder / PAGERANK, mmap_mode="r")
-        except (OSError, ValueError) as error:
-            raise ReleaseError(
-                f"{self.folder / PAGERANK} cannot be read: {error}.", rebuild(self.folder)
-            ) from error
-        return rank
+            relationships = tuple(meta["relationships"])
+        except (KeyError, TypeError) as error:
+            raise ReleaseError(f"No date index in {folder}: {error}.", rebuild(folder)) from error
+        arrays = {name: open_array(folder, name) for name in (*COLUMNS, "ptr")}
+        check_arrays(folder, arrays, dict.fromkeys(COLUMNS, "int32") | {"ptr": "int64"}, {"ptr": "entity"})
+        entity, begin, end = (cast(Ints, arrays[name]) for name in COLUMNS)
+        if not len(entity) == len(begin) == len(end) or len(arrays["ptr"]) != len(relationships) + 1:
+            raise ReleaseError(f"The arrays of the date index in {folder} do not fit.", rebuild(folder))
+        return cls(relationships, cast(Longs, arrays["ptr"]), entity, begin, end)
+
+    def within(self, relationships: Iterable[str], period: Interval) -> tuple[Ints, Ints]:
+        """Entities dated by one of ``relationships`` (ids; unknown ones have none), each once and ascending.
+
+        First those whose whole extent lies in ``period``, then those that only may lie in it: their extent overlaps it.
+        """
+        first = OPEN_BEGIN if period.begin is None else period.begin
+        last = OPEN_END if period.end is None else period.end
+        certain, possible = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        for relationship in relationships:
+            if relationship not in self.relationships:
+                continue
+            number = self.relationships.index(relationship)
+            low, high = int(self.ptr[number]), int(self.ptr[number + 1])
+            high = low + int(np.searchsorted(self.begin[low:high], last, "right"))
+            begin, end = self.begin[low:high], self.end[low:high]
+            overlaps, inside = end >= first, (begin >= first) & (end <= last)
+            certain.append(self.entity[low:high][inside])
+            possible.append(self.entity[low:high][overlaps & ~inside])
+        sure = np.unique(np.concatenate(certain))
+        return sure, np.setdiff1d(np.concatenate(possible), sure)
+
+    def of(self, entity: int, relationship: str) -> Interval | None:
+        """The dates of an entity by a relationship, or None."""
+        if relationship not in self.relationships:
+            return None
+        number = self.relationships.index(relationship)
+        low, high = int(self.ptr[number]), int(self.ptr[number + 1])
+        for at in np.flatnonzero(self.entity[low:high] == entity)[:1] + low:
+            begin, end = int(self.begin[at]), int(self.end[at])
+            return Interval(None if begin == OPEN_BEGIN else begin, None if end == OPEN_END else end)
+        return None

@@ -1,8 +1,12 @@
-"""The channels of a release: what each stage of retrieval asks of its indexes and its graph."""
+"""What each stage of retrieval asks of a release (``ReleaseChannels``), and how it is computed.
+
+Beside look-ups in the indexes these are: how candidates are joined in the graph and which of them make a coherent subset,
+which entities Fundamental Relationships tie to what a question names (``Reach``), and personalised PageRank around it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,19 +14,317 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.config.query import RetrievalConfig
+from crmrag_query.config.query import Subgraph
 from crmrag_query.dates import Interval
-from crmrag_query.graph.arrays import FLAG_SUSPECT, Ints
-from crmrag_query.linking.records import Mention
+from crmrag_query.documents.documents import Documents
+from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
+from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.tables import Ontology
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.adjacency import Matrix, connect, edges_of
-from crmrag_query.retrieval.fusion import best
-from crmrag_query.retrieval.reach import Reach, Shares, by_document
-from crmrag_query.retrieval.walked import neighbourhood, personalised_pagerank
+from crmrag_query.relationships import engine as fr
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Branch, add_way, advance, legs_of, turned
+from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.pool import best
+from crmrag_query.retrieval.sparse import SparseIndex
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from crmrag_query.artifacts.release import Release
+
+Matrix = npt.NDArray[np.float64]
+EDGES = 20_000
+"""Triples of one property and direction that are looked at: an entity may have more than any answer needs."""
+TWO_STEPS = 2.0  # what the weight of two steps over a node that is no candidate is divided by (facts: method, Adjacency)
+# How much a tie to a named entity counts by its relationship: one that the question's words ask for, another, and one that
+# others specialise ("has met"); `ASIDE`: times, where the tied entity is of no category that is asked for; `OWN`: what the
+# named entity's own document counts. No published method has these: benchmarks/results were measured with them.
+CUED, OTHER, VAGUE, ASIDE = 1.0, 0.5, 0.25, 0.25
+OWN = {Form.SPECIFIC: 1.0, Form.ENUMERATION: 0.5, Form.AGGREGATION: 0.5}
+POSSIBLE = 0.4  # what a date counts that only may lie in the period
+HOPS, WALKED = 2, 2000  # of personalised PageRank: steps around what is named, and nodes at most
+LITTLE = frozenset({"E41", "E33_E41", "E33", "E34", "PC67"})
+"""Classes of names, texts and inscriptions, which say little by themselves. Source: the published CRM-RAG."""
+# What is added to a relevance in the coherent subset. Source: the published CRM-RAG.
+TYPE_MODIFIERS = {
+    "E22": 0.05, "E24": 0.05, "E39": 0.05, "E21": 0.05, "E74": 0.05, "E7": 0.03, "E5": 0.03, "E53": 0.03, "E18": 0.03,
+    "E31": -0.20, "E41": -0.25, "PC67": -0.25, "E33": -0.35, "E34": -0.40,
+}  # fmt: skip
+CATEGORY_BONUS = 0.1  # for a target category
+OVERSIZED_TRIPLES, OVERSIZED_PENALTY = 2000, -0.15
+
+
+def edges_of(graph: Adjacency, nodes: Ints, weight: Callable[[str], float]) -> tuple[Ints, Ints, Matrix]:
+    """All edges from ``nodes``, in both directions: (row in ``nodes``, node at the other end, weight of the property).
+
+    At most ``EDGES`` of one property and direction are given.
+    """
+    rows, others, weights = [np.empty(0, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
+    for prop, code in enumerate(graph.codes):
+        for direction in (graph.forward, graph.backward):
+            row, other = direction.expand(prop, nodes)
+            rows.append(row[:EDGES])
+            others.append(other[:EDGES])
+            weights.append(np.full(len(row[:EDGES]), weight(code)))
+    return np.concatenate(rows), np.concatenate(others), np.concatenate(weights)
+
+
+def connect(
+    nodes: Ints, rows: npt.NDArray[np.integer], others: Ints, weights: Matrix, divisor: float = TWO_STEPS
+) -> Matrix:
+    """Symmetric matrix [n, n] of how strongly the candidates' ``nodes`` (distinct) are joined; the diagonal is 0.
+
+    One step: the largest weight of the edges between two; where none joins them, two steps over a node that is no
+    candidate: ``w_a * w_b / divisor``, the largest over such nodes (facts: method, Query, Adjacency).
+    """
+    n = len(nodes)
+    order = np.argsort(nodes)
+    at = np.searchsorted(nodes, others, sorter=order)
+    at[at == n] = 0
+    column = order[at] if n else at
+    inside = nodes[column] == others if n else np.zeros(0, bool)
+    direct = np.zeros((n, n))
+    np.maximum.at(direct, (rows[inside], column[inside]), weights[inside])
+    direct = np.maximum(direct, direct.T)
+    virtual = _over_others(n, rows[~inside], others[~inside], weights[~inside]) / divisor
+    direct = np.where(direct > 0, direct, virtual)
+    np.fill_diagonal(direct, 0.0)
+    return direct
+
+
+def _over_others(n: int, rows: npt.NDArray[np.integer], others: Ints, weights: Matrix) -> Matrix:
+    """Largest product of two weights over a shared node, [n, n]."""
+    found = np.zeros((n, n))
+    ends = np.unique(others.astype(np.int64) * n + rows) // max(1, n)
+    middle, rows_beside = np.unique(ends, return_counts=True)
+    middle = middle[rows_beside > 1]  # few of all that hubs lead to
+    joins = np.isin(others, middle)
+    reach = np.zeros((n, len(middle)))
+    np.maximum.at(reach, (rows[joins], np.searchsorted(middle, others[joins])), weights[joins])
+    for row in range(n):
+        used = np.flatnonzero(reach[row])
+        if len(used):
+            found[row] = (reach[:, used] * reach[row, used]).max(axis=1)
+    return found
+
+
+def normalise(joined: Matrix) -> Matrix:
+    """``D^-1/2 (A + I) D^-1/2`` with D the row sums of A + I: self loops, then symmetric normalisation (facts: method)."""
+    looped = joined + np.eye(len(joined))
+    root = 1 / np.sqrt(looped.sum(axis=1))
+    scaled: Matrix = looped * root[:, None] * root[None, :]
+    return scaled
+
+
+Reals = npt.NDArray[np.float64]
+
+
+def scaled(relevance: Reals) -> Reals:
+    """Relevances moved to 0..1 (min-max); all 1 where they are equal."""
+    if len(relevance) == 0:
+        return relevance
+    low, high = float(relevance.min()), float(relevance.max())
+    return (relevance - low) / (high - low) if high > low else np.ones(len(relevance))
+
+
+def select(
+    relevance: Reals,
+    joined: Reals,
+    vectors: npt.NDArray[np.float32],
+    modifiers: Reals,
+    k: int,
+    config: Subgraph,
+) -> list[int]:
+    """Rows of the ``k`` chosen candidates, in the order in which they are chosen.
+
+    Greedy: each time the row with the highest ``relevance * r + connectivity * c - redundancy * s + modifier``, where r is
+    its relevance scaled to 0..1 [n], c the mean of its entries in ``joined`` [n, n] with the chosen, s its largest cosine
+    with a chosen one (``vectors`` float32 [n, dimension], unit rows); ties go to the earlier row. The first is the one of
+    highest relevance and modifier (facts: method, Query, Coherent subgraph).
+    """
+    n = len(relevance)
+    own = config.relevance * scaled(relevance) + modifiers
+    together, nearest = np.zeros(n), np.zeros(n)
+    free = np.ones(n, bool)
+    chosen: list[int] = []
+    while len(chosen) < min(k, n):
+        value = own.copy()
+        if chosen:
+            value += config.connectivity * together / len(chosen) - config.redundancy * nearest
+        value[~free] = -np.inf
+        best = int(np.argmax(value))
+        chosen.append(best)
+        free[best] = False
+        together += joined[:, best]
+        cosine = (vectors @ vectors[best]).astype(np.float64)
+        nearest = cosine if len(chosen) == 1 else np.maximum(nearest, cosine)
+    return chosen
+
+
+Shares = npt.NDArray[np.float32]
+EVERY = sum(Category)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Fundamental Relationships walked from their far end over one graph.
+
+    ``limit``: nodes at most that a walk starts from.
+    """
+
+    adjacency: Adjacency
+    ontology: Ontology
+    catalogue: Catalogue
+    limit: int = fr.BLOCK
+
+    @cached_property
+    def _tries(self) -> dict[Category, Branch]:
+        """The paths that occur in this graph, reversed, by the range of their relationship; shared beginnings are joined."""
+        tries: dict[Category, Branch] = {}
+        for number, relationship in enumerate(self.catalogue):
+            for index, path in enumerate(relationship.paths):
+                if legs := legs_of(self.adjacency, self.ontology, path.steps):
+                    add_way(tries.setdefault(relationship.range, Branch()), turned(legs), (number, index))
+        return tries
+
+    def to(
+        self,
+        nodes: Sequence[int],
+        targets: int,
+        weight: Mapping[str, float],
+        other: float,
+        aside: float = 0.0,
+    ) -> Shares:
+        """How strongly each entity is tied to one of ``nodes``, float32 [n]: the weight of the best relationship.
+
+        Relationships that start from a category of ``targets`` (a mask; 0 for any) count with ``weight`` of their label, or
+        ``other``; direct triples count as ``other``; entities of other categories ``aside`` times as much. Ends and
+        suspected merges are admitted as the engine admits them.
+        """
+        tied = np.zeros(len(self.adjacency.category), np.float32)
+        start = np.unique(np.asarray(nodes, np.int32))[: self.limit]
+        categories = self.adjacency.categories[start]
+        shares = [
+            (1.0 if int(one.domain) & (targets or EVERY) else aside) * weight.get(one.label, other)
+            for one in self.catalogue
+        ]
+        for range_, trie in self._tries.items():
+            ends = start[(categories == 0) | ((categories & int(range_)) != 0)]
+            if len(ends):
+                self._descend(trie, fr.start(np.zeros(len(ends), np.int64), ends), shares, tied)
+        direct = self._beside(start)
+        fits = (self.adjacency.categories[direct] & (targets or EVERY)) != 0
+        tied[direct] = np.maximum(tied[direct], np.where(fits | (targets == 0), other, aside * other))
+        tied[start] = 0
+        return tied
+
+    def _descend(self, branch: Branch, frontier: Longs, shares: Sequence[float], tied: Shares) -> None:
+        """Walk the trie on from ``frontier``, which has one source for all ends; raise ``tied`` where a path begins."""
+        for leg, following in branch.legs.items():
+            for piece in advance(self.adjacency, leg, frontier):
+                nodes = fr.nodes_of(piece)
+                for number, index in following.ends:
+                    relationship = self.catalogue[number]
+                    fits = self.adjacency.category[nodes] == int(relationship.domain)
+                    if len(relationship.paths[index].steps) > 1:
+                        fits &= (self.adjacency.flags[nodes] & FLAG_SUSPECT) == 0
+                    found = nodes[fits]
+                    tied[found] = np.maximum(tied[found], shares[number])
+                self._descend(following, piece, shares, tied)
+
+    def _beside(self, nodes: Ints) -> Ints:
+        """Nodes one triple away from ``nodes``."""
+        rows = (
+            direction.expand(prop, nodes)[1]
+            for prop in range(len(self.adjacency.codes))
+            for direction in (self.adjacency.forward, self.adjacency.backward)
+        )
+        return np.unique(np.concatenate([np.empty(0, np.int32), *rows]))
+
+
+def by_document(shares: Shares, entity_document: Ints, documents: int) -> Shares:
+    """Shares of entities, float32 [n], as those of the documents that hold them, float32 [documents]: the largest."""
+    found = np.zeros(documents, np.float32)
+    tied = np.flatnonzero(shares != 0)  # of truth values: six times as fast
+    document = entity_document[tied]
+    held = document >= 0
+    np.maximum.at(found, document[held], shares[tied[held]])
+    return found
+
+
+def coverage(groups: Sequence[tuple[float, Shares]], documents: int) -> Shares:
+    """How much of what a question names each document is tied to, 0..1, float32 [documents].
+
+    ``groups``: for each thing that is named its weight and how strongly each document is tied to it; the weighted mean.
+    """
+    total = sum(weight for weight, _ in groups)
+    found = np.zeros(documents, np.float32)
+    for weight, shares in groups:
+        found += np.float32(weight / total) * shares
+    return found
+
+
+def neighbourhood(
+    graph: Adjacency, seeds: Ints, weight: Callable[[str], float], hops: int, limit: int
+) -> tuple[Ints, sparse.csr_array]:
+    """Nodes within ``hops`` steps of ``seeds``, ascending, and the symmetric matrix of the edges between them.
+
+    Nodes are taken step by step, those with most edges to what is there first, until there are ``limit``; parallel edges
+    count with the heaviest.
+    """
+    from scipy import sparse
+
+    nodes = np.unique(seeds).astype(np.int32)
+    frontier = nodes
+    for _ in range(hops):
+        _, others, _ = edges_of(graph, frontier, weight)
+        found, times = np.unique(others, return_counts=True)
+        new = ~np.isin(found, nodes)
+        found, times = found[new], times[new]
+        frontier = np.sort(found[np.lexsort((found, -times))][: max(0, limit - len(nodes))])
+        nodes = np.union1d(nodes, frontier).astype(np.int32)
+        if len(frontier) == 0:
+            break
+    rows, others, weights = edges_of(graph, nodes, weight)
+    column = np.searchsorted(nodes, others)
+    column[column == len(nodes)] = 0
+    inside = (nodes[column] == others) & (column != rows)
+    key = np.minimum(rows, column)[inside] * len(nodes) + np.maximum(rows, column)[inside]
+    pairs, first = np.unique(key, return_inverse=True)
+    heaviest = np.zeros(len(pairs))
+    np.maximum.at(heaviest, first, weights[inside])
+    a, b = np.divmod(pairs, max(1, len(nodes)))
+    shape = (len(nodes), len(nodes))
+    upper = sparse.coo_array((heaviest, (a, b)), shape=shape)
+    return nodes, sparse.csr_array(upper + upper.T)
+
+
+def personalised_pagerank(
+    edges: sparse.csr_array, restart: Reals, damping: float, tolerance: float, iterations: int
+) -> Reals:
+    """Share of each node, float64 [n], sum 1: a walk along ``edges`` [n, n] that starts anew by ``restart`` [n], sum 1.
+
+    A node without edges sends its share back to ``restart``. Page et al. 1999; Haveliwala 2002. Power iteration until the
+    L1 change falls below ``n * tolerance``, as networkx does.
+    """
+    from scipy import sparse
+
+    n = len(restart)
+    out = np.asarray(edges.sum(axis=1)).ravel()
+    stuck = out == 0
+    step = sparse.diags_array(np.divide(1.0, out, out=np.zeros(n), where=~stuck)) @ edges
+    rank = restart.copy()
+    for _ in range(iterations):
+        moved = damping * (rank @ step + rank[stuck].sum() * restart) + (1 - damping) * restart
+        if np.abs(moved - rank).sum() < n * tolerance:
+            return np.asarray(moved)
+        rank = moved
+    return np.asarray(rank)
+
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
@@ -33,61 +335,63 @@ class ReleaseChannels:
     """Retrieval channels over an open release; documents are numbered as in its documents artifact."""
 
     release: Release
-    config: RetrievalConfig
+
+    @classmethod
+    def from_release(cls, release: Release) -> ReleaseChannels:
+        return cls(release)
 
     @property
     def documents(self) -> int:
-        return self.release.documents.count
+        return self.release[Documents].count
 
     def dense(self, vector: Floats, k: int, mask: Mask | None = None) -> list[int]:
-        """The ``k`` documents (of ``mask``) nearest to ``vector``, best first."""
-        return [document for document, _ in self.release.dense.search(vector, k, mask)]
+        """The ``k`` documents (of ``mask``) nearest to ``vector``, best first; to a vector of zeros, none is."""
+        if not vector.any():
+            return []
+        return [document for document, _ in self.release[DenseIndex].search(vector, k, mask)]
 
     def sparse(self, text: str, k: int, mask: Mask | None = None) -> list[int]:
         """The ``k`` documents (of ``mask``) with the highest BM25 score for ``text``, best first."""
-        return [document for document, _ in self.release.sparse.search(text, k, mask)]
+        return [document for document, _ in self.release[SparseIndex].search(text, k, mask)]
 
     def of_categories(self, categories: int) -> Mask:
         """Documents whose entity has one of ``categories`` (a mask), bool [documents]."""
-        chosen: Mask = (self.release.documents.categories_of & categories) != 0
+        chosen: Mask = (self.release[Documents].categories_of & categories) != 0
         return chosen
 
     def central(self, categories: int, k: int) -> list[int]:
         """Documents of the entities of highest PageRank in each of ``categories``, best first, at most ``k``."""
-        aggregation, graph = self.release.aggregation, self.release.graph
+        aggregation, graph = self.release[Aggregation], self.release[Graph]
         top = [one for c in Category if c & categories for one in aggregation.top(str(c.name), k)]
         nodes = [graph.node(one.iri) for one in sorted(top, key=lambda one: (-one.score, one.iri))]
         return self.holding(node for node in nodes if node is not None)[:k]
 
     def holding(self, entities: Iterable[int]) -> list[int]:
         """The documents that hold ``entities``, each once, in their order."""
-        held = self.release.documents.entity_document
+        held = self.release[Documents].entity_document
         return list(dict.fromkeys(int(held[node]) for node in entities if held[node] >= 0))
 
     @cached_property
     def reach(self) -> Reach:
         release = self.release
-        return Reach(release.graph.adjacency, release.ontology, release.catalogue)
+        return Reach(release[Graph].adjacency, release.ontology, release[Catalogue])
 
     def tied(self, mention: Mention, form: Form, targets: int, cues: frozenset[str]) -> Shares:
         """How strongly each document is tied to what ``mention`` names, by relationships (``Reach.to``) or as its own.
 
         float32 [documents].
         """
-        shares = self.config.reach
-        weight = dict.fromkeys(self.vague, shares.vague) | dict.fromkeys(cues, shares.cued)
-        found = self.reach.to(
-            [one.entity for one in mention.entities], targets, weight, shares.other, shares.aside
-        )
+        weight = dict.fromkeys(self.vague, VAGUE) | dict.fromkeys(cues, CUED)
+        found = self.reach.to([one.entity for one in mention.entities], targets, weight, OTHER, ASIDE)
         for one in mention.entities:
-            own = getattr(shares.own, form.value) * one.score / mention.entities[0].score
+            own = OWN[form] * one.score / mention.entities[0].score
             found[one.entity] = max(float(found[one.entity]), own)
-        return by_document(found, self.release.documents.entity_document, self.documents)
+        return by_document(found, self.release[Documents].entity_document, self.documents)
 
     @cached_property
     def vague(self) -> frozenset[str]:
         """Labels of relationships that others specialise, such as "has met"."""
-        catalogue = self.release.catalogue
+        catalogue = self.release[Catalogue]
         general = {one.specialises for one in catalogue if one.specialises}
         return frozenset(one.label for one in catalogue if one.id in general)
 
@@ -96,41 +400,34 @@ class ReleaseChannels:
 
         By the relationships to Time that ``cues`` name, else by those that date a thing of the target categories as a rule.
         """
-        config, times = self.config.dated, self._times
-        usual = {str(name): keys for name, keys in config.relationships.items()}
         domains = [c for c in Category if c & targets] or list(Category)
-        asked = [key for key, (label, domain) in times.items() if label in cues and domain in domains]
-        keys = [key for c in domains for key in usual.get(str(c.name), ())]
-        sure, maybe = self.release.dates.within(asked or keys, period)
-        found = np.zeros(self.release.graph.nodes, np.float32)
-        found[maybe], found[sure] = config.possible, 1.0
+        asked = [key for key, (label, domain) in self._times.items() if label in cues and domain in domains]
+        keys = [key for c in domains for key in DATING[c]]
+        sure, maybe = self.release[DateIndex].within(asked or keys, period)
+        found = np.zeros(self.release[Graph].nodes, np.float32)
+        found[maybe], found[sure] = POSSIBLE, 1.0
         if targets:
             dated = np.concatenate([sure, maybe])
-            found[dated[(self.release.graph.adjacency.categories[dated] & targets) == 0]] = 0
-        return by_document(found, self.release.documents.entity_document, self.documents)
+            found[dated[(self.release[Graph].adjacency.categories[dated] & targets) == 0]] = 0
+        return by_document(found, self.release[Documents].entity_document, self.documents)
 
     @cached_property
     def _times(self) -> dict[str, tuple[str, Category]]:
         """Label and domain of the relationships of the date index, by id."""
-        from crmrag_query.relationships.catalogue import Catalogue
-
-        release = self.release
-        known = Catalogue.load(release.method, release.method.date_index.relationships)
+        known = Catalogue.load(self.release.method, DATED_BY)
         return {one.id: (one.label, one.domain) for one in known if one.range == Category.Time}
 
     def walked(self, entities: Sequence[int], k: int) -> list[int]:
         """The ``k`` documents of most personalised PageRank from ``entities``, best first."""
-        config, method = self.config.walked, self.release.method
+        method = self.release.method
         seeds = np.unique(np.asarray(entities, np.int32))
-        nodes, edges = neighbourhood(
-            self.release.graph.adjacency, seeds, method.weights.of, config.hops, config.nodes
-        )
+        nodes, edges = neighbourhood(self.release[Graph].adjacency, seeds, method.weights.of, HOPS, WALKED)
         restart = np.isin(nodes, seeds) / len(seeds)
         rank = personalised_pagerank(
             edges, restart, method.pagerank.damping, method.pagerank.tolerance, method.pagerank.iterations
         )
         shares = np.zeros(self.documents)
-        held = self.release.documents.entity_document[nodes]
+        held = self.release[Documents].entity_document[nodes]
         np.add.at(shares, held[held >= 0], rank[held >= 0])
         found = np.flatnonzero(shares)
         return [document for document, _ in best(found, shares[found], k)]
@@ -140,41 +437,35 @@ class ReleaseChannels:
 
         Not by way of suspected merges of identities, which would join everything.
         """
-        config = self.config.adjacency
-        nodes = self.release.documents.entities[documents]
-        graph = self.release.graph.adjacency
+        nodes = self.release[Documents].entities[documents]
+        graph = self.release[Graph].adjacency
         rows, others, weights = edges_of(graph, nodes, self.release.method.weights.of)
         sound = ((graph.flags[others] & FLAG_SUSPECT) == 0) | np.isin(others, nodes)
-        return connect(
-            nodes, rows[sound], others[sound], weights[sound], config.max_hops, config.two_hop_divisor
-        )
+        return connect(nodes, rows[sound], others[sound], weights[sound])
 
     def vectors(self, documents: Ints) -> Floats:
         """Mean of each document's window vectors, scaled to length 1, float32 [n, dimension]."""
-        return self.release.dense.vectors(documents)
+        return self.release[DenseIndex].vectors(documents)
 
     def modifiers(self, documents: Ints, targets: int) -> npt.NDArray[np.float64]:
         """What is added to each document's relevance for its classes, its categories and its size, float64 [n]."""
-        config, graph = self.config.subgraph, self.release.graph
-        by_class = np.array([config.type_modifiers.get(code, 0.0) for code in graph.class_codes])
+        graph, triples = self.release[Graph], self.release[TriplesIndex]
+        by_class = np.array([TYPE_MODIFIERS.get(code, 0.0) for code in graph.class_codes])
         added = np.zeros(len(documents))
         for row, document in enumerate(documents):
-            node = self.release.documents.entity(int(document))
+            node = self.release[Documents].entity(int(document))
             own = by_class[graph.types(node)]
             added[row] = max(own.min(initial=0.0), -1.0) + own.max(initial=0.0)
-            added[row] += config.oversized_penalty * (
-                self.release.triples.degree(node) > config.oversized_triples
-            )
-        return added + config.category_bonus * self.of_categories(targets)[documents]
+            added[row] += OVERSIZED_PENALTY * (triples.degree(node) > OVERSIZED_TRIPLES)
+        return added + CATEGORY_BONUS * self.of_categories(targets)[documents]
 
     @cached_property
     def little(self) -> Mask:
         """Documents whose entity has none but non-informative classes, bool [documents]."""
-        graph = self.release.graph
-        listed = frozenset(self.config.non_informative.types)
-        plain = np.array([code in listed for code in graph.class_codes], bool)
+        graph = self.release[Graph]
+        plain = np.array([code in LITTLE for code in graph.class_codes], bool)
         ptr, val = graph.type_rows
-        start, stop = ptr[self.release.documents.entities], ptr[self.release.documents.entities + 1]
+        start, stop = ptr[self.release[Documents].entities], ptr[self.release[Documents].entities + 1]
         counted = np.concatenate([[0], np.cumsum(plain[val])])
         only: Mask = (stop > start) & (counted[stop] - counted[start] == stop - start)
         return only

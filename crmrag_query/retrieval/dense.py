@@ -4,24 +4,91 @@ A question's windows are scanned once, for all that is asked of it (all document
 nearest by the index's own products are kept, and settle most of it. Large data is scanned in 8-bit codes. What the codes may
 be wrong by is known, so every window that could be among the nearest is compared again in float32: the ranking is that of a
 flat search.
+
+Codes: each dimension is scaled to the whole numbers from -127 to 127. FAISS multiplies them as such
+(``QT_8bit_direct_signed``), so the question is coded too. By how much a product of codes differs from that of the vectors is
+bounded by the lengths of what rounding took away (Cauchy–Schwarz).
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from crmrag_query.artifacts.versions import other_version, rebuild
+from crmrag_query.artifacts.manifest import open_array, open_ipc, open_meta, rebuild
+from crmrag_query.artifacts.release import Release
 from crmrag_query.config.build import Dense
 from crmrag_query.errors import ReleaseError
-from crmrag_query.retrieval.codes import Codes
-from crmrag_query.retrieval.fusion import best
+from crmrag_query.retrieval.pool import best
+
+CHUNK_VECTORS: Final = "vectors.npy"
+CHUNK_WINDOWS: Final = "windows.arrow"
+# ``place``: that of the window's document in the chunk, by IRI: a new entity elsewhere changes nothing here.
+STORED: Final = pa.schema([("place", pa.int32()), ("window", pa.int16()), ("text_hash", pa.binary(32))])
+
+
+def open_chunk(folder: Path) -> tuple[npt.NDArray[np.float32], pa.Table]:
+    """Memory-map vectors float32 [w, d] and their windows (``STORED``); ReleaseError for files that do not fit."""
+    vectors = open_array(folder, CHUNK_VECTORS.removesuffix(".npy"))
+    windows = open_ipc(folder / CHUNK_WINDOWS, STORED).read_all()
+    if vectors.ndim != 2 or vectors.dtype != np.float32 or len(vectors) != windows.num_rows:
+        raise ReleaseError(f"{folder / CHUNK_VECTORS} does not fit {CHUNK_WINDOWS}.", rebuild(folder))
+    return vectors.view(np.float32), windows
+
+
+SCALE = "scale"
+HIGHEST = 127
+TINY = 1e-30  # above nothing, which divides by nothing
+LEAST = 1e-6  # of a dimension in which no vector has anything
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Codes:
+    """``scale`` float32 [dimension]: codes are vectors times it, rounded. ``error``: the longest that rounding took away from
+    a vector of length 1; ``length``: of the longest code."""
+
+    scale: Floats
+    error: float
+    length: float
+
+    @classmethod
+    def open(cls, folder: Path, bounds: Mapping[str, Any]) -> Codes:
+        """Raises ReleaseError, KeyError, ValueError for files that do not fit."""
+        scale = np.asarray(open_array(folder, SCALE), np.float32)
+        return cls(scale, float(bounds["error"]), float(bounds["length"]))
+
+    def of(self, vector: Floats) -> tuple[Floats, float]:
+        """The code of a question, whole numbers as float32 [dimension], and what a product of codes counts."""
+        weighed = vector / self.scale
+        step = max(float(np.abs(weighed).max(initial=0)), TINY) / HIGHEST
+        return np.rint(weighed / np.float32(step)).astype(np.float32), step
+
+    def error_of(self, vector: Floats) -> float:
+        """The most by which a product of codes, times the step, differs from that of the vectors."""
+        code, step = self.of(vector)
+        lost = float(np.linalg.norm(vector / self.scale - code * np.float32(step)))
+        return self.error * float(np.linalg.norm(vector)) + lost * self.length
+
+
+def scale_of(largest: Floats) -> Floats:
+    """The scale of vectors with these largest absolute values, float32 [dimension]."""
+    scale: Floats = (HIGHEST / np.maximum(largest, LEAST)).astype(np.float32)
+    return scale
+
+
+def code(vectors: Floats, scale: Floats) -> npt.NDArray[np.int8]:
+    """Codes int8 [n, dimension]."""
+    whole: npt.NDArray[np.int8] = np.clip(np.rint(vectors * scale), -HIGHEST, HIGHEST).astype(np.int8)
+    return whole
+
 
 # Schema versions: float32 vectors in the index; 8-bit codes in it and the vectors beside it.
 FLAT, CODED = 1, 2
@@ -31,9 +98,6 @@ VECTORS = "vectors.npy"
 WINDOWS = "window_document.npy"
 KEPT = 8  # questions whose scans are kept
 ROUNDING = 2e-6  # by which products of unit vectors in float32 may differ
-
-Similarity = Literal["squared", "plain"]
-Floats = npt.NDArray[np.float32]
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
@@ -54,28 +118,27 @@ class Scan:
 class DenseIndex:
     """Rows of unit vectors, one a window, ordered by document.
 
-    ``window_document`` int32 [rows], ascending; ``rows`` float32 [rows, dimension]; ``codes`` where the index holds such;
-    ``similarity`` says which formula turns the Euclidean distance L2 into a score: ``squared`` 1/(1 + L2²), ``plain``
-    1/(1 + L2) (facts: method, Query). Both rank as the cosine does.
+    ``window_document`` int32 [rows], ascending; ``rows`` float32 [rows, dimension]; ``codes`` where the index holds such.
     """
 
     index: Any
     window_document: npt.NDArray[np.int32]
     documents: int
-    similarity: Similarity
     rows: Floats
     sizes: Dense
     codes: Codes | None = field(default=None)
+
+    @classmethod
+    def from_release(cls, release: Release) -> DenseIndex:
+        return cls.open(release.folder / "dense", release.method.dense)
 
     @classmethod
     def open(cls, folder: Path, sizes: Dense) -> DenseIndex:
         """Memory-map the index in ``folder``; raises ReleaseError when missing, damaged or of another version."""
         import faiss
 
+        meta = open_meta(folder / META, "dense index", (FLAT, CODED))
         try:
-            meta = json.loads((folder / META).read_text(encoding="utf-8"))
-            if meta["schema"] not in (FLAT, CODED):
-                raise other_version("The dense index", folder, meta["schema"], [FLAT, CODED])
             windows = np.asarray(np.load(folder / WINDOWS, mmap_mode="r"))
             index: Any = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP_IFC)
             codes = Codes.open(folder, meta["codes"]) if meta["schema"] == CODED else None
@@ -86,7 +149,7 @@ class DenseIndex:
             raise ReleaseError(
                 f"The dense index in {folder} has {index.ntotal} rows, not {len(windows)}.", rebuild(folder)
             )
-        return cls(index, windows, meta["documents"], meta["similarity"], np.asarray(rows), sizes, codes)
+        return cls(index, windows, meta["documents"], np.asarray(rows), sizes, codes)
 
     @property
     def dimension(self) -> int:
@@ -95,8 +158,8 @@ class DenseIndex:
     def search(self, vector: Floats, k: int, mask: Mask | None = None) -> list[tuple[int, float]]:
         """The ``k`` documents (of ``mask``, bool [documents], if given) with the window nearest to ``vector``.
 
-        Exact; (document, similarity) best first, ties by document number. ``vector`` float32 [dimension] of
-        length 1.
+        Exact; (document, 1/(1 + L2²) of the Euclidean distance) best first, ties by document number. ``vector`` float32
+        [dimension] of length 1.
         """
         if vector.shape != (self.dimension,):
             raise ReleaseError(
@@ -107,7 +170,10 @@ class DenseIndex:
             return []
         vector = np.ascontiguousarray(vector, np.float32)
         rows = self._all(vector, k) if mask is None else self._among(vector, k, mask)
-        return [(document, self._score(product)) for document, product in self._ranked(rows, vector, k)]
+        return [
+            (document, 1 / (1 + max(0.0, 2 - 2 * cosine)))
+            for document, cosine in self._ranked(rows, vector, k)
+        ]
 
     def vectors(self, documents: npt.NDArray[np.integer]) -> Floats:
         """The mean of each document's windows, scaled to length 1, float32 [n, dimension]; 0 for one without windows."""
@@ -190,10 +256,6 @@ class DenseIndex:
     def _error(self, vector: Floats) -> float:
         """The most by which a product of a scan differs from the true one."""
         return ROUNDING + (0.0 if self.codes is None else self.codes.error_of(vector))
-
-    def _score(self, product: float) -> float:
-        squared = max(0.0, 2 - 2 * product)
-        return 1 / (1 + (squared if self.similarity == "squared" else squared**0.5))
 
 
 def _flat_rows(index: Any) -> Floats:

@@ -1,66 +1,105 @@
-"""From a query to ranked documents: channels, fusion, reserved places, caps, adjacency, a coherent subset.
+"""From a query to ranked documents: channels, fusion, reserved places, caps, a coherent subset.
 
-Each stage is a small function over a typed table; which of them run is configuration (``retrieval.stages``).
+Which stages run is configuration (``retrieval.stages``); what each is worth: benchmarks/results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.config.query import ByForm, RetrievalConfig, Stages
 from crmrag_query.dates import Interval
-from crmrag_query.graph.arrays import Ints
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
+from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.adjacency import Matrix, normalise
-from crmrag_query.retrieval.fusion import reciprocal_rank_fusion
-from crmrag_query.retrieval.pool import Candidate, Pool, make_pool
-from crmrag_query.retrieval.query import Floats, Query
-from crmrag_query.retrieval.quota import cap, reserve
-from crmrag_query.retrieval.reach import Shares, coverage
-from crmrag_query.retrieval.subgraph import select
+from crmrag_query.retrieval.channels import ReleaseChannels, Shares, coverage, normalise, select
+from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reciprocal_rank_fusion, reserve
+from crmrag_query.text import tokenize, with_singulars
 from crmrag_query.timing import Clock
 
-__all__ = ["Candidate", "Channels", "Retrieved", "k_of", "retrieve"]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Query:
+    """What the stages of retrieval know of a question.
+
+    ``text`` is what is searched for; ``vector`` float32 [dimension], its encoding, made once; ``targets`` and ``contexts``
+    masks of categories; ``cues`` labels of relationships and codes of properties that its words ask for.
+    """
+
+    text: str
+    vector: Floats
+    form: Form = Form.SPECIFIC
+    targets: int = 0
+    contexts: int = 0
+    mentions: Sequence[Mention] = ()
+    period: Interval | None = None
+    cues: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls, analysis: Analysis, vector: Floats, mentions: Sequence[Mention], text: str | None = None
+    ) -> Query:
+        """The query of an analysed question, by those of its mentions that can be relied on (see ``telling``).
+
+        ``text`` where something else than the question itself is searched for.
+        """
+        reading = analysis.reading
+        return cls(
+            reading.question if text is None else text,
+            vector,
+            reading.form,
+            analysis.targets,
+            analysis.contexts,
+            mentions,
+            analysis.period,
+            reading.cues,
+        )
+
+
+# From which score a mention is relied on, and one whose words also ask for a relationship ("made"). These and the numbers
+# below have no published value: benchmarks/results were measured with them.
+LEAST, LEAST_OF_CUE = 0.25, 0.8
+
+
+def telling(analysis: Analysis, plain: frozenset[str] = frozenset()) -> tuple[Mention, ...]:
+    """The mentions that retrieval may rely on.
+
+    Not those that only repeat the period; nor those of a score below ``LEAST``; nor those whose words all ask for
+    relationships ("made", "date") and are parts of names by chance (below ``LEAST_OF_CUE``) or ``plain``, but for the types
+    that are asked for.
+    """
+    cueing, types = analysis.reading.cueing, frozenset(analysis.types)
+
+    def is_plain(words: set[str]) -> bool:
+        return all(not plain.isdisjoint(with_singulars([word])) for word in words)
+
+    def tells(mention: Mention) -> bool:
+        own = set(tokenize(mention.text))
+        sure = max((one.score for one in mention.entities), default=0.0)
+        asked = not types.isdisjoint(one.entity for one in mention.entities)
+        if own <= cueing and not asked and (sure < LEAST_OF_CUE or is_plain(own)):
+            return False
+        return sure >= LEAST and not own <= analysis.period_words
+
+    return tuple(mention for mention in analysis.mentions if tells(mention))
+
 
 Mask = npt.NDArray[np.bool_]
-
-
-class Channels(Protocol):
-    """What retrieval asks of a release; rankings are document numbers, best first. See ``channels.ReleaseChannels``."""
-
-    @property
-    def documents(self) -> int: ...
-
-    @property
-    def little(self) -> Mask: ...
-
-    def dense(self, vector: Floats, k: int, mask: Mask | None = None) -> list[int]: ...
-
-    def sparse(self, text: str, k: int, mask: Mask | None = None) -> list[int]: ...
-
-    def of_categories(self, categories: int) -> Mask: ...
-
-    def central(self, categories: int, k: int) -> list[int]: ...
-
-    def holding(self, entities: Sequence[int]) -> list[int]: ...
-
-    def tied(self, mention: Mention, form: Form, targets: int, cues: frozenset[str]) -> Shares: ...
-
-    def dated(self, period: Interval, targets: int, cues: frozenset[str]) -> Shares: ...
-
-    def walked(self, entities: Sequence[int], k: int) -> list[int]: ...
-
-    def joined(self, documents: Ints) -> Matrix: ...
-
-    def vectors(self, documents: Ints) -> Floats: ...
-
-    def modifiers(self, documents: Ints, targets: int) -> npt.NDArray[np.float64]: ...
+TIMES = {"tied": 3}
+"""How often a channel counts in the fusion, others once."""
+LITTLE_SHARE = (
+    0.25  # of the pool that documents which say little by themselves may be; source: the published CRM-RAG
+)
+KEPT_SHARE = 0.5  # of the highest share of ties: documents below are not on the channel
+TIED_BONUS = (
+    0.5  # in the coherent subset, times the share of what the question names that a document is tied to
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +124,7 @@ def k_of(form: Form, k: ByForm) -> int:
 
 
 def retrieve(
-    channels: Channels,
+    channels: ReleaseChannels,
     query: Query,
     config: RetrievalConfig,
     stages: Stages | None = None,
@@ -98,6 +137,7 @@ def retrieve(
     on, clock = stages or config.stages, Clock()
     k = k_of(query.form, config.k) if k is None else k
     size = k * config.pool_factor
+    named = [one for mention in query.mentions for one in mention.entities]
     rankings: dict[str, list[int]] = {}
     share = np.zeros(channels.documents, np.float32)
     with clock("dense"):
@@ -108,42 +148,33 @@ def retrieve(
             rankings["sparse"] = channels.sparse(query.text, size)
     with clock("named"):
         if on.named:
-            rankings["named"] = _named(channels, query)
+            surest = sorted(named, key=lambda one: (-one.score, one.entity))
+            rankings["named"] = channels.holding(one.entity for one in surest)
     with clock("tied"):
         if on.tied or on.dated:
             share = _share(channels, query, on)
-            rankings["tied"] = _tied(channels, query, config, share, size)
+            rankings["tied"] = _tied(channels, query, share, size)
     with clock("walked"):
         if on.walked and query.mentions:
-            rankings["walked"] = channels.walked(_linked(query), size)
-    weighted = [ranking for name, ranking in rankings.items() for _ in range(config.weights.get(name, 1))]
-    fused = reciprocal_rank_fusion(weighted, config.rrf_k)
+            rankings["walked"] = channels.walked([one.entity for one in named], size)
+    weighted = [ranking for name, ranking in rankings.items() for _ in range(TIMES.get(name, 1))]
+    fused = reciprocal_rank_fusion(weighted)
     with clock("typed"):
         if on.typed and query.targets:
-            rankings["typed"] = _typed(channels, query, config, size)
+            rankings["typed"] = _typed(channels, query, size)
             places = float(getattr(config.reserved, query.form.value))
             fused = reserve(fused, rankings["typed"], size, places)
     if on.informative:
-        fused = cap(fused, channels.little, size, config.non_informative.share)
+        fused = cap(fused, channels.little, size, LITTLE_SHARE)
     pool = make_pool(fused[:size], rankings, share)
     with clock("subgraph"):
-        order = _chosen(channels, pool, query, config, on, share, k)
-    rows = list(dict.fromkeys([*order, *range(len(pool))]))
-    found = pool.take(rows).candidates()
-    return Retrieved(found[: len(order)], found[len(order) :], clock.spent)
+        order = _chosen(channels, pool, query, config, on, k)
+    chosen = set(order)
+    rest = [one for row, one in enumerate(pool) if row not in chosen]
+    return Retrieved([pool[row] for row in order], rest, clock.spent)
 
 
-def _linked(query: Query) -> list[int]:
-    return list(dict.fromkeys(one.entity for mention in query.mentions for one in mention.entities))
-
-
-def _named(channels: Channels, query: Query) -> list[int]:
-    """Documents of what the question names, the surest first."""
-    linked = [one for mention in query.mentions for one in mention.entities]
-    return channels.holding([one.entity for one in sorted(linked, key=lambda one: (-one.score, one.entity))])
-
-
-def _share(channels: Channels, query: Query, on: Stages) -> Shares:
+def _share(channels: ReleaseChannels, query: Query, on: Stages) -> Shares:
     """How much of what the question names each document is tied to: entities by relationships, the period by dates."""
     groups: list[tuple[float, Shares]] = []
     if on.tied:
@@ -155,15 +186,16 @@ def _share(channels: Channels, query: Query, on: Stages) -> Shares:
     return coverage(groups, channels.documents)
 
 
-def _tied(channels: Channels, query: Query, config: RetrievalConfig, share: Shares, size: int) -> list[int]:
+def _tied(channels: ReleaseChannels, query: Query, share: Shares, size: int) -> list[int]:
     """Documents with a share near the highest, by it; equal ones by dense and sparse rank."""
-    mask = _best_tiers(share, config.reach.keep * share.max(initial=0), size)
+    mask = _best_tiers(share, KEPT_SHARE * share.max(initial=0), size)
     reached = int(mask.sum())
     if reached == 0:
         return []
     dense = channels.dense(query.vector, reached, mask)
     sparse = channels.sparse(query.text, reached, mask)
-    near = [document for document, _ in reciprocal_rank_fusion([dense, sparse], config.rrf_k)]
+    near = dict.fromkeys(document for document, _ in reciprocal_rank_fusion([dense, sparse]))
+    near |= dict.fromkeys(np.flatnonzero(mask).tolist())  # tied, though neither a word nor the vector is near
     return sorted(near, key=lambda document: -share[document])[:size]
 
 
@@ -177,30 +209,30 @@ def _best_tiers(share: Shares, least: float, size: int) -> Mask:
     return kept
 
 
-def _typed(channels: Channels, query: Query, config: RetrievalConfig, size: int) -> list[int]:
+def _typed(channels: ReleaseChannels, query: Query, size: int) -> list[int]:
     """Documents of the target categories: dense, sparse and, for sets, those of highest PageRank, fused."""
     mask = channels.of_categories(query.targets)
     rankings = [channels.dense(query.vector, size, mask), channels.sparse(query.text, size, mask)]
     if query.form is not Form.SPECIFIC:
         rankings.append(channels.central(query.targets, size))
-    return [document for document, _ in reciprocal_rank_fusion(rankings, config.rrf_k)][:size]
+    return [document for document, _ in reciprocal_rank_fusion(rankings)][:size]
 
 
 def _chosen(
-    channels: Channels,
-    pool: Pool,
+    channels: ReleaseChannels,
+    pool: Sequence[Candidate],
     query: Query,
     config: RetrievalConfig,
     on: Stages,
-    share: Shares,
     k: int,
 ) -> list[int]:
     """Rows of the chosen candidates: a coherent subset, or the first ``k``."""
-    if not on.subgraph or len(pool) == 0:
-        return list(range(min(k, len(pool))))
     n = len(pool)
-    joined = normalise(channels.joined(pool.documents)) if on.adjacency else np.zeros((n, n))
-    modifiers = channels.modifiers(pool.documents, query.targets) if on.modifiers else np.zeros(n)
-    modifiers = modifiers + config.subgraph.tied_bonus * share[pool.documents]
-    vectors = channels.vectors(pool.documents) if on.diversity else np.zeros((n, 1), np.float32)
-    return select(pool.relevance, joined, vectors, modifiers, k, config.subgraph)
+    if not on.subgraph or n == 0:
+        return list(range(min(k, n)))
+    documents = np.array([one.document for one in pool], np.int32)
+    joined = normalise(channels.joined(documents)) if on.adjacency else np.zeros((n, n))
+    modifiers = channels.modifiers(documents, query.targets) if on.modifiers else np.zeros(n)
+    modifiers = modifiers + TIED_BONUS * np.array([one.tied for one in pool], np.float32)
+    vectors = channels.vectors(documents) if on.diversity else np.zeros((n, 1), np.float32)
+    return select(np.array([one.score for one in pool]), joined, vectors, modifiers, k, config.subgraph)

@@ -1,22 +1,60 @@
-"""The pool of candidates: a typed table that every stage of retrieval takes and gives."""
+"""The pool of candidates: rankings fused into it, places in it kept for the asked categories, a cap on what says little."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.graph.arrays import Ints
 
-Relevances = npt.NDArray[np.float64]
-NOT_FOUND = -1
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: float = 60) -> list[tuple[int, float]]:
+    """Documents with the sum of ``1 / (k + rank + 1)`` over the rankings, rank from 0; best first.
+
+    Cormack, Clarke & Büttcher 2009; k as in the facts (method, Query).
+    """
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, document in enumerate(ranking):
+            scores[document] = scores.get(document, 0.0) + 1 / (k + rank + 1)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def best(
+    numbers: npt.NDArray[np.integer], scores: npt.NDArray[np.floating], k: int
+) -> list[tuple[int, float]]:
+    """The ``k`` highest of ``scores`` with their ``numbers``, best first, ties by number."""
+    if k < len(scores):
+        least = np.partition(scores, len(scores) - k)[len(scores) - k] if k > 0 else np.inf
+        kept = scores >= least
+        numbers, scores = numbers[kept], scores[kept]
+    order = np.lexsort((numbers, -scores))[:k]
+    return [(int(numbers[i]), float(scores[i])) for i in order]
+
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+def interleave(first: Sequence[Item], second: Sequence[Item]) -> list[Item]:
+    """The first of ``first``, the first of ``second``, the second of ``first`` …, each item at its first place only.
+
+    For dual retrieval: the ranking of the question as read with what went before, and that of the question as it stands
+    (facts: method, Conversation). When one ends, the rest of the other follows.
+
+    >>> interleave([1, 2, 3], [2, 4])
+    [1, 2, 4, 3]
+    """
+    both = min(len(first), len(second))
+    turns = (item for pair in zip(first, second, strict=False) for item in pair)
+    return list(dict.fromkeys([*turns, *first[both:], *second[both:]]))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A document that may answer: its number, its score, and its rank (from 0) on each channel that found it."""
+    """A document that may answer: its number, its score, its rank (from 0) on each channel that found it, and how much of
+    what the question names it is ``tied`` to, 0..1."""
 
     document: int
     score: float
@@ -24,60 +62,53 @@ class Candidate:
     tied: float = 0.0
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Candidates, one row each, best first.
-
-    ``documents`` int32 [n], each once; ``relevance`` float64 [n]; ``ranks``: for each channel int32 [n], the rank (from 0)
-    that it gave the document, -1 where it did not find it; ``tied`` float32 [n]: how much of what the question names the
-    document is tied to, 0..1, None where that was not asked.
-    """
-
-    documents: Ints
-    relevance: Relevances
-    ranks: Mapping[str, Ints] = field(default_factory=dict)
-    tied: npt.NDArray[np.float32] | None = None
-
-    def __len__(self) -> int:
-        return len(self.documents)
-
-    def take(
-        self, rows: Sequence[int] | npt.NDArray[np.integer], relevance: Relevances | None = None
-    ) -> Pool:
-        """The given rows in the given order, with new relevances where given."""
-        at = np.asarray(rows, np.int64)
-        kept = self.relevance[at] if relevance is None else relevance
-        ranks = {name: ranks[at] for name, ranks in self.ranks.items()}
-        return Pool(self.documents[at], kept, ranks, None if self.tied is None else self.tied[at])
-
-    def candidates(self) -> list[Candidate]:
-        """The rows as records."""
-        return [
-            Candidate(
-                int(document),
-                float(score),
-                {name: int(ranks[row]) for name, ranks in self.ranks.items() if ranks[row] != NOT_FOUND},
-                0.0 if self.tied is None else float(self.tied[row]),
-            )
-            for row, (document, score) in enumerate(zip(self.documents, self.relevance, strict=True))
-        ]
-
-
 def make_pool(
     fused: Sequence[tuple[int, float]],
     channels: Mapping[str, Sequence[int]],
     tied: npt.NDArray[np.float32] | None = None,
-) -> Pool:
-    """The pool of (document, relevance) pairs, best first, with each document's rank on the channels.
-
-    ``tied`` float32 [documents]: see ``Pool``.
-    """
-    documents = np.array([document for document, _ in fused], np.int32)
-    row = {int(document): at for at, document in enumerate(documents)}
-    ranks = {name: np.full(len(documents), NOT_FOUND, np.int32) for name in channels}
+) -> list[Candidate]:
+    """The candidates of (document, score) pairs, best first; ``tied`` float32 [documents], none where it was not asked."""
+    ranks: dict[int, dict[str, int]] = {document: {} for document, _ in fused}
     for name, found in channels.items():
         for rank, document in enumerate(found):
-            if document in row:
-                ranks[name][row[document]] = rank
-    relevance = np.array([score for _, score in fused], np.float64)
-    return Pool(documents, relevance, ranks, None if tied is None else tied[documents])
+            if document in ranks:
+                ranks[document][name] = rank
+    shares = {document: 0.0 if tied is None else float(tied[document]) for document in ranks}
+    return [Candidate(document, score, ranks[document], shares[document]) for document, score in fused]
+
+
+Fused = list[tuple[int, float]]
+
+
+def reserve(fused: Fused, typed: Sequence[int], size: int, share: float) -> Fused:
+    """The first ``size`` of ``fused``, at least ``share`` of them from ``typed`` as far as it has so many.
+
+    Documents of ``typed`` that ``fused`` would leave out take the places of its last others; the order stays that of
+    ``fused``, and what only ``typed`` has comes last in its own order with the lowest relevance of all.
+    """
+    kept, wanted = fused[:size], round(size * share)
+    there, asked = {document for document, _ in kept}, set(typed)
+    place = {document: at for at, (document, _) in enumerate(fused)}
+    missing = wanted - sum(document in asked for document, _ in kept)
+    known = dict(fused)
+    added = [document for document in typed if document not in there][: max(0, missing)]
+    if not added:
+        return kept
+    room = max(0, len(kept) + len(added) - size)
+    others = [at for at, (document, _) in enumerate(kept) if document not in asked]
+    dropped = set(others[len(others) - room :]) if room else set()
+    least = min((score for _, score in fused), default=0.0)
+    whole = [pair for at, pair in enumerate(kept) if at not in dropped]
+    whole += [(document, known.get(document, least)) for document in added]
+    return sorted(whole, key=lambda pair: place.get(pair[0], len(fused)))
+
+
+def cap(fused: Fused, little: npt.NDArray[np.bool_], size: int, share: float) -> Fused:
+    """The first ``size`` of ``fused`` that the cap leaves: of ``little`` (bool [documents]) max(1, share of the pool)."""
+    most = max(1, int(min(size, len(fused)) * share))
+    count, kept = 0, []
+    for document, score in fused:
+        count += bool(little[document])
+        if not little[document] or count <= most:
+            kept.append((document, score))
+    return kept[:size]

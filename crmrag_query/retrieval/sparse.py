@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.versions import other_version, rebuild
+from crmrag_query.artifacts.manifest import open_meta, rebuild
+from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.retrieval.fusion import best
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.retrieval.pool import best
+from crmrag_query.text import tokenize
 
 SCHEMA_VERSION = 1
 META = "sparse.json"
@@ -33,15 +34,9 @@ class Vocabulary:
 
     def number(self, term: str) -> int | None:
         """The number of a term, or None when no document has it; binary search."""
-        wanted = term.encode()
-        low, high = 0, len(self.ptr) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._bytes(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self.ptr) - 1 and self._bytes(low) == wanted else None
+        wanted, terms = term.encode(), range(len(self.ptr) - 1)
+        found = bisect_left(terms, wanted, key=self._bytes)
+        return found if found in terms and self._bytes(found) == wanted else None
 
     def _bytes(self, number: int) -> bytes:
         return self.text[self.ptr[number] : self.ptr[number + 1]].tobytes()
@@ -56,14 +51,16 @@ class SparseIndex:
     retriever: Any  # bm25s.BM25, None for an index without terms
 
     @classmethod
+    def from_release(cls, release: Release) -> SparseIndex:
+        return cls.open(release.folder / "sparse")
+
+    @classmethod
     def open(cls, folder: Path) -> SparseIndex:
         """Memory-map the index in ``folder``; raises ReleaseError when missing or of another version."""
         import bm25s
 
+        meta = open_meta(folder / META, "sparse index")
         try:
-            meta = json.loads((folder / META).read_text(encoding="utf-8"))
-            if meta["schema"] != SCHEMA_VERSION:
-                raise other_version("The sparse index", folder, meta["schema"], [SCHEMA_VERSION])
             text, ptr = (
                 np.load(folder / f"vocabulary_{part}.npy", mmap_mode="r") for part in ("text", "ptr")
             )

@@ -17,24 +17,26 @@ from starlette.responses import FileResponse, StreamingResponse
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
-from crmrag_query import __version__
+from crmrag_query.answers.records import Event
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
-from crmrag_query.client.events import Event
-from crmrag_query.client.problems import Problem
 from crmrag_query.client.wire import Route
+from crmrag_query.codec import Problem
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.service import openapi
-from crmrag_query.service.answering import Answering
+from crmrag_query.service.answering import Answering, Workers
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access, Guard, SafeHeaders
 from crmrag_query.service.observe import Observer, Watch
-from crmrag_query.service.openai.routes import OpenAI
+from crmrag_query.service.openai import OpenAI
 from crmrag_query.service.opening import make_ready
-from crmrag_query.service.records import OWN_ROUTES, Health, Version
 from crmrag_query.service.responses import (
     LEFT,
+    OWN_ROUTES,
     STREAMED,
+    Health,
+    Large,
+    Version,
     begun,
     event_stream,
     failure,
@@ -42,19 +44,18 @@ from crmrag_query.service.responses import (
     not_modified,
     problem,
     result,
-    says_json,
     tag_of,
     unless_left,
+    written,
 )
-from crmrag_query.service.running import Workers
 from crmrag_query.service.tools import MCP, mcp_server
+from crmrag_query.version import __version__
 
 STATIC = Path(__file__).parent / "static"
 LOG = logging.getLogger("crmrag.service")
 REFUSALS = {
     404: ("Not found", "There is nothing at this address.", ""),
     405: ("Method not allowed", "Not in this way.", ""),
-    415: ("Not JSON", "The request does not say that it is JSON.", "Send Content-Type: application/json."),
 }
 PACKED_FROM = 1000
 """Bytes from which a file of the page is sent compressed: nothing in them is secret."""
@@ -85,7 +86,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
         title="CRM-RAG", version=__version__, lifespan=living, openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )  # fmt: skip
-    api = Api(answering, with_mcp=mcp is not None)
+    api = Api(answering, access, with_mcp=mcp is not None)
     for route in (*wire.ROUTES, *OWN_ROUTES):
         app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=_methods(route.method))
     for path, endpoint in (
@@ -104,7 +105,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC), PACKED_FROM), name="static")
     app.add_exception_handler(CrmRagError, _told)
     app.add_exception_handler(HTTPException, _refused)
-    app.add_middleware(Guard, access=access, bounds=desk.config.bounds)
+    app.add_middleware(Guard, access=access, bounds=desk.config.bounds, origins=desk.config.origins)
     if desk.config.origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(desk.config.origins), allow_methods=["GET", "POST"],
@@ -119,8 +120,8 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
 class Api:
     """Endpoints over a desk."""
 
-    def __init__(self, answering: Answering, with_mcp: bool) -> None:
-        self._answering, self._with_mcp = answering, with_mcp
+    def __init__(self, answering: Answering, access: Access, with_mcp: bool) -> None:
+        self._answering, self._access, self._with_mcp = answering, access, with_mcp
         self._desk, self._read = answering.desk, answering.workers.read
 
     def endpoint(self, route: Route[Any, Any]) -> Endpoint:
@@ -130,10 +131,14 @@ class Api:
             asked = await _read(route, request)
             if route is wire.ASK:
                 return await self._ask(request, asked)
+            if route is wire.EXPORT:
+                made = await unless_left(request, self._answering.export(asked))
+                return Response(status_code=LEFT) if made is None else Large(*made)
             tag = await self._tag(request, route, asked)
             if tag is not None and known_already(request, tag):
                 return not_modified(tag)
-            return result(await self._answering.result(route, asked), tag)
+            text = await unless_left(request, self._answering.written(route, asked))
+            return Response(status_code=LEFT) if text is None else written(text, tag)
 
         answer.__name__ = f"{route.method.lower()}_{route.path.strip('/').replace('/', '_')}"
         return answer
@@ -164,16 +169,20 @@ class Api:
     async def health(self) -> Response:
         return result(Health("ok"))
 
-    async def ready(self) -> Response:
-        """Whether every data set can be asked, and there is one: its release opened, what questions need of it read."""
+    async def ready(self, request: Request) -> Response:
+        """Whether every data set can be asked, and there is one: its release opened, what questions need of it read. Which
+        ones is told to who may ask them."""
         releases = self._desk.engine.releases
         names = await self._read(lambda: tuple(name for name in releases.names() if releases.release(name)))
         if not names:
-            detail = "No data set is built yet."
-            return problem(Problem(503, detail, "Not ready", remedy="Build one: crmrag build DATASET."))
-        return result(Health("ok", names))
+            why = releases.nothing()
+            return problem(Problem(503, why.what, "Not ready", remedy=why.remedy))
+        return result(Health("ok", names if self._access.opened_by(request) else ()))
 
-    async def version(self) -> Response:
+    async def version(self, request: Request) -> Response:
+        """The service's version; what it serves is told to who may ask it."""
+        if not self._access.opened_by(request):
+            return result(Version(__version__))
         releases = self._desk.engine.releases
 
         def served() -> Version:
@@ -199,10 +208,8 @@ def _written(event: Event | CrmRagError) -> bytes:
 
 
 async def _read(route: Route[Any, Any], request: Request) -> Any:
-    """The request's record; QuestionError, or HTTPException, where it cannot be read."""
+    """The request's record; QuestionError where it cannot be read."""
     if route.method == "POST":
-        if not says_json(request):
-            raise HTTPException(415)
         return wire.read_body(route.request, await request.body())
     given = dict(request.query_params.multi_items())
     if len(given) < len(request.query_params.multi_items()):
@@ -229,25 +236,14 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        headers["Allow"] = _allowed(request)
+        scope = {**request.scope, "root_path": request.scope.get("app_root_path", "")}
+        routes = (one for one in request.app.routes if one.matches(scope)[0] is not Match.NONE)
+        found = {method for one in routes for method in getattr(one, "methods", None) or ("GET", "HEAD")}
+        headers["Allow"] = ", ".join(sorted(found | {"OPTIONS"}))
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=headers)
-    if error.status_code == 404 and _browses(request):
+    page = "text/html" in request.headers.get("accept", "").lower() and request.method in ("GET", "HEAD")
+    if error.status_code == 404 and page and not request.scope["path"].startswith(PROGRAMS):
         return FileResponse(STATIC / "index.html", 404, headers={"Cache-Control": "no-cache"})
     title, detail, remedy = REFUSALS.get(error.status_code, ("Refused", str(error.detail), ""))
     return problem(Problem(error.status_code, detail, title, remedy=remedy or "See /openapi.json."), headers)
-
-
-def _browses(request: Request) -> bool:
-    """Whether a person looks for a page there: the page then says that there is none."""
-    path = request.scope["path"]
-    wanted = "text/html" in request.headers.get("accept", "").lower()
-    return wanted and request.method in ("GET", "HEAD") and not path.startswith(PROGRAMS)
-
-
-def _allowed(request: Request) -> str:
-    """The methods of an address."""
-    scope = {**request.scope, "root_path": request.scope.get("app_root_path", "")}
-    routes = (one for one in request.app.routes if one.matches(scope)[0] is not Match.NONE)
-    found = {method for one in routes for method in getattr(one, "methods", None) or ("GET", "HEAD")}
-    return ", ".join(sorted(found | {"OPTIONS"}))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from crmrag_query.answers.records import Answer, Done, Event, answer_of
+from crmrag_query.bounds import check_text
 from crmrag_query.client import wire
-from crmrag_query.client.bounds import check_text
-from crmrag_query.client.codec import Malformed, from_plain, parse_json, to_json
-from crmrag_query.client.events import Done, Event
 from crmrag_query.client.local import Engine
-from crmrag_query.client.records import Answer, Datasets, Unavailable
+from crmrag_query.client.records import Datasets, Export, Unavailable
 from crmrag_query.client.wire import Route
+from crmrag_query.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.errors import NotAllowed, NotKept, QuestionError, ReleaseError
-from crmrag_query.service import records
+from crmrag_query.service import responses as records
 from crmrag_query.service.store import KeptText, Store, StoreError, Thread, iso, new_id
 
 T = TypeVar("T")
@@ -37,27 +37,21 @@ class Desk:
 
     def handle(self, route: Route[Any, Any], request: Any) -> Any:
         """The result of a route of ``wire`` or of the service's own; raises the errors that problem documents tell."""
-        own = {
-            (one.method, one.path): handler
-            for one, handler in (
-                (wire.ASK, self.ask),
-                (wire.DATASETS, self.datasets),
-                (records.BEGIN, self.begin),
-                (records.CONVERSATION, self.conversation),
-                (records.REMOVE, self.remove),
-                (records.ANSWER, self.answer),
-                (records.REPLAY, self.replay),
-                (records.FEEDBACK, self.feedback),
-            )
+        own: Mapping[Route[Any, Any], Callable[[Any], Any]] = {
+            wire.ASK: self.ask,
+            wire.DATASETS: self.datasets,
+            wire.EXPORT: self.export,
+            records.BEGIN: self.begin,
+            records.CONVERSATION: self.conversation,
+            records.REMOVE: self.remove,
+            records.ANSWER: self.answer,
+            records.REPLAY: self.replay,
+            records.FEEDBACK: self.feedback,
         }
-        handler = own.get((route.method, route.path))
-        return self.engine.handle(route, request) if handler is None else handler(request)
+        return own[route](request) if route in own else self.engine.handle(route, request)
 
     def ask(self, request: wire.Ask) -> Answer:
-        for event in self.stream(request):
-            if isinstance(event, Done):
-                return event.answer
-        raise AssertionError("a stream ends with Done")
+        return answer_of(self.stream(request))
 
     def stream(self, request: wire.Ask) -> Iterator[Event]:
         """The events of an answer, which is kept before its end is told."""
@@ -73,6 +67,9 @@ class Desk:
                 self._told.add(one)
                 LOG.warning("Data set %r cannot be asked: %s", one.name, one.reason)
         return replace(found, unavailable=tuple(replace(one, reason=DAMAGED) for one in found.unavailable))
+
+    def export(self, request: wire.GetExport) -> Export:
+        return self.engine.export(request, self.config.bounds.export_characters)
 
     def begin(self, request: records.Begin) -> records.Begun:
         dataset, _ = self.engine.releases.release(request.dataset)
@@ -100,7 +97,7 @@ class Desk:
     def replay(self, request: records.Replay) -> records.Replayed:
         kept = self._text(request.id)
         before, asked = _answer(kept), _read(wire.Ask, kept.request)
-        now = next(event.answer for event in self.engine.stream(asked) if isinstance(event, Done))
+        now = self.engine.ask(asked)
         same = now.text == before.text and _size(now) == _size(before)
         return records.Replayed(now, same, now.release != before.release)
 

@@ -8,13 +8,15 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from crmrag_query.client.problems import Problem
+from crmrag_query.client import wire
+from crmrag_query.codec import Problem
 from crmrag_query.config.service import Bounds
 from crmrag_query.service.responses import problem
 from crmrag_query.service.store import hashed
@@ -23,6 +25,10 @@ GUARDED = ("/api/", "/v1/", "/metrics", "/mcp")
 """Beginnings of the paths that want a key where keys are set; the page's own files and what tells of life do not."""
 PROBED = ("/health", "/ready")
 """Asked by what watches over processes, which often knows only their number: answered for under every name."""
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing and ask no language model: other web pages may send them, and read no answer."""
+DRAINED_BYTES = 64 * 2**20
+"""Of a body that is refused for its size: read, and not kept, so that who sends a file by mistake is told so."""
 DIGITS = 18  # of a length that can be true
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+?)\.?(:[0-9]*)?")
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -58,6 +64,10 @@ class Access:
         given = hashed(key)
         return any(hmac.compare_digest(given, one) for one in self.keys)
 
+    def opened_by(self, request: Request) -> bool:
+        """Whether a request has a key, where there are any."""
+        return not self.keys or self.admits(key_of(request))
+
     def knows(self, host: str) -> bool:
         """Whether requests to this host (a Host header) are answered."""
         if self.hosts is None:
@@ -68,6 +78,31 @@ class Access:
         parts = found[1].split(".")
         above = (f"*.{'.'.join(parts[at:])}" for at in range(1, len(parts)))
         return not LOOPBACK.union(self.hosts).isdisjoint([found[1], *above])
+
+
+def welcome(headers: Headers, origins: frozenset[str]) -> bool:
+    """Whether a request comes from a page of this host, from one of ``origins``, or from no web page at all.
+
+    Browsers tell it in headers that no page can change. ``Sec-Fetch-Site`` (over https, and on this machine) is right behind
+    a proxy that changes the host, too.
+    """
+    origin, site = headers.get("origin", ""), headers.get("sec-fetch-site", "")
+    if not origins.isdisjoint((origin, "*")):
+        return True
+    if site:
+        return site in ("same-origin", "none")
+    return not origin or _authority(origin) == _authority(headers.get("host", ""))
+
+
+def _authority(address: str) -> str:
+    """Host and port of an address, without a port that goes without saying."""
+    return address.lower().rpartition("//")[2].removesuffix(":443").removesuffix(":80")
+
+
+def key_of(request: Request) -> str:
+    """The key that a request brings, "" for none."""
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
 
 
 @dataclass
@@ -92,6 +127,15 @@ class Rates:
         if len(self._held) > self.callers:
             self._held.popitem(last=False)
         return 0.0 if admitted else (1 - tokens) * each
+
+
+# Another web page cannot say that it sends JSON without being asked about (CORS).
+NOT_JSON = Problem(
+    415,
+    "The request does not say that it is JSON.",
+    "Not JSON",
+    remedy="Send Content-Type: application/json.",
+)
 
 
 class _TooMuch(Exception):
@@ -123,22 +167,28 @@ class SafeHeaders:
 class Guard:
     """Refuses what is not to reach an endpoint, with a problem document."""
 
-    def __init__(self, app: ASGIApp, access: Access, bounds: Bounds) -> None:
-        self._app, self._access, self._bounds = app, access, bounds
+    def __init__(self, app: ASGIApp, access: Access, bounds: Bounds, origins: Iterable[str] = ()) -> None:
+        self._app, self._access, self._bounds, self._origins = app, access, bounds, frozenset(origins)
         self._rates = Rates(bounds.per_minute, bounds.burst, bounds.callers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(Request(scope))
+        request = Request(scope)
+        refusal = self._refusal(request)
         if refusal is not None:
             await problem(*refusal)(scope, receive, send)
             return
         try:
             body = await self._body(scope, receive)
         except _TooMuch:
-            await problem(self._too_large(), {"Connection": "close"})(scope, receive, send)
+            told = Problem(
+                413, f"The request has more than {self._bounds.body_bytes:,} bytes.", "Too large",
+                remedy="Send less: a shorter question, a smaller plan.",
+            )  # fmt: skip
+            refused = problem(told, {"Connection": "close"})
+            await refused(scope, receive, lambda message: self._send_and_drain(message, receive, send))
         except TimeoutError:
             late = Problem(
                 408, "The request did not come whole in time.", "Too slow", remedy="Send it again."
@@ -147,17 +197,34 @@ class Guard:
         except _Left:
             pass
         else:
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if request.method == "POST" and scope["path"].startswith(GUARDED) and kind != wire.JSON:
+                await problem(NOT_JSON)(scope, receive, send)
+                return
             await self._app(scope, again(body, receive), send)
 
     def _refusal(self, request: Request) -> tuple[Problem, dict[str, str]] | None:
         path, host = request.scope["path"], request.headers.get("host", "")
         if path not in PROBED and not self._access.knows(host):
-            return self._misdirected(host), {}
+            told = Problem(
+                421, f"This service does not answer for the host {host[:100]!r}.", "Not this host",
+                remedy="Ask it under one of its own names. Whose service it is adds this one to hosts in "
+                "config/service.yaml.",
+            )  # fmt: skip
+            return told, {}
+        if request.method not in READING and not welcome(request.headers, self._origins):
+            origin = request.headers.get("origin", "")
+            page = f"a web page of {origin[:100]!r}" if origin else "a web page of another host"
+            told = Problem(
+                403, f"This service takes no such request from {page}.", "Not from this page",
+                remedy="Ask it from its own page or from a program. Whose service it is adds the page's origin to "
+                "origins in config/service.yaml.",
+            )  # fmt: skip
+            return told, {}
         if not path.startswith(GUARDED) or request.method == "OPTIONS":
             return None
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        key = key.strip() if scheme.lower() == "bearer" else ""
-        if self._access.keys and not self._access.admits(key):
+        key = key_of(request)
+        if not self._access.opened_by(request):
             detail = "This service wants a key." if not key else "The key is not one of this service's."
             told = Problem(401, detail, "Unauthorised", remedy="Send Authorization: Bearer KEY.")
             return told, {"WWW-Authenticate": "Bearer"}
@@ -191,17 +258,21 @@ class Guard:
                     break
         return b"".join(pieces)
 
-    def _misdirected(self, host: str) -> Problem:
-        return Problem(
-            421, f"This service does not answer for the host {host[:100]!r}.", "Not this host",
-            remedy="Ask it under one of its own names. Whose service it is adds this one to hosts in config/service.yaml.",
-        )  # fmt: skip
-
-    def _too_large(self) -> Problem:
-        return Problem(
-            413, f"The request has more than {self._bounds.body_bytes:,} bytes.", "Too large",
-            remedy="Send less: a shorter question, a smaller plan.",
-        )  # fmt: skip
+    async def _send_and_drain(self, message: Message, receive: Receive, send: Send) -> None:
+        """Send a part of a refusal, and before its end read on for a while: who still sends the body reads the refusal after
+        it only, and a connection closed before that is reset."""
+        last = message["type"] == "http.response.body"
+        await send({**message, "more_body": True} if last else message)
+        if not last:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._bounds.body_seconds):
+                left = DRAINED_BYTES
+                while left > 0 and (got := await receive())["type"] == "http.request":
+                    left -= len(got.get("body", b""))
+                    if not got.get("more_body", False):
+                        break
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def again(body: bytes, receive: Receive) -> Receive:

@@ -1,7 +1,8 @@
-"""Starting the service: one process, or several that share a port."""
+"""Starting the service, one process or several that share a port, on connections that wait only so long."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import multiprocessing
 import os
@@ -11,25 +12,95 @@ import tempfile
 import threading
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 
 import click
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
-from crmrag_query.client.codec import from_plain, parse_json, to_json
-from crmrag_query.client.local import open_engine
-from crmrag_query.client.releases import Library
+from crmrag_query.client.local import Library, open_engine
+from crmrag_query.codec import from_plain, parse_json, to_json
 from crmrag_query.config.service import load_service
 from crmrag_query.errors import ConfigError, ServiceError
 from crmrag_query.service.app import create_app
-from crmrag_query.service.connection import Patient
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access
 from crmrag_query.service.observe import SHARED, log_to_stderr
 from crmrag_query.service.store import Store
+
+
+@cache
+def head_seconds() -> float:
+    """As configured; read in each process, as worker processes are given no more of a connection than its class."""
+    return load_service().connections.head_seconds
+
+
+@cache
+def write_seconds() -> float:
+    """As configured."""
+    return load_service().connections.write_seconds
+
+
+class Patient(H11Protocol):
+    """Closes a connection on which no whole head of a request comes in time, or on which nothing is taken for a while."""
+
+    _late: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that it is told whenever something waits to be taken
+        self._wait()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        self._unwatch()
+        super().resume_writing()
+
+    def _watch(self, waiting: int) -> None:
+        """Look after a while whether any of the ``waiting`` bytes were taken."""
+        self._unwatch()
+        self._stuck = self.loop.call_later(write_seconds(), self._look, waiting)
+
+    def _look(self, waited: int) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        if waiting < waited:
+            self._watch(waiting)
+        else:
+            self.transport.abort()  # closing it would wait for its reader
+
+    def _unwatch(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
+    def data_received(self, data: bytes) -> None:
+        if self._late is None:  # after a request, the next one
+            self._wait()
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(head_seconds(), self.transport.close)
+
+    def _stop(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
 
 SETTINGS = "CRMRAG_SERVICE"  # in which the settings reach the worker processes
 KEYS = "CRMRAG_API_KEYS"
@@ -40,7 +111,7 @@ HEALTH = 30  # seconds in which a worker must show that it lives: longer than th
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What is served and how; ``state``: the folder where answers are kept, None for nowhere; ``address``: the one that is
-    listened on, "" for one that others see to."""
+    listened on, "" for one that others see to; ``trust``: hosts that releases may have questions sent to."""
 
     data: str
     dataset: str | None = None
@@ -49,12 +120,13 @@ class Settings:
     state: str | None = None
     quiet: bool = False
     address: str = ""
+    trust: tuple[str, ...] = ()
 
 
 def application(settings: Settings) -> FastAPI:
     """The application of these settings; raises the errors of data and configuration."""
     config = load_service()
-    engine = open_engine(settings.data, settings.dataset, settings.model, settings.api_base)
+    engine = open_engine(settings.data, settings.dataset, settings.model, settings.api_base, settings.trust)
     if settings.dataset is not None:
         engine.releases.release(settings.dataset)
     store = None if settings.state is None else Store(Path(settings.state), config.kept)

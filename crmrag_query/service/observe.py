@@ -16,10 +16,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from crmrag_query.answers.records import Answer, Done, Event, Used
 from crmrag_query.client import wire
-from crmrag_query.client.events import Done, Event, Used
-from crmrag_query.client.problems import Problem, to_problem
-from crmrag_query.client.records import Answer
+from crmrag_query.codec import Problem, to_problem
 from crmrag_query.errors import CrmRagError
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.responses import LEFT, problem

@@ -1,26 +1,102 @@
-"""The OpenAPI 3.1 document, made from the routes and records of the wire format, so that it cannot say anything else."""
+"""The OpenAPI 3.1 document: FastAPI writes it from the routes and records of the wire format, so that it says nothing else.
+
+Besides, what others have defined (OpenAI's, Prometheus's and MCP's interfaces), and requests to begin with, which the bundled
+sample answers.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Annotated, Any, Literal, cast
 
+from fastapi import APIRouter, Body, Depends
+from fastapi.openapi.utils import get_openapi
+from fastapi.params import Param
+from fastapi.responses import PlainTextResponse
+from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
-from crmrag_query import __version__
+from crmrag_query.answers.records import BY_NAME
 from crmrag_query.client import wire
-from crmrag_query.client.events import BY_NAME
-from crmrag_query.client.problems import Problem
 from crmrag_query.client.wire import Route
-from crmrag_query.service import interfaces
-from crmrag_query.service.examples import EXAMPLES
-from crmrag_query.service.records import OWN_ROUTES, Health, Version
+from crmrag_query.codec import Problem
+from crmrag_query.service.openai import Chat, ChatFailure, ChatModel, ChatModels, ChatReply
+from crmrag_query.service.responses import OWN_ROUTES, Health, Version
+from crmrag_query.version import __version__
 
-REFERENCE = "#/components/schemas/{model}"
-OPERATIONS: tuple[tuple[str, type], ...] = (("/health", Health), ("/ready", Health), ("/version", Version))
+CHAT = {
+    "model": "sample",
+    "messages": [{"role": "user", "content": "Which churches were built before 1200?"}],
+}
+CALL = {
+    "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+    "params": {"name": "ask", "arguments": {"question": "Which churches were built before 1200?", "dataset": "sample"}},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class McpMessage:
+    """A request or, without id, a notification of JSON-RPC 2.0."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    id: str | int | None = None
+    params: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class McpError:
+    code: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class McpReply:
+    """The result, or an error of JSON-RPC 2.0."""
+
+    jsonrpc: Literal["2.0"]
+    id: str | int | None = None
+    result: dict[str, Any] | None = None
+    error: McpError | None = None
+
+
+SAMPLE = {"dataset": "sample"}
+BASE = "https://example.org/troodos/"
+CRM = "http://www.cidoc-crm.org/cidoc-crm/"
+ASINOU = f"{BASE}church/asinou"
+QUESTION = "Which churches were built before 1200?"
+BEFORE_1200: Mapping[str, Any] = {
+    "target": {"types": [f"{BASE}type/church"]},
+    "where": [
+        {"kind": "dated", "way": {"relations": ["created_on"]}, "end": 437925}
+    ],  # days since the year 1
+}
+EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("POST", "/ask"): {"question": QUESTION} | SAMPLE,
+    ("POST", "/retrieve"): {"question": "Who paid for the first paintings of Asinou?", "k": 5} | SAMPLE,
+    ("POST", "/plan"): {"question": QUESTION} | SAMPLE,
+    ("POST", "/plan/edit"): {
+        "plan": BEFORE_1200,
+        "change": {"path": "where.0", "years": {"begin": 1100, "end": 1199}},
+    }
+    | SAMPLE,
+    ("POST", "/plan/choices"): {"plan": BEFORE_1200, "path": "target.types", "what": "kinds"} | SAMPLE,
+    ("POST", "/set"): {"plan": BEFORE_1200, "limit": 10, "sort": "date"} | SAMPLE,
+    ("POST", "/set/marks"): {"plan": BEFORE_1200} | SAMPLE,
+    ("POST", "/facets"): {"plan": BEFORE_1200} | SAMPLE,
+    ("POST", "/export"): {"plan": BEFORE_1200, "format": "csv", "question": QUESTION} | SAMPLE,
+    ("GET", "/search"): {"text": "Asinou"} | SAMPLE,
+    ("GET", "/entity"): {"iri": ASINOU} | SAMPLE,
+    ("GET", "/neighbours"): {"iri": ASINOU} | SAMPLE,
+    ("GET", "/lineage"): {"s": ASINOU, "p": f"{CRM}P2_has_type", "o": f"{BASE}type/church"} | SAMPLE,
+    ("GET", "/dataset"): SAMPLE,
+    ("GET", "/evaluations"): SAMPLE,
+    ("POST", "/sparql"): {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"} | SAMPLE,
+    ("POST", "/conversations"): SAMPLE,
+}
 TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
@@ -51,7 +127,11 @@ SUMMARIES = {
     ("POST", "/replay"): "Ask a kept question of the current release",
     ("POST", "/feedback"): "Say what one thinks of an answer",
 }
-KEPT = "Answers and conversations"
+KEPT, FRONT_ENDS, MODELS, OPERATIONS = (
+    "Answers and conversations", "Chat front ends", "Language models", "Operations",
+)  # fmt: skip
+REFERENCE = "#/components/schemas/{model}"
+PROBLEM: dict[str, Any] = {"schema": {"$ref": REFERENCE.format(model="Problem")}}
 
 
 @cache
@@ -62,119 +142,129 @@ def document_json() -> str:
 
 def document() -> dict[str, Any]:
     """The document as plain values."""
-    routes = (*wire.ROUTES, *OWN_ROUTES)
-    kinds = [*(kind for _, kind in OPERATIONS), Problem, *BY_NAME.values()]
-    kinds += [kind for route in routes for kind in (route.request, route.result)]
-    schemas, references = _schemas([*kinds, *interfaces.RECORDS])
-    schemas |= interfaces.SCHEMAS
-    paths: dict[str, dict[str, Any]] = {}
-    for route in routes:
-        paths.setdefault(wire.PREFIX + route.path, {})[route.method.lower()] = _operation(route, references)
-    for path, kind in OPERATIONS:
-        paths[path] = {"get": _served(path, references[kind], references[Problem])}
-    paths |= interfaces.paths(references, references[Problem])
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "CRM-RAG",
-            "version": __version__,
-            "description": "Asks CIDOC-CRM knowledge graphs: answers with sources down to the triple, exact sets, entities.",
-            "license": {"name": "MIT", "identifier": "MIT"},
-        },
-        "servers": [{"url": "/"}],
-        "security": [{}, {"key": []}],
-        "tags": [
-            {"name": name} for name in dict.fromkeys([*TAGS.values(), KEPT, *interfaces.TAGS, "Operations"])
+    router = APIRouter()
+    for route in (*wire.ROUTES, *OWN_ROUTES):
+        _add_route(router, route)
+    _add_interfaces(router)
+    made = get_openapi(
+        title="CRM-RAG",
+        version=__version__,
+        openapi_version="3.1.0",
+        description="Asks CIDOC-CRM knowledge graphs: answers with sources down to the triple, exact sets, entities.",
+        license_info={"name": "MIT", "identifier": "MIT"},
+        servers=[{"url": "/"}],
+        tags=[
+            {"name": name} for name in dict.fromkeys([*TAGS.values(), KEPT, FRONT_ENDS, MODELS, OPERATIONS])
         ],
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-        },
-    }
-
-
-def _schemas(kinds: Iterable[type]) -> tuple[dict[str, Any], dict[type, dict[str, Any]]]:
-    """The schemas of records by name, and a reference to each."""
-    distinct = list(dict.fromkeys(kinds))
-    inputs: list[tuple[type, Any, TypeAdapter[Any]]] = [
-        (kind, "validation", TypeAdapter(kind)) for kind in distinct
-    ]
-    made, whole = TypeAdapter.json_schemas(inputs, ref_template=REFERENCE)
-    schemas = dict(whole.get("$defs", {}))
-    references: dict[type, dict[str, Any]] = {}
-    for (kind, _), schema in made.items():
-        if "$ref" not in schema:
-            schemas[kind.__name__] = schema
-            schema = {"$ref": REFERENCE.format(model=kind.__name__)}
-        references[kind] = schema
-    return schemas, references
-
-
-def _operation(route: Route[Any, Any], references: Mapping[type, dict[str, Any]]) -> dict[str, Any]:
-    name = route.path.strip("/").replace("/", "_")
-    given = EXAMPLES.get((route.method, route.path), {})
-    content: dict[str, Any] = {wire.JSON: {"schema": references[route.result]}}
-    if route is wire.ASK:
-        content[wire.EVENTS] = {"schema": {"type": "string", "description": _events()}}
-    made: dict[str, Any] = {
-        "operationId": f"{route.method.lower()}_{name}",
-        "tags": [TAGS.get(name.partition("_")[0], KEPT)],
-        "summary": _summary(route),
-        "responses": {
-            "200": {"description": _first_line(route.result), "content": content},
-            "default": _problem(references[Problem]),
-        },
-    }
-    if route.method == "GET" and route not in (*OWN_ROUTES, wire.EVALUATIONS):
-        made["responses"]["304"] = {"description": "Nothing changed since the ETag that was sent."}
-    if route.method == "POST":
-        body: dict[str, Any] = {"schema": references[route.request]}
-        if given:
-            body["examples"] = {"example": {"value": given}}
-        made["requestBody"] = {"required": True, "content": {wire.JSON: body}}
-    else:
-        made["parameters"] = list(_parameters(route.request, given))
-    return made
-
-
-def _parameters(kind: type, examples: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    hints = get_type_hints(kind)
-    for one in fields(kind):
-        schema: dict[str, Any] = {"type": "integer" if hints[one.name] is int else "string"}
-        needed = one.default is MISSING and one.default_factory is MISSING
-        if not needed and one.default not in (None, MISSING):
-            schema["default"] = one.default
-        made = {"name": one.name, "in": "query", "required": needed, "schema": schema}
-        yield made | ({"example": examples[one.name]} if one.name in examples else {})
-
-
-def _served(path: str, reference: dict[str, Any], problem: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "operationId": path.strip("/"),
-        "tags": ["Operations"],
-        "summary": path.strip("/").capitalize(),
-        "responses": {
-            "200": {"description": "It is so.", "content": {wire.JSON: {"schema": reference}}},
-            "default": _problem(problem),
-        },
-    }
-
-
-def _problem(reference: dict[str, Any]) -> dict[str, Any]:
-    return {"description": "A problem (RFC 9457)", "content": {wire.PROBLEM: {"schema": reference}}}
-
-
-def _events() -> str:
-    return f"Server-sent events, in JSON: {', '.join(BY_NAME)}; or error, a problem document."
-
-
-def _summary(route: Route[Any, Any]) -> str:
-    return SUMMARIES[route.method, route.path]
-
-
-def _first_line(kind: type) -> str:
-    text = (kind.__doc__ or "").strip().splitlines()
-    return (
-        text[0].replace("``", "") if text and not text[0].startswith(f"{kind.__name__}(") else kind.__name__
+        routes=router.routes,
+        separate_input_output_schemas=False,
     )
+    kinds: list[type] = [Problem, ChatFailure, McpReply, *BY_NAME.values()]
+    more: list[tuple[type, Any, TypeAdapter[Any]]] = [
+        (kind, "validation", TypeAdapter(kind)) for kind in kinds
+    ]
+    found, whole = TypeAdapter.json_schemas(more, ref_template=REFERENCE)
+    schemas = made["components"]["schemas"]
+    schemas |= whole.get("$defs", {})
+    schemas |= {kind.__name__: schema for (kind, _), schema in found.items() if "$ref" not in schema}
+    made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    return made | {"security": [{}, {"key": []}]}
+
+
+def _add_route(router: APIRouter, route: Route[Any, Any]) -> None:
+    """A route of the wire format; what it takes is read by ``wire``, as strictly as the document says."""
+    example = EXAMPLES.get((route.method, route.path), {})
+    given = Depends(route.request) if route.method == "GET" else _body(example)
+    operation = _operation(
+        route.name,
+        TAGS.get(route.path.split("/")[1], KEPT),
+        SUMMARIES[route.method, route.path],
+        route.result,
+    )
+    if route is wire.ASK:
+        events = f"Server-sent events, in JSON: {', '.join(BY_NAME)}; or error, a problem document."
+        stream = {"schema": {"type": "string", "description": events}}
+        operation["responses"][200] = {"content": {wire.EVENTS: stream}}
+    if route.method == "GET" and route not in (*OWN_ROUTES, wire.EVALUATIONS):
+        operation["responses"][304] = {"description": "Nothing changed since the ETag that was sent."}
+    path = wire.PREFIX + route.path
+    router.add_api_route(path, _taking(Annotated[route.request, given]), methods=[route.method], **operation)
+    if route.method == "GET":
+        (taken,) = cast(
+            APIRoute, router.routes[-1]
+        ).dependant.dependencies  # the record's fields, as parameters
+        for parameter in taken.query_params:
+            if parameter.name in example:
+                cast(Param, parameter.field_info).example = example[parameter.name]
+
+
+def _add_interfaces(router: APIRouter) -> None:
+    """What tells of the service itself, and what others have defined."""
+    for name, kind in (("health", Health), ("ready", Health), ("version", Version)):
+        router.add_api_route(f"/{name}", _nothing, **_operation(name, OPERATIONS, name.capitalize(), kind))
+    metrics = _operation("metrics", OPERATIONS, "Metrics, in Prometheus's text format", None)
+    router.add_api_route("/metrics", _nothing, response_class=PlainTextResponse, **metrics)
+
+    failed = {
+        "description": "An error, as OpenAI's API tells it; one of the service as a whole is a problem (RFC 9457).",
+        "content": {
+            wire.JSON: {"schema": {"$ref": REFERENCE.format(model="ChatFailure")}},
+            wire.PROBLEM: PROBLEM,
+        },
+    }
+    chunks = {"schema": {"type": "string", "description": "chat.completion.chunk objects, then [DONE]."}}
+    models = _operation("get_models", FRONT_ENDS, "List the models", ChatModels)
+    model = _operation("get_model", FRONT_ENDS, "Tell of a model", ChatModel)
+    asking = "Answer as OpenAI's chat completions do, whole or as a stream of chunks"
+    chat = _operation("post_chat_completions", FRONT_ENDS, asking, ChatReply)
+    for operation in (models, model, chat):
+        operation["responses"]["default"] = failed
+    chat["responses"][200] = {"content": {wire.EVENTS: chunks}}
+    router.add_api_route("/v1/models", _nothing, **models)
+    router.add_api_route("/v1/models/{name}", _named, **model)
+    taking = _taking(Annotated[Chat, _body(CHAT)])
+    router.add_api_route("/v1/chat/completions", taking, methods=["POST"], **chat)
+
+    mcp = _operation(
+        "post_mcp", MODELS, "Speak the Model Context Protocol (streamable HTTP, without sessions)", McpReply
+    )
+    mcp["description"] = (
+        "For the clients of language models. There where the service has the extra mcp: see /version."
+    )
+    reply = {"schema": {"$ref": REFERENCE.format(model="McpReply")}}
+    mcp["responses"] = {
+        202: {"description": "A notification was taken."},
+        "default": {
+            "description": "An error of JSON-RPC 2.0, or a problem (RFC 9457)",
+            "content": {wire.JSON: reply, wire.PROBLEM: PROBLEM},
+        },
+    }
+    router.add_api_route("/mcp", _taking(Annotated[McpMessage, _body(CALL)]), methods=["POST"], **mcp)
+
+
+def _operation(name: str, tag: str, summary: str, result: type[Any] | None) -> dict[str, Any]:
+    described = (result.__doc__ or "").strip().partition("\n")[0].replace("``", "") if result else summary
+    problem = {"description": "A problem (RFC 9457)", "content": {wire.PROBLEM: PROBLEM}}
+    return {
+        "operation_id": name, "tags": [tag], "summary": summary, "response_model": result,
+        "response_description": described, "responses": {"default": problem},
+    }  # fmt: skip
+
+
+def _body(example: Mapping[str, Any]) -> Any:
+    return Body(openapi_examples={"example": {"value": example}} if example else None)
+
+
+def _taking(kind: Any) -> Callable[..., None]:
+    """An endpoint to be documented, which takes a ``kind``."""
+
+    def endpoint(asked: object) -> None: ...
+
+    endpoint.__annotations__ = {"asked": kind, "return": None}
+    return endpoint
+
+
+def _nothing() -> None: ...
+
+
+def _named(name: str) -> None: ...

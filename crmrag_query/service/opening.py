@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from crmrag_query.answers.prepare import prepare
-from crmrag_query.artifacts.ahead import read_ahead, room
+from crmrag_query.answers.ask import prepare
+from crmrag_query.artifacts.files import read_ahead, room
 from crmrag_query.artifacts.release import Release
-from crmrag_query.client.releases import FIRST, Library
+from crmrag_query.client.local import FIRST, Library
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import LiteLLM, Model
 

@@ -1,35 +1,156 @@
-"""Results, errors and streams as HTTP responses in the wire format."""
+"""Results, errors and streams as HTTP responses in the wire format, and the routes that only a service has: answers and
+conversations that it keeps, feedback.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from crmrag_query import __version__
+from crmrag_query.answers.records import Answer, Event
 from crmrag_query.client import wire
-from crmrag_query.client.codec import to_json
-from crmrag_query.client.events import Event
-from crmrag_query.client.problems import Problem, to_problem
+from crmrag_query.client.wire import Route
+from crmrag_query.codec import Problem, to_json, to_problem
 from crmrag_query.errors import CrmRagError
+from crmrag_query.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A new conversation with a data set (None: the default, or the only one)."""
+
+    dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A conversation: whoever has ``id`` may read it, whoever has ``key`` too may go on in it and remove it."""
+
+    id: str
+    key: str = field(repr=False)
+    dataset: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetConversation:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question and its answer; ``answer``: the id of the whole answer; ``asked``: ISO 8601."""
+
+    answer: str
+    question: str
+    text: str
+    asked: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation, oldest turn first."""
+
+    id: str
+    dataset: str
+    created: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """``key``: the one that the conversation was begun with."""
+
+    id: str
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GetAnswer:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer as it was given; ``current``: its release is still the data set's current one."""
+
+    id: str
+    asked: str
+    current: bool
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The same question asked of the current release: ``same``, its text and the size of its set are."""
+
+    answer: Answer
+    same: bool
+    release_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What somebody thinks of an answer."""
+
+    answer: str
+    verdict: Literal["good", "bad"]
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Done, and there is nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The service runs (``/health``), or can answer (``/ready``); which data sets, to who may ask them."""
+
+    status: Literal["ok"]
+    datasets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The versions of the service and of the data it serves: release ids by data set; the data sets that are ``unavailable``
+    because their releases are damaged; whether MCP is served (``/mcp``). To who may not ask them the version alone."""
+
+    version: str
+    releases: dict[str, str] = field(default_factory=dict)
+    unavailable: tuple[str, ...] = ()
+    mcp: bool = False
+
+
+BEGIN = Route("begin_conversation", "POST", "/conversations", Begin, Begun)
+CONVERSATION = Route("conversation", "GET", "/conversations", GetConversation, Conversation)
+REMOVE = Route("remove_conversation", "POST", "/conversations/remove", Remove, Nothing)
+"""No DELETE: the key would stand in the address, and with that in logs and histories."""
+ANSWER = Route("answer", "GET", "/answers", GetAnswer, KeptAnswer)
+REPLAY = Route("replay", "POST", "/replay", Replay, Replayed)
+FEEDBACK = Route("feedback", "POST", "/feedback", Feedback, Nothing)
+OWN_ROUTES: tuple[Route[Any, Any], ...] = (BEGIN, CONVERSATION, REMOVE, ANSWER, REPLAY, FEEDBACK)
 
 T = TypeVar("T")
 KEPT = {"Cache-Control": "no-cache"}  # may be kept, and is asked about by its tag before it is used again
 UNKEPT = {"Cache-Control": "no-store"}
 STREAMED = UNKEPT | {"X-Accel-Buffering": "no"}  # nginx passes on what it gets
 RETRY_SECONDS = "5"  # a question takes less, and a release is opened by then
+PIECE = 65_536  # bytes of a large response that are handed over at a time
 HEARTBEAT = b": alive\n\n"
 LEFT = 499  # the status in the log of a request whose caller has left; nobody gets it
 ENDING: set[asyncio.Future[None]] = set()  # streams that are being ended: tasks that nothing holds may vanish
-
-
-def says_json(request: Request) -> bool:
-    """Whether a body is said to be JSON: a form of another web page cannot say so without being asked about (CORS)."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == wire.JSON
 
 
 def tag_of(request: Request, releases: Iterable[str]) -> str:
@@ -45,10 +166,36 @@ def known_already(request: Request, tag: str) -> bool:
     return any(one.strip().removeprefix("W/") == tag for one in given.split(","))
 
 
-def result(value: Any, tag: str | None = None) -> Response:
+def result(value: Any) -> Response:
     """A record as JSON."""
+    return written(to_json(value))
+
+
+def written(text: str | bytes, tag: str | None = None) -> Response:
+    """A record that is JSON already."""
     headers = UNKEPT if tag is None else KEPT | {"ETag": tag}
-    return Response(to_json(value), media_type=wire.JSON, headers=headers)
+    return Response(text, media_type=wire.JSON, headers=headers)
+
+
+class Large(Response):
+    """A record that is JSON already, given on as fast as its reader takes it; ``sent`` is called once it is, or cannot be."""
+
+    def __init__(self, text: bytes, sent: Callable[[], None]) -> None:
+        super().__init__(text, media_type=wire.JSON, headers=UNKEPT)
+        self._sent = sent
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        whole = memoryview(self.body)
+        try:
+            await send(
+                {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            )
+            for at in range(0, len(whole), PIECE):
+                piece = bytes(whole[at : at + PIECE])
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._sent()
 
 
 def not_modified(tag: str) -> Response:

@@ -8,21 +8,19 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route as Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from crmrag_query.answers.records import Event
 from crmrag_query.client import wire
 from crmrag_query.client.asynchronous import AsyncClient
-from crmrag_query.client.codec import to_plain
-from crmrag_query.client.events import Event
-from crmrag_query.client.problems import from_problem, to_problem
 from crmrag_query.client.wire import Route
+from crmrag_query.codec import from_problem, to_plain, to_problem
 from crmrag_query.errors import CrmRagError
 from crmrag_query.service.answering import Answering
 from crmrag_query.service.guard import again
-from crmrag_query.service.responses import says_json, unless_left
+from crmrag_query.service.responses import unless_left
 
 Q = TypeVar("Q")
 T = TypeVar("T")
@@ -75,7 +73,7 @@ class Served:
 
 
 def mcp_server(answering: Answering) -> Served | None:
-    """The MCP server; None where its extra is not installed. Keys, rates, bodies and hosts are the guard's business."""
+    """The MCP server; None where its extra is not installed. Whom it answers, and which bodies, is the guard's business."""
     try:
         from crmrag_query.mcp.server import http_app
     except ImportError as error:
@@ -89,14 +87,12 @@ def mcp_server(answering: Answering) -> Served | None:
 
 
 class _Posted:
-    """Hands over requests that are JSON, and ends the work of those whose callers leave."""
+    """Hands over requests, and ends the work of those whose callers leave."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        if not says_json(request):
-            raise HTTPException(415)
         body = await request.body()
         await unless_left(Request(scope, receive), self._app(scope, again(body, receive), send))

@@ -1,16 +1,28 @@
-"""A plan in plain words, part by part: each part a chip that can be taken away."""
+"""Plans and sets in plain words, without a language model, and what a text claims of a set's size.
+
+A plan is told part by part, each part a chip that can be taken away; a set in sentences with no number but its own. Prose
+that a language model wrote is looked through for other sizes than the set's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import Method
+from crmrag_query.config.sets import Claims, SetLimits, SetsPart, SetWords
 from crmrag_query.errors import QuestionError
 from crmrag_query.plans.records import (
     Among,
+    Anchor,
     Compute,
     Constraint,
     Dated,
@@ -23,9 +35,10 @@ from crmrag_query.plans.records import (
     Texted,
     read_plan,
 )
-from crmrag_query.sets.editing import compute_edits, edits_of, target_edits
-from crmrag_query.sets.records import Chip
-from crmrag_query.sets.wording import JOINT, Wording
+from crmrag_query.sets.records import AnswerSet, Cell, Chip, Row
+from crmrag_query.sets.wording import JOINT, Wording, compute_edits, edits_of, target_edits
+from crmrag_query.text import plain, shorten
+from crmrag_query.timing import check
 
 
 def describe_plan(release: Release, plan: Plan, language: str = "en") -> tuple[Chip, ...]:
@@ -52,28 +65,17 @@ def without(plan: Plan, path: str) -> Plan:
         case ["where", number] if number.isdecimal() and int(number) < len(plan.where):
             at = int(number)
             return plan.model_copy(update={"where": plan.where[:at] + plan.where[at + 1 :]})
-        case ["where", number, *rest] if number.isdecimal() and int(number) < len(plan.where) and rest:
-            return _without_within(plan, keys)
-    raise _no_part(path)
-
-
-def _without_within(plan: Plan, keys: list[str]) -> Plan:
-    """Without one item of a list deeper down: an anchor's IRI, an alternative. The last of its kind cannot go alone."""
-    whole: Any = plan_json(plan)
-    within = whole
-    try:
-        for key in keys[:-1]:
-            within = within[int(key)] if isinstance(within, list) else within[key]
-        if not isinstance(within, list) or len(within) < 2:
-            raise _no_part(".".join(keys))
-        del within[int(keys[-1])]
-        return read_plan(whole)
-    except (KeyError, IndexError, ValueError, TypeError, ValidationError):
-        raise _no_part(".".join(keys)) from None
-
-
-def _no_part(path: str) -> QuestionError:
-    return QuestionError(
+        case ["where", number, _, *_] if number.isdecimal():
+            # an item of a list deeper down: an anchor's IRI, an alternative; the last of its kind cannot go alone
+            whole: Any = plan_json(plan)
+            within = whole
+            with suppress(KeyError, IndexError, ValueError, TypeError, ValidationError):
+                for key in keys[:-1]:
+                    within = within[int(key)] if isinstance(within, list) else within[key]
+                if isinstance(within, list) and len(within) > 1:
+                    del within[int(keys[-1])]
+                    return read_plan(whole)
+    raise QuestionError(
         f"The plan has no part {path[:100]!r} that can be taken away.", "Give the path of one of its chips."
     )
 
@@ -98,7 +100,11 @@ def _title(wording: Wording, plan: Plan) -> str:
 
 
 def _chips(wording: Wording, plan: Plan) -> Iterator[Chip]:
-    yield from _target(wording, plan)
+    # what is asked for; where that is anything, it cannot be taken away
+    for path, label in list(wording.target(plan)) or [("target", wording.words.entities)]:
+        name = path.partition(".")[2]
+        own = Target.model_validate({name: getattr(plan.target, name)}) if name else plan.target
+        yield Chip(label, path, "target", removable=bool(name), edits=target_edits(wording, own))
     for at, one in enumerate(plan.where):
         label, path = _constraint(wording, one), f"where.{at}"
         if one.negated and not _lacking(one):
@@ -108,47 +114,40 @@ def _chips(wording: Wording, plan: Plan) -> Iterator[Chip]:
         yield Chip(label, "compute", plan.compute.kind, edits=compute_edits(plan.compute))
 
 
-def _target(wording: Wording, plan: Plan) -> Iterator[Chip]:
-    """The chips of what is asked for; one that cannot be taken away where anything is."""
-    parts = list(wording.target(plan)) or [("target", wording.words.entities)]
-    for path, label in parts:
-        name = path.partition(".")[2]
-        own = Target.model_validate({name: getattr(plan.target, name)}) if name else plan.target
-        yield Chip(label, path, "target", removable=bool(name), edits=target_edits(wording, own))
-
-
-NAMED = 3  # names of a list of some that are told; ours
-ALIKE = 50  # entities of such a list that are looked at for names that they share; ours
+NAMED = 3  # names of a list of some that are told: more are read by nobody in a chip
+ALIKE = 50  # entities of such a list that are looked at for names that they share: each label is a look-up
 
 
 def _lacking(one: Constraint) -> bool:
     """Whether it says that something is not stated at all."""
     if isinstance(one, Dated):
         return one.negated and one.begin is None and one.end is None
-    return isinstance(one, Related) and one.negated and not (one.to.iris or one.to.types or one.to.plan)
+    return isinstance(one, Related) and one.negated and one.to == Anchor()
 
 
 def _constraint(wording: Wording, one: Constraint) -> str:
+    check()
     words = wording.words
     match one:
         case Related():
-            way, inner = wording.way(one.way), _title(wording, one.to.plan) if one.to.plan else ""
             if _lacking(one):
-                return words.missing.format(what=way)
-            to = wording.anchor(one.to, inner)
-            return f"{way}: {to}" if to else f"{way}: {words.any_}"
+                return words.missing.format(what=wording.way(one.way))
+            return f"{wording.way(one.way)}: {_anchor(wording, one.to) or words.any_}"
         case Dated():
             way = wording.way(one.way) if one.way else words.dated
             if _lacking(one):
                 return words.missing.format(what=way)
-            way = {"begin": words.begins, "end": words.ends}.get(one.edge, "{what}").format(what=way)
+            way = _edge(words, one.edge, way)
             label = f"{way}: {wording.period(one.begin, one.end) or words.any_}"
             return label if one.certain else words.possibly.format(what=label)
         case Texted():
             way = wording.way(one.way) if one.way else words.name
             return words.contains.format(what=way, first=wording.any_of(map(wording.name, one.texts)))
         case Among():
-            return _among(wording, one)
+            # those by name where they have few names: eleven records of one painter are named once
+            count = len(one.iris)
+            named = wording.distinct(map(wording.node, one.iris)) if count <= ALIKE else ()
+            return wording.any_of(named) if 0 < len(named) <= NAMED else words.among.of(count).format(n=count)
         case Member():
             return words.same.format(what=_title(wording, one.plan))
         case StatedIn():
@@ -162,13 +161,12 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             )
 
 
-def _among(wording: Wording, one: Among) -> str:
-    """Those by name where they have few names: eleven records of one painter are named once."""
-    count = len(one.iris)
-    named = wording.distinct(map(wording.node, one.iris)) if count <= ALIKE else ()
-    if 0 < len(named) <= NAMED:
-        return wording.any_of(named)
-    return wording.words.among.of(count).format(n=count)
+def _anchor(wording: Wording, anchor: Anchor) -> str:
+    return wording.anchor(anchor, _title(wording, anchor.plan) if anchor.plan else "")
+
+
+def _edge(words: SetWords, edge: str, way: str) -> str:
+    return {"begin": words.begins, "end": words.ends}.get(edge, "{what}").format(what=way)
 
 
 def _compute(wording: Wording, compute: Compute) -> str:
@@ -179,11 +177,9 @@ def _compute(wording: Wording, compute: Compute) -> str:
         case "group":
             assert compute.way is not None
             period = words.periods.get(compute.by, "")
-            way = wording.way(compute.way)
-            way = {"begin": words.begins, "end": words.ends}.get(compute.edge, "{what}").format(what=way)
-            by = f"{way} ({period})" if period else way
-            parts = [words.grouped.format(what=by), *_least(wording, compute), *_first(wording, compute)]
-            return ", ".join(parts)
+            way = _edge(words, compute.edge, wording.way(compute.way))
+            grouped = words.grouped.format(what=f"{way} ({period})" if period else way)
+            return ", ".join([grouped, *_limits(words, compute)])
         case "table":
             titles = dict.fromkeys(column.title or wording.way(column.way) for column in compute.columns)
             return words.table.format(what=", ".join(titles))
@@ -198,9 +194,7 @@ def _compute(wording: Wording, compute: Compute) -> str:
 def _rank(wording: Wording, compute: Compute) -> str:
     words, measure = wording.words, compute.measure
     assert measure is not None
-    way = wording.way(measure.way)
-    to = wording.anchor(measure.to, _title(wording, measure.to.plan) if measure.to.plan else "")
-    what = f"{way}: {to}" if to else way
+    what = ": ".join(filter(None, (wording.way(measure.way), _anchor(wording, measure.to))))
     sides = {
         "count": words.number_of,
         "earliest": words.earliest,
@@ -210,14 +204,237 @@ def _rank(wording: Wording, compute: Compute) -> str:
     label = sides[measure.kind].format(what=what)
     if measure.kind == "count":
         label = (words.lowest if compute.ascending else words.highest).format(what=label)
-    return ", ".join([label, *_least(wording, compute), *_first(wording, compute)])
+    return ", ".join([label, *_limits(words, compute)])
 
 
-def _least(wording: Wording, compute: Compute) -> list[str]:
-    least = compute.at_least
-    return [wording.words.at_least.of(least).format(n=least)] if least else []
+def _limits(words: SetWords, compute: Compute) -> Iterator[str]:
+    for number, counted in ((compute.at_least, words.at_least), (compute.first, words.first)):
+        if number:
+            yield counted.of(number).format(n=number)
 
 
-def _first(wording: Wording, compute: Compute) -> list[str]:
-    first = compute.first
-    return [wording.words.first.of(first).format(n=first)] if first else []
+Cite = Callable[[str], str]
+"""IRI -> what stands after the name of that entity, such as `` [1]``."""
+
+
+def prose(made: AnswerSet, sets: SetsPart, cite: Cite = lambda iri: "") -> str:
+    """The set told in its language: sentences with one blank between them.
+
+    Names of the data are on one line each and shortened; ``cite`` may add a citation after each.
+    """
+    sentences = _Prose(made, sets.words(made.language), sets.limits, cite)
+    return " ".join(filter(None, [*sentences.main(), *sentences.notes()]))
+
+
+def sentence_of(words: SetWords, reason: str, count: int) -> str:
+    """How many are left out and why."""
+    return words.excluded.get(reason, words.excluded_other).of(count).replace("{n}", str(count))
+
+
+@dataclass(frozen=True)
+class _Prose:
+    """The sentences of a set; "" for one that has nothing to say."""
+
+    made: AnswerSet
+    words: SetWords
+    limits: SetLimits
+    cite: Cite
+
+    def main(self) -> Iterator[str]:
+        """What the set is."""
+        made, words = self.made, self.words
+        rows = made.value if isinstance(made.value, tuple) else ()
+        match made.kind:
+            case "ask" if made.size == 0:
+                yield self._filled(words.nothing, 0)
+            case "ask":
+                yield self._filled(words.some.of(made.size), made.size)
+                yield self._members()
+            case "group" | "table" | "pairs":
+                sentences = words.groups if made.kind == "group" else words.rows
+                yield self._filled(sentences.of(made.total), made.total)
+                yield self._listed([self._row(row) for row in rows[: self.limits.named]], made.total)
+            case "rank":
+                yield self._filled(words.size.of(made.size), made.size)
+                yield self._ranked(rows)
+            case "compare":
+                yield " ".join(f"{self._row(row, ': ')}." for row in rows)
+                if made.common is not None:
+                    yield self._filled(words.common.of(made.common), made.common)
+            case _:
+                yield self._filled(words.size.of(made.size), made.size)
+                if made.kind == "list":
+                    yield self._members()
+
+    def notes(self) -> Iterator[str]:
+        """What else is to be known of it: identity, what is left out, what the plan does not say."""
+        made, words = self.made, self.words
+        if made.identity.distinct is not None and made.identity.distinct != made.identity.entities:
+            yield words.distinct.replace("{n}", str(made.identity.distinct))
+        yield from (one.text for one in made.excluded)
+        for sentence, found in ((words.unknown, made.unknown), (words.mentioned, made.mentioned)):
+            if found:
+                yield sentence.replace("{first}", ", ".join(f"“{self._name(word)}”" for word in found))
+        if not made.exhaustive:
+            yield words.not_exhaustive
+
+    def _filled(self, template: str, number: int) -> str:
+        """The template with a number and the plan's words; braces in these are themselves."""
+        text = template.replace("{n}", str(number)).replace("{what}", plain(self.made.title))
+        return text[:1].upper() + text[1:]
+
+    def _members(self) -> str:
+        made = self.made
+        names = [f"{self._name(one.label)}{self.cite(one.iri)}" for one in made.members[: self.limits.named]]
+        whole = len(names) == made.size and made.offset == 0
+        template = self.words.all_shown if whole else self.words.shown
+        return template.replace("{first}", "; ".join(names)) if names else ""
+
+    def _listed(self, items: Sequence[str], total: int) -> str:
+        left = total - len(items)
+        more = [self.words.more.of(left).replace("{n}", str(left))] if left > 0 else []
+        return f"{'; '.join([*items, *more])}." if items else ""
+
+    def _row(self, row: Row, last: str = " – ") -> str:
+        """``label (number)`` of two cells the second of which is a number, else the cells in order."""
+        shown = (one for at, one in enumerate(row) if one.label != (row[at - 1].label if at else ""))
+        labels = [self._cell(one) for one in shown]  # a date beside its time-span says nothing new
+        if len(row) == 2 and not row[1].iri and row[1].number is not None and last == " – ":
+            return f"{labels[0]} ({labels[1]})"
+        return last.join(labels)
+
+    def _ranked(self, rows: Sequence[Row]) -> str:
+        """``A (12); B (9, tied); C (9, tied)``."""
+        values = [row[-1].label for row in rows]
+        ranked = []
+        for at, row in enumerate(rows[: self.limits.named]):
+            tied = values[at] in values[max(at - 1, 0) : at] + values[at + 1 : at + 2]
+            value = self.words.tied.replace("{first}", values[at]) if tied else values[at]
+            ranked.append(f"{self._cell(row[0])} ({value})")
+        return self._listed(ranked, self.made.size if self.made.offset == 0 else 0)
+
+    def _cell(self, cell: Cell) -> str:
+        return f"{self._name(cell.label)}{self.cite(cell.iri) if cell.iri else ''}"
+
+    def _name(self, text: str) -> str:
+        return shorten(plain(text), self.limits.name_characters)
+
+
+# A number with its groups of three: 1,234 or 1.234 or 1 234; not a part of a word, a decimal number, or a citation's.
+_DIGITS = re.compile(
+    r"(?<![\w.,\[–-])\d{1,3}(?:[,.\u00a0\u202f ’']\d{3})+(?![\w,.]?\d)|(?<![\w.,])\d+(?!\w|[.,]\d)"
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_CITATION = re.compile(r"\[[\d\s,;–-]+\]")
+_QUOTED = re.compile(r"“[^”\n]*”|«[^»\n]*»|„[^“\n]*“|\"[^\"\n]*\"")
+_ADJECTIVES = r"(?:[^\W\d_]+[ \-]+){0,2}?"
+_YEARS = range(1000, 2200)  # numbers that are years where a date may stand
+
+
+@dataclass(frozen=True, slots=True)
+class Misstated:
+    """``text[start:end]`` claims ``number``, which is none of the set's."""
+
+    start: int
+    end: int
+    number: int
+
+
+def misstated(text: str, made: AnswerSet, method: Method) -> tuple[Misstated, ...]:
+    """Where a text claims a size that is none of the set's, in order; empty for a text that may stand.
+
+    Numbers within names of the set, quotations and citations claim nothing, nor do years, the numbers of the plan itself
+    (the first 5) and parts of the set (three examples, 5 of the 462). Read as English and as the set's language.
+    """
+    flat = _masked(_flat(text), made)
+    allowed = {int(number) for number in made.numbers if float(number).is_integer()} | set(
+        map(int, re.findall(r"\d{1,15}", made.title))
+    )
+    found: dict[int, Misstated] = {}
+    asked = [chip.label for chip in made.chips if chip.kind == "target"]
+    words = [word for label in asked for word in _WORD.findall(_flat(label)) if len(word) > 3]
+    # words of what is asked for: ``paintings`` and, read as a beginning, ``painting``
+    nouns = tuple(
+        dict.fromkeys(form for word in words for form in (word, word.removesuffix("s"), f"{word}s"))
+    )
+    for name in dict.fromkeys((made.language, "en")):
+        if name not in method.sets.claims:
+            continue
+        pattern = _compiled(method.sets.claims[name], nouns)
+        for number, start, end in _spoken(flat, method.sets.answers.numbers):
+            if number not in allowed and _claims_size(flat, number, start, end, pattern):
+                found.setdefault(start, Misstated(start, end, number))
+        if made.size > 0:
+            for match in pattern.none.finditer(flat):
+                if 0 not in allowed:
+                    found.setdefault(match.start(), Misstated(match.start(), match.end(), 0))
+    return tuple(found[start] for start in sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    sample_before: re.Pattern[str]
+    sample_after: re.Pattern[str]
+    dates: re.Pattern[str]
+    none: re.Pattern[str]
+
+
+def _claims_size(flat: str, number: int, start: int, end: int, pattern: _Pattern) -> bool:
+    before, after = flat[max(0, start - 60) : start], flat[end : end + 60]
+    if pattern.sample_before.search(before) or pattern.sample_after.match(after):
+        return False
+    if number in _YEARS and (pattern.dates.search(before) or re.match(r"\s*[-–]\s*\d", after)):
+        return False
+    return bool(pattern.before.search(before) or pattern.after.match(after))
+
+
+@lru_cache(maxsize=64)
+def _compiled(claims: Claims, own: tuple[str, ...]) -> _Pattern:
+    nouns = "|".join([*map(re.escape, own), *claims.nouns])
+    none = "|".join(claims.none).replace("{nouns}", f"(?:{nouns})")
+    return _Pattern(
+        re.compile(rf"(?<!\w)(?:{'|'.join(claims.before)})\s*$"),
+        re.compile(rf"[ \-]*(?:{_ADJECTIVES}(?:{nouns})(?!\w)|{'|'.join(claims.after)}(?!\w))"),
+        re.compile(rf"(?<!\w)(?:{'|'.join(claims.sample_before)})\s*$"),
+        re.compile(rf"\s*(?:{_ADJECTIVES}(?:{'|'.join(claims.sample_after)}))(?!\w)"),
+        re.compile(rf"(?:(?<!\w)|(?=[-–]))(?:{'|'.join(claims.dates)})\s*$"),
+        re.compile(rf"(?<!\w)(?:{none})(?!\w)"),
+    )
+
+
+def _spoken(flat: str, words: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    """(number, start, end) of numbers in digits and in words."""
+    for match in _DIGITS.finditer(flat):
+        digits = re.sub(r"\D", "", match[0])
+        if len(digits) < 16:
+            yield int(digits), match.start(), match.end()
+    for match in _WORD.finditer(flat):
+        number = words.get(match[0])
+        if number is not None:
+            yield number, match.start(), match.end()
+
+
+def _masked(flat: str, made: AnswerSet) -> str:
+    """The text with blanks for names of the set, citations and quotations; as long as before."""
+    cells = [cell.label for row in made.value for cell in row] if isinstance(made.value, tuple) else []
+    left_out = [one.label for excluded in made.excluded for one in excluded.members]
+    names = {*(member.label for member in made.members), *cells, *left_out}
+    for name in sorted(map(_flat, names), key=lambda name: (-len(name), name)):
+        if len(name) > 2 and not name.isdigit():
+            flat = flat.replace(name, " " * len(name))
+    for pattern in (_CITATION, _QUOTED):
+        flat = pattern.sub(lambda match: " " * len(match[0]), flat)
+    return flat
+
+
+def _flat(text: str) -> str:
+    """Small letters without accents, character by character, so that places stay; every sigma as σ."""
+    return "".join(map(_flat_letter, text))
+
+
+@lru_cache(maxsize=4096)
+def _flat_letter(letter: str) -> str:
+    base = unicodedata.normalize("NFD", letter)[0].lower()
+    return "σ" if base == "ς" else base if len(base) == 1 else letter

@@ -1,25 +1,120 @@
-"""Whole sets as files: CSV, JSON, JSON-LD, GeoJSON, written piece by piece, each with where it comes from."""
+"""Whole sets as files: CSV, JSON, JSON-LD in the Linked Art profile, GeoJSON; piece by piece, with where they come from."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.entities.details import NOWHERE, Whereabouts
 from crmrag_query.errors import QuestionError
+from crmrag_query.graph.graph import Graph
+from crmrag_query.ontology.codes import normalise_class
+from crmrag_query.ontology.rows import take_apart
+from crmrag_query.ontology.tables import Ontology
+from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome
 from crmrag_query.plans.records import Compute, Plan
-from crmrag_query.sets.build import Told, answer_set
-from crmrag_query.sets.cells import Reader
-from crmrag_query.sets.linked_art import CONTEXT, Profile, nodes
-from crmrag_query.sets.order import order_of
+from crmrag_query.plans.world import World
+from crmrag_query.sets.build import Reader, Table, Told, answer_set, left_out, order_of, table_of
 from crmrag_query.sets.records import AnswerSet, Member, Page, Row, Sort
-from crmrag_query.sets.tables import Table, table_of
+
+CONTEXT = "https://linked.art/ns/v1/linked-art.json"
+CRM = "http://www.cidoc-crm.org/cidoc-crm/"
+LINKED_ART = "https://linked.art/ns/terms/"
+_DIGITAL = "http://www.ics.forth.gr/isl/CRMdig/D1_Digital_Object"
+TERMS = {
+    "classified_as": f"{CRM}P2_has_type",
+    "identified_by": f"{CRM}P1_is_identified_by",
+    "referred_to_by": f"{CRM}P67i_is_referred_to_by",
+    "representation": f"{CRM}P138i_has_representation",
+    "subject_to": f"{CRM}P104_is_subject_to",
+    "member_of": f"{LINKED_ART}member_of",
+    "digitally_shown_by": f"{LINKED_ART}digitally_shown_by",
+    "access_point": f"{LINKED_ART}access_point",
+}
+TEXTS = {
+    "content": f"{CRM}P190_has_symbolic_content",
+    "format": "http://purl.org/dc/elements/1.1/format",
+    "_label": "http://www.w3.org/2000/01/rdf-schema#label",
+}
+MEDIA_TYPES = {"plan": "application/json", "sparql": "application/sparql-query"}
+
+
+def linked_art_names(ontology: Ontology) -> dict[str, str]:
+    """Code of a class -> its name in Linked Art: ``HumanMadeObject`` for ``E22_Human-Made_Object``."""
+    names = {}
+    for code, term in ontology.classes.items():
+        words = term.name.partition("_")[2].replace("-", "_").split("_") if take_apart(term.name) else []
+        name = "".join(word[:1].upper() + word[1:] for word in words)
+        known = normalise_class(LINKED_ART + name) if name and term.iri.startswith(CRM) else None
+        if known is not None and known.code == code:
+            names[code] = name
+    return names
+
+
+def context_of(ontology: Ontology) -> dict[str, Any]:
+    """The part of Linked Art's context that a set uses, so that it is read without the network."""
+    classes = {name: ontology.classes[code].iri for code, name in linked_art_names(ontology).items()}
+    classes |= {
+        "Set": f"{LINKED_ART}Set",
+        "DigitalObject": _DIGITAL,
+        "Name": f"{CRM}E33_E41_Linguistic_Appellation",
+    }
+    terms = {name: {"@id": iri, "@type": "@id", "@container": "@set"} for name, iri in TERMS.items()}
+    return {"@version": 1.1, "id": "@id", "type": "@type"} | classes | terms | TEXTS
+
+
+def set_node(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The set itself: its name, its texts, the plan and query that give it, and its rights."""
+    contents = {name: about[name] for name in ("text", "question", "attribution", "sparql") if about[name]}
+    contents["plan"] = json.dumps(about["plan"], ensure_ascii=False, sort_keys=True)
+    digest = hashlib.sha256(f"{about['release']} {contents['plan']}".encode()).hexdigest()
+    texts = [
+        {"type": "LinguisticObject", "_label": name, "content": content}
+        | ({"format": MEDIA_TYPES[name]} if name in MEDIA_TYPES else {})
+        for name, content in contents.items()
+    ]
+    release = {"type": "Identifier", "_label": "release", "content": about["release"]}
+    node = {
+        "id": f"urn:crmrag:set:{digest[:32]}",
+        "type": "Set",
+        "_label": about["title"],
+        "identified_by": [{"type": "Name", "content": about["title"]}, release],
+        "referred_to_by": texts,
+    }
+    return node | (
+        {"subject_to": [{"type": "Right", "_label": about["licence"]}]} if about["licence"] else {}
+    )
+
+
+def nodes(
+    names: Mapping[str, str], about: Mapping[str, Any], members: Iterable[tuple[Member, Iterable[str]]]
+) -> Iterator[dict[str, Any]]:
+    """The set, then each member, given with the IRIs of its classes; ``names``: of classes, by code."""
+    whole = set_node(about)
+    yield whole
+    ref = {"id": whole["id"], "type": "Set", "_label": whole["_label"]}
+    for member, classes in members:
+        node: dict[str, Any] = {"id": member.iri, "_label": member.label, "member_of": [ref]}
+        known = ((iri, normalise_class(iri)) for iri in classes)
+        types = list(dict.fromkeys(names.get(found.code, iri) if found else iri for iri, found in known))
+        if types:
+            node["type"] = types[0] if len(types) == 1 else types
+        if member.types:
+            node["classified_as"] = [{"id": t.iri, "type": "Type", "_label": t.label} for t in member.types]
+        if member.date:
+            node["referred_to_by"] = [{"type": "LinguisticObject", "_label": "date", "content": member.date}]
+        if member.image:
+            shown = {"type": "DigitalObject", "access_point": [{"id": member.image, "type": "DigitalObject"}]}
+            node["representation"] = [{"type": "VisualItem", "digitally_shown_by": [shown]}]
+        yield node
+
 
 FORMATS: Final[dict[str, tuple[str, str]]] = {
     "csv": ("text/csv; charset=utf-8; header=present", ".csv"),
@@ -49,15 +144,13 @@ class Whole:
     descending: bool
     inline: bool
 
-    def members(self) -> Iterator[Member]:
-        """All members in order."""
-        order = order_of(
-            self.release, self.outcome, Page(0, None, self.sort, self.descending), self.reader.language
-        )
-        values, measure = self.outcome.values, self.plan.compute.measure
-        for place in order.tolist():
-            value = None if values is None else values[place].item()
-            yield self.reader.member(int(self.outcome.members[place]), value, measure)
+    def members(self) -> Iterator[tuple[int, Member]]:
+        """All members in order, each with its node."""
+        page = Page(0, None, self.sort, self.descending)
+        order = order_of(self.release, self.outcome, page, self.reader.language)
+        nodes, values = self.outcome.members[order].tolist(), self.outcome.values
+        ranked = None if values is None else values[order].tolist()
+        yield from zip(nodes, self.reader.members(nodes, ranked, self.plan.compute.measure), strict=True)
 
     def rows(self) -> Iterator[Row]:
         """All rows of what is computed."""
@@ -67,8 +160,8 @@ class Whole:
     def left_out(self) -> Iterator[tuple[str, Member]]:
         """(reason, member) of all that are excluded."""
         for reason, left in self.outcome.excluded.items():
-            for node in left.tolist():
-                yield reason, self.reader.member(int(node))
+            for member in self.reader.members(left.tolist()):
+                yield reason, member
 
     def about(self) -> dict[str, Any]:
         """Where the set comes from and what it is."""
@@ -100,36 +193,20 @@ def export(
     """
     if format not in FORMATS:
         raise QuestionError(f"There is no format {format[:40]!r}.", f"There are: {', '.join(FORMATS)}.")
-    whole = _whole(release, plan, language, question, reason, sort, descending, name, inline)
-    return _WRITERS[format](whole)
-
-
-def _whole(
-    release: Release, plan: Plan, language: str, question: str, reason: str, sort: Sort, descending: bool, name: str,
-    inline: bool,
-) -> Whole:  # fmt: skip
-    found = execute(plan, release.world)
+    found = execute(plan, release[World])
     if reason:
-        if reason not in found.excluded:
-            known = ", ".join(found.excluded) or "none"
-            raise QuestionError(
-                f"Nothing is left out for the reason {reason[:100]!r}.", f"There are: {known}."
-            )
-        found = Outcome(found.excluded[reason])
-        shown = plan.model_copy(update={"compute": Compute()})
-    else:
-        shown = plan
+        found, plan = left_out(found, reason), plan.model_copy(update={"compute": Compute()})
     page = Page(0, release.method.sets.limits.named, sort, descending)
-    made = answer_set(release, shown, page, language, Told(), found, not reason, name)
+    made = answer_set(release, plan, page, language, Told(), found, not reason, name)
     if reason:
         made = replace(made, title=f"{made.title} ({reason})")
-    table, reader = table_of(release, shown, found, language), Reader(release, language)
-    return Whole(release, shown, found, made, table, reader, question, sort, descending, inline)
+    table, reader = table_of(release, plan, found, language), Reader(release, language)
+    return _WRITERS[format](
+        Whole(release, plan, found, made, table, reader, question, sort, descending, inline)
+    )
 
 
 # CSV
-
-
 def safe(text: str) -> str:
     """A text that no spreadsheet takes for a formula: an apostrophe before one that begins like one.
 
@@ -160,7 +237,7 @@ def _csv(whole: Whole) -> Iterator[str]:
     about = (whole.question, made.release, made.licence, made.attribution)
     if whole.table is None or made.kind == "rank":
         yield csv_line((*MEMBER_COLUMNS, *ABOUT_COLUMNS))
-        for member in whole.members():
+        for _, member in whole.members():
             yield csv_line((*_member_cells(member), "", *about))
         for reason, member in whole.left_out():
             yield csv_line((*_member_cells(member), reason, *about))
@@ -181,23 +258,21 @@ def _member_cells(member: Member) -> tuple[str, ...]:
 
 
 # JSON
-
-
 def _json(whole: Whole) -> Iterator[str]:
     head = whole.about() | {"columns": list(whole.made.columns)}
     if whole.made.kind in ("count", "ask"):
         head["value"] = whole.made.value
     yield from _object(
         head,
-        members=map(_plain_member, whole.members()),
+        members=(_plain_member(member) for _, member in whole.members()),
         rows=([asdict(cell) for cell in row] for row in whole.rows()),
         excluded=({"reason": reason} | _plain_member(member) for reason, member in whole.left_out()),
     )
 
 
 def _plain_member(member: Member) -> dict[str, Any]:
-    told = asdict(member)
-    return {name: value for name, value in told.items() if name not in ("path", "graphs")}
+    whole = asdict(member)
+    return {name: value for name, value in whole.items() if name not in ("path", "graphs")}
 
 
 def _object(head: dict[str, Any], **lists: Iterator[Any]) -> Iterator[str]:
@@ -216,19 +291,15 @@ def _dumped(value: Any) -> str:
 
 
 # JSON-LD and GeoJSON
-
-
 def _jsonld(whole: Whole) -> Iterator[str]:
-    profile, graph = Profile.of(whole.release.ontology), whole.release.graph
-    context: Any = profile.context() if whole.inline else CONTEXT
-
-    def with_classes() -> Iterator[tuple[Member, tuple[str, ...]]]:
-        for member in whole.members():
-            node = graph.node(member.iri)
-            numbers = () if node is None else graph.types(node)
-            yield member, tuple(graph.class_iri(int(number)) for number in numbers)
-
-    yield from _object({"@context": context}, **{"@graph": nodes(profile, whole.about(), with_classes())})
+    ontology, graph = whole.release.ontology, whole.release[Graph]
+    context: Any = context_of(ontology) if whole.inline else CONTEXT
+    members = (
+        (member, [graph.class_iri(int(number)) for number in graph.types(node)])
+        for node, member in whole.members()
+    )
+    described = nodes(linked_art_names(ontology), whole.about(), members)
+    yield from _object({"@context": context}, **{"@graph": described})
 
 
 def _geojson(whole: Whole) -> Iterator[str]:
@@ -237,27 +308,23 @@ def _geojson(whole: Whole) -> Iterator[str]:
     yield from _object(
         {"type": "FeatureCollection", "about": whole.about()},
         features=_features(whole, without),
-        without_coordinates=_given(without),
+        without_coordinates=iter(without),  # which the features fill before it is asked for
     )
 
 
 def _features(whole: Whole, without: list[str]) -> Iterator[dict[str, Any]]:
-    for member in whole.members():
-        node = whole.release.graph.node(member.iri)
-        point = whole.reader.details.coordinates(node) if node is not None else None
-        if point is None:
+    where, nodes = whole.release[Whereabouts], whole.outcome.members
+    places = dict(zip(nodes.tolist(), where.places(nodes).tolist(), strict=True))
+    for node, member in whole.members():
+        if places[node] == NOWHERE:
             without.append(member.iri)
             continue
         properties = _plain_member(member)
-        if point.of is not None:
-            properties["place"] = asdict(point.of)
-        geometry = {"type": "Point", "coordinates": [point.lon, point.lat]}
+        if places[node] != node:
+            properties["place"] = asdict(whole.reader.details.named(places[node]))
+        lat, lon = where.point(places[node])
+        geometry = {"type": "Point", "coordinates": [lon, lat]}
         yield {"type": "Feature", "id": member.iri, "geometry": geometry, "properties": properties}
-
-
-def _given(items: list[str]) -> Iterator[str]:
-    """The items that a list has once this is asked for, after what fills it."""
-    yield from items
 
 
 _WRITERS = {"csv": _csv, "json": _json, "jsonld": _jsonld, "geojson": _geojson}

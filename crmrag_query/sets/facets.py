@@ -1,36 +1,253 @@
-"""Facets of a set: how many members are of each type and class, lead to each place, maker, owner, other entity, century.
+"""What a whole set is like: its facets, what a part of its plan may be set to so that something is left, and where and when
+its members were.
 
 Counts are exact: each value's plan gives just as many members.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.dates.calendar import year_interval
-from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END
+from crmrag_query.dates import year_interval
+from crmrag_query.entities.details import NOWHERE, Whereabouts
+from crmrag_query.entities.named import category_name
+from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import Ints, Longs, distinct, spread
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.buckets import bucket_of
-from crmrag_query.plans.classes import class_numbers
-from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.records import Compute, Dated, Member, Plan, Related, Target, Way
-from crmrag_query.plans.routes import routes_of
-from crmrag_query.plans.shortest import Known, Walk
-from crmrag_query.plans.ways import OF_TYPE, pairs
-from crmrag_query.plans.world import distinct, ranges
-from crmrag_query.relationships.frontier import BLOCK
-from crmrag_query.sets.cells import Reader
+from crmrag_query.plans.compute import bucket_of
+from crmrag_query.plans.execute import anchored, members_of
+from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Member, Plan, Related, Target, Way
+from crmrag_query.plans.ways import OF_TYPE, Known, Pairs, Walk, pairs, routes_of
+from crmrag_query.plans.world import World, class_numbers
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import BLOCK
+from crmrag_query.sets.build import Reader, century_label, labels_of
 from crmrag_query.sets.describe import plan_json
-from crmrag_query.sets.records import Facet, Facets, FacetValue
-from crmrag_query.sets.tables import century_label
+from crmrag_query.sets.records import Choice, Choices, Facet, Facets, FacetValue, Marks, Spot, What
 from crmrag_query.sets.wording import Wording
+from crmrag_query.text import fold, plain
+from crmrag_query.timing import check
 
+MOST = 200  # choices given at once
+_SORTS = ("category", "class", "type")  # the order of kinds that are equally frequent
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of a plan that is to be set: the plan without it, and the condition that it is, if any."""
+
+    release: Release
+    rest: Plan
+    condition: Constraint | None
+    language: str
+
+    @property
+    def world(self) -> World:
+        return self.release[World]
+
+    @cached_property
+    def wording(self) -> Wording:
+        return Wording(self.release, self.language)
+
+    @cached_property
+    def members(self) -> Ints:
+        """Members of the plan without the part."""
+        return members_of(self.world, self.rest)
+
+    @property
+    def counted(self) -> bool:
+        """Whether they are few enough to see what each relation leads to."""
+        return len(self.members) <= self.release.method.sets.facets.members
+
+    def reached(self) -> Pairs:
+        """What the members lead to by the part's way, as (place of the member, node)."""
+        if not isinstance(self.condition, Related):
+            raise QuestionError(
+                "This part leads to no entities.", "Ask for those of a part that has a relation."
+            )
+        members = self.members if self.counted else self.members[:0]
+        return pairs(self.world, self.condition.way, members, literals=False)
+
+
+def choices(
+    release: Release, plan: Plan, path: str, what: What, text: str = "", limit: int = 20, language: str = "en"
+) -> Choices:
+    """What the part of a chip's ``path`` may be set to (``where``: a condition that is added), most members first.
+
+    ``what``: ``entities`` that its way leads to, ``kinds`` of what is asked for or led to, the ``relation`` (Fundamental
+    Relationships that lead to what the part names). ``text``: only those whose name holds it. Raises QuestionError for a part
+    that has none of these.
+    """
+    if not 1 <= limit <= MOST:
+        raise QuestionError(f"There cannot be {limit} choices.", f"Ask for 1 to {MOST}.")
+    part = _part(release, plan, path, language)
+    text = fold(text)
+    if what == "entities":
+        found = list(_entities(part, text))
+    else:
+        every = _kinds(part) if what == "kinds" else _relations(part)
+        found = [choice for choice in every if text in fold(choice.label)]
+    return Choices(tuple(found[:limit]), len(found), len(part.members))
+
+
+def _part(release: Release, plan: Plan, path: str, language: str) -> _Part:
+    listed = plan.model_copy(update={"compute": Compute()})
+    match path.split("."):
+        case ["where"]:
+            return _Part(release, listed, None, language)
+        case ["target"] | ["target", "types" | "classes" | "categories"]:
+            return _Part(release, listed.model_copy(update={"target": Target()}), None, language)
+        case ["where", number] if number.isdecimal() and int(number) < len(plan.where):
+            at = int(number)
+            rest = listed.model_copy(update={"where": plan.where[:at] + plan.where[at + 1 :]})
+            return _Part(release, rest, plan.where[at], language)
+    raise QuestionError(f"The plan has no part {path[:100]!r}.", "Give the path of one of its chips.")
+
+
+def _most_first(keys: Longs) -> tuple[Longs, Longs]:
+    """Distinct values and how often each occurs, the most frequent first."""
+    values, count = _counted(np.sort(keys))
+    order = np.lexsort((values, -count))
+    return values[order], count[order]
+
+
+def _counted(ordered: Longs) -> tuple[Longs, Longs]:
+    """Distinct values of ascending ones, and how often each occurs. (``np.unique`` hashes, which is slower.)"""
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else ordered
+    return ordered[first], np.diff(np.append(first, len(ordered))).astype(np.int64)
+
+
+def _entities(part: _Part, text: str) -> Iterator[Choice]:
+    graph = part.release[Graph]
+    for node, label, number in _labelled(part, part.reached().cell):
+        if not text or text in fold(label):
+            yield Choice(graph.iri(node), part.wording.name(label), category_name(graph, node), number)
+
+
+def _labelled(part: _Part, cells: Longs) -> Iterator[tuple[int, str, int]]:
+    """Each of the nodes, its label, and how often it occurs, the most frequent first."""
+    nodes, count = _most_first(cells)
+    labels = labels_of(part.release, nodes.astype(np.int32), part.language)
+    yield from zip(nodes.tolist(), labels, count.tolist(), strict=True)
+
+
+def _kinds(part: _Part) -> Iterator[Choice]:
+    """Types and classes, and of what is asked for categories too."""
+    target, graph, wording = part.condition is None, part.release[Graph], part.wording
+    nodes = part.members if target else distinct(part.reached().cell).astype(np.int32)
+    found = [
+        Choice(graph.iri(node), wording.name(label), "type", number)
+        for node, label, number in _labelled(part, pairs(part.world, OF_TYPE, nodes, literals=False).cell)
+    ]
+    for number, iri, count in _stated_classes(part.release, nodes):
+        found.append(Choice(graph.class_code(number) or iri, wording.class_(iri), "class", count))
+    if target:
+        has = part.world.adjacency.categories[nodes]
+        for name, bit in Category.__members__.items():
+            label = wording.words.categories.get(name, name)
+            found.append(Choice(name, label, "category", int(((has & int(bit)) != 0).sum())))
+    counted = [choice for choice in found if choice.count]
+    yield from sorted(
+        counted, key=lambda choice: (-(choice.count or 0), _SORTS.index(choice.kind), choice.label)
+    )
+
+
+def _stated_classes(release: Release, nodes: Ints) -> Iterator[tuple[int, str, int]]:
+    """Classes that nodes state: number, IRI, and how many of the nodes have it or a class below it."""
+    world, graph = release[World], release[Graph]
+    ptr, value = graph.type_rows
+    for number in np.unique(value[spread(ptr, nodes)[1]]).tolist():
+        iri = graph.class_iri(number)
+        has = world.of_classes(class_numbers(world, iri) or {number})
+        yield number, iri, int(has[nodes].sum())
+
+
+def _relations(part: _Part) -> Iterator[Choice]:
+    """Fundamental Relationships of the members' categories that lead to what the part names, or to dates where it dates; not
+    those that say so little that no facet shows them."""
+    hidden, condition = part.release.method.sets.facets.hidden, part.condition
+    anchor = condition.to if isinstance(condition, Related) else Anchor()
+    ends = anchored(part.world, anchor)
+    present = set(np.unique(part.world.adjacency.category[part.members]).tolist())
+    found = []
+    for relationship in part.release[Catalogue]:
+        check()
+        dates = relationship.range == Category.Time
+        if isinstance(condition, Related | Dated) and dates != isinstance(condition, Dated):
+            continue
+        if relationship.label in hidden or int(relationship.domain) not in present:
+            continue
+        way = Way(relationships=(relationship.id,))
+        count = None
+        if part.counted:
+            reached = pairs(part.world, way, part.members, literals=False).within(part.world, ends)
+            count = len(distinct(reached.index))
+        if count != 0:
+            label = part.wording.way(way)
+            found.append(Choice(relationship.id, label, str(relationship.range.name), count))
+    yield from sorted(found, key=lambda choice: -(choice.count or 0))
+
+
+def marks(release: Release, plan: Plan, language: str = "en", name: str = "") -> Marks:
+    """The marks of a plan's members in the order of the data, as many as configured: of more, some of all parts of them, and
+    of a ranking those that come first.
+
+    ``name``: of the data set. Raises QuestionError as `execute`.
+    """
+    where, limit = release[Whereabouts], release.method.sets.limits.marks
+    members = members_of(release[World], plan)
+    place = where.places(members)
+    begin, end = where.dates(members)
+    placed, dated = place != NOWHERE, (begin != OPEN_BEGIN) | (end != OPEN_END)
+    marked = np.flatnonzero(placed | dated)
+    chosen = marked[:limit]
+    if len(marked) > limit and plan.compute.kind != "rank":
+        chosen = marked[np.arange(limit) * len(marked) // limit]  # over all: the first would be of one museum
+    nodes, spots = members[chosen], np.unique(place[chosen][placed[chosen]])
+    number = np.searchsorted(spots, place[chosen])
+    places = tuple(
+        Spot(release[Graph].iri(spot), plain(label), *where.point(spot))
+        for spot, label in zip(
+            spots.tolist(), labels_of(release, spots.astype(np.int32), language), strict=True
+        )
+    )
+    return Marks(
+        len(members),
+        int(placed.sum()),
+        int(dated.sum()),
+        len(marked) - len(chosen),
+        tuple(release[Graph].iris.take(pa.array(nodes)).to_pylist()),
+        tuple(map(plain, labels_of(release, nodes, language))),
+        _years(begin[chosen], OPEN_BEGIN),
+        _years(end[chosen], OPEN_END),
+        tuple(int(at) if has else None for at, has in zip(number, placed[chosen], strict=True)),
+        places,
+        release.id,
+        name,
+    )
+
+
+def _years(days: Longs, unknown: int) -> tuple[int | None, ...]:
+    """Astronomical years of days."""
+    historical = bucket_of(np.where(days == unknown, 1, days), "year")
+    years = np.where(historical < 0, historical + 1, historical)
+    return tuple(
+        year if known else None
+        for year, known in zip(years.tolist(), (days != unknown).tolist(), strict=True)
+    )
+
+
+MOST_CHARACTERS = 2_000_000
+"""Of the plans of all values together: ten of twelve facets of a plan with a few hundred IRIs."""
 FIXED = ("type", "class", "place", "maker", "owner", "century")
 
 
@@ -54,9 +271,18 @@ class _Set:
     def label(self, key: str) -> str:
         return self.wording.words.facets.get(key, key)
 
-    @property
+    @cached_property
+    def categories(self) -> set[int]:
+        """Bits of the members' categories, 0 among them where one has none."""
+        return set(np.unique(self.release[Graph].category_of_node[self.members]).tolist())
+
+    @cached_property
     def shown(self) -> int:
-        return self.release.method.sets.facets.values
+        """Values of a facet: fewer of a long plan, which stands in each of them."""
+        config = self.release.method.sets.facets
+        facets = len(FIXED) + config.relationships
+        long = len(json.dumps(self.base, ensure_ascii=False))
+        return max(1, min(config.values, MOST_CHARACTERS // (long * facets)))
 
 
 def facets(
@@ -69,7 +295,7 @@ def facets(
     key those that count just what one before does. ``name``: of the data set. Raises QuestionError as `execute`.
     """
     listed = plan.model_copy(update={"compute": Compute()})
-    members = members_of(release.world, listed)
+    members = members_of(release[World], listed)
     limit = release.method.sets.facets.largest
     base = plan_json(listed)
     asked = _Set(release, listed, members, Wording(release, language), Reader(release, language), base)
@@ -79,50 +305,43 @@ def facets(
 
 def _facets(asked: _Set, keys: Sequence[str]) -> Iterator[Facet]:
     config = asked.release.method.sets.facets
-    ways = {"place": config.place, "maker": config.maker, "owner": config.owner}
-    told = []
+    ways = {"place": config.place, "maker": config.maker, "owner": config.owner, "century": config.century}
+    fixed = []
     for key in FIXED:
         if keys and key not in keys:
             continue
-        facet = None
+        facet, label = None, asked.label(key)
         if key == "type":
-            facet = _by_way(asked, key, asked.label(key), OF_TYPE)
+            facet = _by_way(asked, key, label, OF_TYPE)
         elif key == "class":
-            facet = _by_class(asked)
-        else:
-            way = _way(asked, config.century if key == "century" else ways[key])
-            if way is not None:
-                facet = (_by_century if key == "century" else _by_entity)(asked, key, way)
+            facet = _by_class(asked, key, label)
+        elif (way := _way(asked, ways[key])) is not None:
+            facet = (_by_century if key == "century" else _by_way)(asked, key, label, way)
         if facet is not None:
-            told.append(facet)
-    yield from told
+            fixed.append(facet)
+    yield from fixed
     if not keys and len(asked.members) > config.members:
         return
-    fixed = (config.place, config.maker, config.owner, config.century)
-    taken = {id for by in fixed for ids in by.values() for id in ids}
-    taken |= {one.id for one in asked.release.catalogue if one.label in config.hidden}
-    yield from _relationships(asked, keys, () if keys else taken, told)
+    taken = {id for by in ways.values() for ids in by.values() for id in ids}
+    taken |= {one.id for one in asked.release[Catalogue] if one.label in config.hidden}
+    yield from _relationships(asked, keys, () if keys else taken, fixed)
 
 
 def _way(asked: _Set, names: dict[str, tuple[str, ...]]) -> Way | None:
     """The configured ways of the members' categories, together."""
     release = asked.release
-    present = {Category(bit).name for bit in _categories(asked) if bit}
+    present = {Category(bit).name for bit in asked.categories if bit}
     chosen = [id for name, ids in names.items() if name in present for id in ids]
-    known = {one.id for one in release.catalogue}
+    known = {one.id for one in release[Catalogue]}
     relations = tuple(dict.fromkeys(id for id in chosen if id in release.method.relations))
     relationships = tuple(dict.fromkeys(id for id in chosen if id in known))
     return Way(relations=relations, relationships=relationships) if relations or relationships else None
 
 
-def _categories(asked: _Set) -> list[int]:
-    found: list[int] = np.unique(asked.release.graph.category_of_node[asked.members]).tolist()
-    return found
-
-
 def _pairs(asked: _Set, way: Way) -> tuple[Longs, Longs]:
     """(place of the member, node that it leads to), sorted and distinct."""
-    world = asked.release.world
+    check()
+    world = asked.release[World]
     if len(asked.members) < BLOCK:
         found = Walk(world, routes_of(world, way), asked.members, asked.known).pairs
     else:
@@ -130,105 +349,82 @@ def _pairs(asked: _Set, way: Way) -> tuple[Longs, Longs]:
     return found.index, found.cell
 
 
-def _by_entity(asked: _Set, key: str, way: Way) -> Facet | None:
-    return _by_way(asked, key, asked.label(key), way)
-
-
 def _by_way(
     asked: _Set, key: str, label: str, way: Way, known: tuple[Longs, Longs] | None = None
 ) -> Facet | None:
     index, node = _pairs(asked, way) if known is None else known
-    targets, count = _counted(np.sort(node))
-    order = np.lexsort((targets, -count))[: asked.shown]
-    graph, related = asked.release.graph, plan_json(Related(way=way))
+    targets, count = _most_first(node)
+    graph, related = asked.release[Graph], plan_json(Related(way=way))
     values = []
-    for target, number in zip(targets[order].tolist(), count[order].tolist(), strict=True):
+    for target, number in zip(targets[: asked.shown].tolist(), count.tolist(), strict=False):
         iri = graph.iri(target)
         plan = asked.narrowed(related | {"to": {"iris": [iri]}})
         values.append(FacetValue(asked.reader.named(target).label, iri, number, plan))
     return _facet(key, label, values, len(targets), len(_counted(index)[0]))
 
 
-def _counted(ordered: Longs) -> tuple[Longs, Longs]:
-    """Distinct values of ascending ones, and how often each occurs. (``np.unique`` hashes, which is slower.)"""
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else ordered
-    return ordered[first], np.diff(np.append(first, len(ordered))).astype(np.int64)
-
-
 def _facet(key: str, label: str, values: Iterable[FacetValue], total: int, members: int) -> Facet | None:
     return Facet(key, label, tuple(values), total, members) if total else None
 
 
-def _by_class(asked: _Set) -> Facet | None:
+def _by_class(asked: _Set, key: str, label: str) -> Facet | None:
     """Classes that members state, each with those of its sub-classes."""
-    world, graph = asked.release.world, asked.release.graph
-    stated = {number for node in (asked.members,) for number in _classes(asked, node)}
-    counted = []
-    for number in sorted(stated):
-        iri = graph.class_iri(number)
-        has = world.of_classes(sorted(class_numbers(world, iri) or {number}))
-        counted.append((-int(has[asked.members].sum()), number, iri))
-    values = []
-    for negative, number, iri in sorted(counted)[: asked.shown]:
+    graph, values = asked.release[Graph], []
+    counted = sorted(_stated_classes(asked.release, asked.members), key=lambda one: (-one[2], one[0]))
+    for number, iri, count in counted[: asked.shown]:
         if asked.plan.target.classes:
             plan = asked.narrowed(plan_json(Member(plan=Plan(target=Target(classes=(iri,))))))
         else:
             target = asked.plan.target.model_copy(update={"classes": (iri,)})
             plan = plan_json(asked.plan.model_copy(update={"target": target}))
-        label = graph.class_label(number, asked.wording.language)
-        values.append(FacetValue(label, iri, -negative, plan))
-    return _facet("class", asked.label("class"), values, len(counted), len(asked.members))
+        values.append(FacetValue(graph.class_label(number, asked.wording.language), iri, count, plan))
+    return _facet(key, label, values, len(counted), len(asked.members))
 
 
-def _classes(asked: _Set, nodes: Ints) -> list[int]:
-    ptr, value = asked.release.graph.type_rows
-    at = nodes.astype(np.int64)
-    found: list[int] = np.unique(value[ranges(ptr[at], ptr[at + 1] - ptr[at])]).tolist()
-    return found
-
-
-def _by_century(asked: _Set, key: str, way: Way) -> Facet | None:
+def _by_century(asked: _Set, key: str, label: str, way: Way) -> Facet | None:
     """Centuries that hold the whole of a member's date, as `Dated` counts it."""
     index, node = _pairs(asked, way)
-    first, last = (side[node].astype(np.int64) for side in asked.release.world.extents)
+    first, last = (side[node].astype(np.int64) for side in asked.release[World].extents)
     known = (first != OPEN_BEGIN) & (last != OPEN_END)
     century, until = (bucket_of(np.where(known, day, 1), "century") for day in (first, last))
     whole = known & (century == until)
     low = int(century.min()) if len(century) else 0
     keys = distinct(index[whole] << 32 | century[whole] - low)
-    found, count = _counted(np.sort(keys & (1 << 32) - 1))
+    found, count = _most_first(keys & (1 << 32) - 1)
     values = []
-    for number, members in sorted(
-        zip((found + low).tolist(), count.tolist(), strict=True), key=lambda one: (-one[1], one[0])
-    ):
+    for number, members in zip((found + low).tolist(), count.tolist(), strict=True):
         year = (number - (number > 0)) * 100 + 1  # astronomical: the 1st century BC has the years -99 to 0
         period = year_interval(year, year + 99)
         plan = asked.narrowed(plan_json(Dated(way=way, begin=period.begin, end=period.end)))
         values.append(FacetValue(century_label(number, asked.wording.words), "", members, plan))
-    members = len(_counted(keys >> 32)[0])
-    return _facet(key, asked.label(key), values[: asked.shown], len(values), members)
+    having = len(_counted(keys >> 32)[0])
+    return _facet(key, label, values[: asked.shown], len(values), having)
 
 
 def _relationships(
-    asked: _Set, keys: Sequence[str], taken: Iterable[str], told: Iterable[Facet]
+    asked: _Set, keys: Sequence[str], taken: Iterable[str], before: Iterable[Facet]
 ) -> Iterator[Facet]:
     """Relationships by how many members have them, most first; Time is told by centuries. Where they are not asked for by
-    key, those that count just the same as one before or of ``told`` are left out."""
-    bits, left_out = set(_categories(asked)), set(taken)
+    key, those that count just the same as one before or one of ``before`` are left out."""
+    left_out = set(taken)
     found = []
-    for at, relationship in enumerate(asked.release.catalogue):
+    for at, relationship in enumerate(asked.release[Catalogue]):
         chosen = relationship.id in keys if keys else relationship.id not in left_out
-        if not chosen or int(relationship.domain) not in bits or relationship.range == Category.Time:
+        if (
+            not chosen
+            or int(relationship.domain) not in asked.categories
+            or relationship.range == Category.Time
+        ):
             continue
         way = Way(relationships=(relationship.id,))
-        led = _pairs(asked, way)
-        if len(led[0]):
-            found.append((-len(_counted(led[0])[0]), at, relationship.id, way, led))
+        reached = _pairs(asked, way)
+        if len(reached[0]):
+            found.append((-len(_counted(reached[0])[0]), at, relationship.id, way, reached))
     found.sort(key=lambda one: one[:2])
-    seen = set() if keys else {_counts(facet) for facet in told}
+    seen = set() if keys else {_counts(facet) for facet in before}
     left = len(found) if keys else asked.release.method.sets.facets.relationships
-    for _, _, id, way, led in found:
-        facet = _by_way(asked, id, asked.wording.way(way), way, led) if left else None
+    for _, _, id, way, reached in found:
+        facet = _by_way(asked, id, asked.wording.way(way), way, reached) if left else None
         if facet is None or (not keys and _counts(facet) in seen):
             continue
         seen.add(_counts(facet))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from crmrag_query.answers.named import Named, SourceTriple
+from crmrag_query.entities.named import Named, SourceTriple
+from crmrag_query.shown import Shown, TableRow
 
 Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
 Sort = Literal["", "label", "date", "value"]
@@ -186,14 +188,22 @@ class Choice:
     count: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+@dataclass(frozen=True, slots=True, repr=False)
+class Choices(Shown):
     """What a part may be set to so that something is left, most members first; ``total``: how many choices there are;
     ``size``: members of the plan without the part."""
 
     choices: tuple[Choice, ...]
     total: int
     size: int
+
+    COLUMNS: ClassVar[dict[str, type]] = {"label": str, "kind": str, "count": int, "value": str}
+
+    def head(self) -> str:
+        return f"{self.total} choices"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [(one.label, one.kind, one.count, one.value) for one in self.choices]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +216,8 @@ class Spot:
     lon: float
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+@dataclass(frozen=True, slots=True, repr=False)
+class Marks(Shown):
     """Where and when the members of a set were, in columns of equal length for those that have a place or a date.
 
     ``begin``, ``end``: years as in `Years`; ``place``: number of one of ``places``. None where that is not known. ``placed``
@@ -226,6 +236,26 @@ class Marks:
     places: tuple[Spot, ...]
     release: str = ""
     dataset: str = ""
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "label": str, "begin": int, "end": int, "place": str, "lat": float, "lon": float, "iri": str,
+    }  # fmt: skip
+
+    def head(self) -> str:
+        more = f"; {self.left} more are not told" if self.left else ""
+        return f"{self.placed} of {self.size} members have a place, {self.dated} a date{more}"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (label, begin, end, *_spot(None if at is None else self.places[at]), iri)
+            for iri, label, begin, end, at in zip(
+                self.iris, self.labels, self.begin, self.end, self.place, strict=True
+            )
+        ]
+
+
+def _spot(spot: Spot | None) -> TableRow:
+    return (spot.label, spot.lat, spot.lon) if spot else ("", None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +279,8 @@ class Facet:
     members: int
 
 
-@dataclass(frozen=True, slots=True)
-class Facets:
+@dataclass(frozen=True, slots=True, repr=False)
+class Facets(Shown):
     """Facets of a set of ``size`` members; ``complete``: False for a set too large, whose facets are not counted."""
 
     plan: dict[str, Any] = field(hash=False)
@@ -260,16 +290,29 @@ class Facets:
     release: str = ""
     dataset: str = ""
 
+    COLUMNS: ClassVar[dict[str, type]] = {"facet": str, "value": str, "count": int, "iri": str}
 
-@dataclass(frozen=True, slots=True)
-class AnswerSet:
+    def head(self) -> str:
+        return f"{len(self.facets)} facets of {self.size} members"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (facet.label, value.label, value.count, value.iri)
+            for facet in self.facets
+            for value in facet.values
+        ]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AnswerSet(Shown):
     """The exact result of a plan.
 
     ``size``: members in all; ``value``: the number of a count, whether there is any, or the page's rows of a group, table,
     pairs or comparison, cells by ``columns``; ``total``: how many members or rows ``offset`` and ``next`` count (``next``:
     the offset of the next page, None after the last); ``title``: the plan in words, ``chips``: its parts; ``text``: the set
     in sentences; ``numbers``: every number that may be said of it; ``exhaustive``: the plan says all that was asked;
-    otherwise ``unknown`` are the words that it leaves out, and ``suggestion`` the nearest plan.
+    otherwise ``unknown`` are the words that it leaves out, ``mentioned`` those that were found in texts or names only, and
+    ``suggestion`` the nearest plan.
     """
 
     plan: dict[str, Any] = field(hash=False)
@@ -298,3 +341,26 @@ class AnswerSet:
     licence: str = ""
     attribution: str = ""
     dataset: str = ""
+    mentioned: tuple[str, ...] = ()
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "label": str, "value": str, "date": str, "types": str, "iri": str, "image": str,
+    }  # fmt: skip
+
+    def head(self) -> str:
+        return self.text
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (one.label, one.shown, one.date, ", ".join(kind.label for kind in one.types), one.iri, one.image)
+            for one in self.members
+        ]
+
+    def table(self) -> list[dict[str, str]]:
+        """The page's rows of a ranking, groups, a table, pairs or a comparison, by column; none for other sets."""
+        rows = self.value if isinstance(self.value, tuple) else ()
+        names = [
+            name if self.columns.index(name) == at else f"{name} {at + 1}"
+            for at, name in enumerate(self.columns)
+        ]
+        return [{name: cell.label for name, cell in zip(names, row, strict=True)} for row in rows]

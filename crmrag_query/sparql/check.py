@@ -1,20 +1,176 @@
 """Which queries may run: those that only read, and only this data set.
 
-Whatever reaches an engine was parsed here first, in the plain form that the engine gets (see ``tokens``).
+Parsers differ in what they take for a comment, an escape or the end of a line, and what one overlooks another executes. So a
+query is cut into the terminals of the SPARQL 1.1 grammar, and both the parser that checks and the engine that executes see it
+in one plain form: no comments, no space but single ones, strings in double quotes on one line, escapes only within strings.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
 
-from crmrag_query.config.sparql import SparqlConfig
+from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import MissingExtraError, QuestionError
-from crmrag_query.sparql.tokens import Tokens, tokenise
 
-if TYPE_CHECKING:
-    from rdflib.plugins.sparql.sparql import Prologue
+_CODE = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+_ESCAPED = rf"\\[tbnrf\\\"']|{_CODE}"
+_SIGN = r"%[0-9A-Fa-f]{2}|\\[-_~.!$&'()*+,;=/?#@%]"  # PLX: what a local name may hold besides letters
+_NAME = r"[\w\-·]"  # PN_CHARS, with a few letters more than the grammar has
+# Bounded, for where there is none, words are looked at again and again for one.
+_PREFIX = rf"[^\W\d_](?:(?:{_NAME}|\.){{0,250}}{_NAME})?"
+_LOCAL = rf"(?:\w|:|{_SIGN})(?:(?:{_NAME}|[.:]|{_SIGN})*(?:{_NAME}|:|{_SIGN}))?"
+TERMINALS = {
+    "space": r"[ \t\r\n]+",
+    "comment": r"#[^\r\n]*",
+    "iri": rf"<(?:[^<>\"{{}}|^`\\\x00-\x20]|{_CODE})*>",
+    "string": rf'"""(?:"{{0,2}}(?:[^"\\]|{_ESCAPED}))*"""'
+    rf"|'''(?:'{{0,2}}(?:[^'\\]|{_ESCAPED}))*'''"
+    rf'|(?!""")"(?:[^"\\\r\n]|{_ESCAPED})*"'
+    rf"|(?!''')'(?:[^'\\\r\n]|{_ESCAPED})*'",
+    "language": r"@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*",
+    "variable": r"[?$]\w+",
+    "blank": rf"_:\w(?:(?:{_NAME}|\.)*{_NAME})?",
+    "prefixed": rf"(?:{_PREFIX})?:(?:{_LOCAL})?",
+    "number": r"[+-]?(?:[0-9]+\.[0-9]*[eE][+-]?[0-9]+|\.?[0-9]+[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)",
+    "word": r"[A-Za-z][A-Za-z0-9_]*",
+    "sign": r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\].;,*/|^!+\-=<>?]",
+}
+_TERMINAL = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TERMINALS.items()))
+_ESCAPE = re.compile(_ESCAPED)
+_FORBIDDEN = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
+_PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_WRITTEN = {"\\": "\\\\", '"': '\\"'} | {sign: "\\" + letter for letter, sign in _PLAIN.items()}
+OPENING, CLOSING = "{([", "})]"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A terminal: its ``kind`` (a key of TERMINALS), its text in plain form, where it began in the query, and whether a space
+    parts it from the one before."""
+
+    kind: str
+    text: str
+    start: int
+    spaced: bool = False
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A query as terminals; ``text`` is the query in plain form."""
+
+    source: str
+    tokens: tuple[Token, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        """The tokens' texts, each with the space before it. Parsers care where there is one, so there is where there was."""
+        return [(" " if token.spaced else "") + token.text for token in self.tokens]
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its keywords and names of functions, in capitals."""
+        return tuple(token.text.upper() for token in self.tokens if token.kind == "word")
+
+    @cached_property
+    def depth(self) -> int:
+        """How many brackets stand within one another."""
+        deepest = now = 0
+        for token in self.tokens:
+            if token.kind == "sign":
+                now += (token.text in OPENING) - (token.text in CLOSING)
+                deepest = max(deepest, now)
+        return deepest
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Where each token ends in the plain form."""
+        return list(accumulate(map(len, self._pieces)))
+
+    def near(self, place: int) -> str:
+        """Where in the query a place of the plain form is, in words."""
+        if not self.tokens:
+            return "at its beginning"
+        if place >= len(self.text):
+            return "at its end"
+        token = self.tokens[bisect_right(self._places, place)]
+        return f"at {_short(token.text)} ({position(self.source, token.start)})"
+
+
+def tokenise(query: str) -> Tokens:
+    """The query's terminals; QuestionError where something is none."""
+    found: list[Token] = []
+    at, spaced = 0, False
+    while at < len(query):
+        match = _TERMINAL.match(query, at)
+        if match is None or not match.lastgroup:
+            sign = _short(query[at])
+            raise QuestionError(
+                f"The query cannot be read at {sign} ({position(query, at)}).", "Write SPARQL 1.1."
+            )
+        kind = match.lastgroup
+        if kind in ("space", "comment"):
+            spaced = bool(found)
+        else:
+            # Two strings side by side would make other quotation marks.
+            spaced = spaced or (kind == "string" and bool(found) and found[-1].kind == "string")
+            found.append(Token(kind, _plain(kind, match.group(), query, at), at, spaced))
+            spaced = False
+        at = match.end()
+    return Tokens(query, tuple(found))
+
+
+def position(text: str, at: int) -> str:
+    """Line and column of a place."""
+    before = text[:at]
+    return f"line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
+
+
+def _plain(kind: str, text: str, query: str, at: int) -> str:
+    if kind == "iri":
+        inner = _unescaped(text[1:-1], query, at)
+        if _FORBIDDEN.search(inner):
+            raise QuestionError(
+                f"{_short(text)} is no IRI ({position(query, at)}).", "Percent-encode what IRIs may not hold."
+            )
+        return f"<{inner}>"
+    if kind == "string":
+        marks = 3 if text.startswith(('"""', "'''")) else 1
+        return _quoted(_unescaped(text[marks:-marks], query, at))
+    return text
+
+
+def _unescaped(text: str, query: str, at: int) -> str:
+    def sign(match: re.Match[str]) -> str:
+        letter = match.group()[1]
+        if letter not in "uU":
+            return _PLAIN.get(letter, letter)
+        code = int(match.group()[2:], 16)
+        if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
+            raise QuestionError(f"{match.group()} is no character ({position(query, at)}).", "Leave it out.")
+        return chr(code)
+
+    return _ESCAPE.sub(sign, text)
+
+
+def _quoted(text: str) -> str:
+    written = "".join(_WRITTEN.get(sign, sign) for sign in text)
+    # Some parsers undo \u wherever it stands, and take eight digits after it where they find them.
+    return '"' + re.sub(r"\\\\([uU])", lambda match: rf"\\\U{ord(match[1]):08X}", written) + '"'
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
 
 UPDATES = frozenset({"INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"})
 SERVICE = "SERVICE"
@@ -46,24 +202,15 @@ def check_query(query: str, config: SparqlConfig, graphs: frozenset[str] = froze
         raise QuestionError("This is no query that reads.", READ)
     asked = _datasets(parsed, [node for name, node in nodes if name == "DatasetClause"])
     if foreign := sorted(asked - graphs):
-        raise QuestionError(
-            f"The data set has no graph <{foreign[0]}>.",
-            "Leave out FROM: all its graphs are asked together." if not graphs else _known(graphs),
-        )
-    return Checked(tokens.text, bool(asked), _all_variables(tokens, parsed[1]))
-
-
-def _all_variables(tokens: Tokens, query: Any) -> tuple[str, ...]:
-    """The variables of a query that selects all of them, in order; none of another query."""
-    if query.name != "SelectQuery" or query.projection:
-        return ()
-    named = (token.text[1:] for token in tokens.tokens if token.kind == "variable")
-    return tuple(dict.fromkeys(named))
-
-
-def _known(graphs: frozenset[str]) -> str:
-    first = ", ".join(f"<{name}>" for name in sorted(graphs)[:5])
-    return f"It has {len(graphs)}: {first}{' …' if len(graphs) > 5 else ''}."
+        first = ", ".join(f"<{name}>" for name in sorted(graphs)[:5])
+        has = f"It has {len(graphs)}: {first}{' …' if len(graphs) > 5 else ''}."
+        remedy = has if graphs else "Leave out FROM: all its graphs are asked together."
+        raise QuestionError(f"The data set has no graph <{foreign[0]}>.", remedy)
+    variables: tuple[str, ...] = ()
+    if parsed[1].name == "SelectQuery" and not parsed[1].projection:  # it selects all of them
+        named = (token.text[1:] for token in tokens.tokens if token.kind == "variable")
+        variables = tuple(dict.fromkeys(named))
+    return Checked(tokens.text, bool(asked), variables)
 
 
 def _tokens(query: str, config: SparqlConfig) -> Tokens:
@@ -98,8 +245,9 @@ def _parsed(tokens: Tokens) -> Any:
     try:
         return parseQuery(tokens.text)
     except ParseException as error:
-        if found := _update(tokens):
-            raise QuestionError(f"{found} is not allowed: the data can only be read.", READ) from error
+        words = [word for word in tokens.words if word not in ("PREFIX", "BASE")]
+        if words and words[0] in UPDATES:
+            raise QuestionError(f"{words[0]} is not allowed: the data can only be read.", READ) from error
         raise QuestionError(
             f"The query cannot be read {tokens.near(error.loc)}.", "Write SPARQL 1.1."
         ) from error
@@ -107,12 +255,6 @@ def _parsed(tokens: Tokens) -> Any:
         raise QuestionError("The query is nested too deeply.", "Ask for less at once.") from error
     except Exception as error:  # rdflib makes terms while it reads, and these raise what they like
         raise QuestionError(f"The query cannot be read ({error}).", "Write SPARQL 1.1.") from error
-
-
-def _update(tokens: Tokens) -> str:
-    """The word that makes the text an update, "" for none: where a query has its form."""
-    words = [word for word in tokens.words if word not in ("PREFIX", "BASE")]
-    return words[0] if words and words[0] in UPDATES else ""
 
 
 def _named(tree: Any) -> Iterator[tuple[str, Any]]:
@@ -140,11 +282,12 @@ def _datasets(parsed: Any, clauses: list[Any]) -> set[str]:
     from rdflib.plugins.sparql.algebra import translatePrologue
 
     prologue = translatePrologue(parsed[0], None)
-    return {_iri(prologue, iri) for clause in clauses for iri in (clause.default, clause.named) if iri}
-
-
-def _iri(prologue: Prologue, name: Any) -> str:
     try:
-        return str(prologue.absolutize(name))
+        return {
+            str(prologue.absolutize(iri))
+            for clause in clauses
+            for iri in (clause.default, clause.named)
+            if iri
+        }
     except Exception as error:  # rdflib raises nothing more special
         raise QuestionError(f"FROM: {error}.", "Declare the prefix.") from error

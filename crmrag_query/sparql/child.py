@@ -10,19 +10,15 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-from crmrag_query.client.codec import to_json
-from crmrag_query.client.problems import to_problem
-from crmrag_query.config.sparql import SparqlConfig
+from crmrag_query.codec import to_json, to_problem
+from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import CrmRagError
-
-if TYPE_CHECKING:
-    from pyoxigraph import Store
 
 GRACE_SECONDS = 2.0  # that the alarm comes after the one who asked should have ended the process
 RECURSION = 20_000  # calls within one another that reading a query may take; it has `depth` to keep within
@@ -40,26 +36,20 @@ class Setup:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, answers = sys.stdin, _own_output()
+    requests, answers = sys.stdin, os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed goes where messages go
     try:
         setup = Setup(**json.loads(requests.readline()))
         config = SparqlConfig.model_validate(setup.config)
-        store, graphs = _opened(setup, config)
+        answer = _answering(setup, config)
         _confine(config)
     except CrmRagError as error:
-        _say(answers, {"error": _told(error)})
+        _say(answers, {"error": _problem(error)})
         return
     _say(answers, {"ready": True})
     for line in requests:
         with _alarm(config.seconds + GRACE_SECONDS):
-            _say(answers, _answered(store, graphs, json.loads(line), config))
-
-
-def _own_output() -> TextIO:
-    """The way out for answers; whatever else is printed goes where messages go."""
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    return os.fdopen(kept, "w", encoding="utf-8")
+            _say(answers, answer(json.loads(line)))
 
 
 def _say(answers: TextIO, message: dict[str, Any]) -> None:
@@ -67,14 +57,14 @@ def _say(answers: TextIO, message: dict[str, Any]) -> None:
     answers.flush()
 
 
-def _told(error: CrmRagError) -> dict[str, Any]:
+def _problem(error: CrmRagError) -> dict[str, Any]:
     """The error as it crosses the pipe: as itself, for whoever asked decides what leaves the machine."""
-    told: dict[str, Any] = json.loads(to_json(to_problem(error)))
-    return told | {"detail": error.what, "remedy": error.remedy, "error": type(error).__name__}
+    problem: dict[str, Any] = json.loads(to_json(to_problem(error)))
+    return problem | {"detail": error.what, "remedy": error.remedy, "error": type(error).__name__}
 
 
-def _opened(setup: Setup, config: SparqlConfig) -> tuple[Store, frozenset[str]]:
-    """The store of the release and its named graphs; all that queries need is imported."""
+def _answering(setup: Setup, config: SparqlConfig) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What answers a request on the release's store; all that queries need is imported."""
     from crmrag_query.graph.graph import Graph
     from crmrag_query.sparql.check import check_query
     from crmrag_query.sparql.evaluate import evaluate
@@ -83,9 +73,18 @@ def _opened(setup: Setup, config: SparqlConfig) -> tuple[Store, frozenset[str]]:
     graph = Graph.open(Path(setup.folder) / "graph")
     place = StorePlace(Path(setup.stores), config.stores, config.in_memory_triples)
     store = open_store(graph, setup.release, place)
+    graphs = frozenset(name for names in graph.graph_sets for name in names if name)
     for form in ("ASK {}", "SELECT (STR(?x) AS ?s) FROM <urn:g> { ?x a [] }", "CONSTRUCT WHERE { ?s a ?o }"):
         evaluate(store, check_query(form, config, frozenset({"urn:g"})), 1, 1000)
-    return store, frozenset(name for names in graph.graph_sets for name in names if name)
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            query = check_query(request["query"], config, graphs)
+            return {"result": evaluate(store, query, request["limit"], config.result_characters)}
+        except CrmRagError as error:
+            return {"error": _problem(error)}
+
+    return answer
 
 
 def _confine(config: SparqlConfig) -> None:
@@ -97,20 +96,12 @@ def _confine(config: SparqlConfig) -> None:
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     held = _data_bytes()
-    if held is not None:
-        _lower(resource.RLIMIT_DATA, held + config.memory_bytes)
-    if _all_open():
-        _lower(resource.RLIMIT_NOFILE, 0)
-
-
-def _lower(what: int, most: int) -> None:
-    """Lower a limit of this process for good."""
-    import resource
-
-    _, hard = resource.getrlimit(what)
-    limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(what, (limit, limit))
+    limits = [] if held is None else [(resource.RLIMIT_DATA, held + config.memory_bytes)]
+    for what, most in [*limits, *([(resource.RLIMIT_NOFILE, 0)] if _all_open() else [])]:
+        _, hard = resource.getrlimit(what)
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(what, (limit, limit))
 
 
 def _data_bytes() -> int | None:
@@ -145,19 +136,6 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _answered(
-    store: Store, graphs: frozenset[str], request: dict[str, Any], config: SparqlConfig
-) -> dict[str, Any]:
-    from crmrag_query.sparql.check import check_query
-    from crmrag_query.sparql.evaluate import evaluate
-
-    try:
-        query = check_query(request["query"], config, graphs)
-        return {"result": evaluate(store, query, request["limit"], config.result_characters)}
-    except CrmRagError as error:
-        return {"error": _told(error)}
 
 
 if __name__ == "__main__":

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from crmrag_query.errors import QuestionError
 from crmrag_query.sets.records import Cell
 from crmrag_query.sparql.check import Checked
-from crmrag_query.sparql.records import SparqlResult
 
 if TYPE_CHECKING:
-    from pyoxigraph import QuerySolution, QuerySolutions, QueryTriples, Store
+    from pyoxigraph import Store
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlResult:
+    """The result of a query by its ``form``: ``variables`` and ``rows`` (None: unbound) of a SELECT, the ``truth`` of an ASK,
+    the ``text`` (N-Triples) of a CONSTRUCT or DESCRIBE. ``truncated``: there is more than was given."""
+
+    form: Literal["select", "ask", "graph"]
+    variables: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell | None, ...], ...] = ()
+    truth: bool | None = None
+    text: str = ""
+    truncated: bool = False
+    milliseconds: float = 0.0
+
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NUMBERS = frozenset(
@@ -38,32 +54,26 @@ def evaluate(store: Store, query: Checked, rows: int, characters: int) -> Sparql
     try:
         found = store.query(query.text, use_default_graph_as_union=not query.graphs)
         if isinstance(found, ox.QueryBoolean):
-            result = SparqlResult("ask", truth=bool(found), milliseconds=_since(began))
+            result = SparqlResult("ask", truth=bool(found))
         elif isinstance(found, ox.QuerySolutions):
-            result = _table(found, query, rows, characters, began)
+            names = tuple(variable.value for variable in found.variables)
+            if query.variables:  # SELECT * gives them in no order
+                names = tuple(name for name in query.variables if name in names)
+            cells = (tuple(cell_of(solution[name]) for name in names) for solution in found)
+            read, truncated = _within(cells, rows, characters, _row_size)
+            result = SparqlResult("select", names, tuple(read), truncated=truncated)
         else:
-            result = _graph(found, rows, characters, began)
+            every = _distinct(f"{triple} .\n" for triple in found)
+            lines, truncated = _within(every, rows, characters, len)
+            result = SparqlResult("graph", text="".join(lines), truncated=truncated)
     except SyntaxError as error:
         raise QuestionError(f"The query cannot be read ({error.msg}).", "Write SPARQL 1.1.") from error
     except (RuntimeError, ValueError, OSError) as error:
         raise QuestionError(f"The query cannot be executed ({error}).", "Ask in another way.") from error
-    return result
+    return replace(result, milliseconds=round((time.perf_counter() - began) * 1000, 3))
 
 
-def _table(found: QuerySolutions, query: Checked, rows: int, characters: int, began: float) -> SparqlResult:
-    names = tuple(variable.value for variable in found.variables)
-    if query.variables:  # SELECT * gives them in no order
-        names = tuple(name for name in query.variables if name in names)
-    read, truncated = _within((_row(one, names) for one in found), rows, characters, _row_size)
-    return SparqlResult("select", names, tuple(read), truncated=truncated, milliseconds=_since(began))
-
-
-def _graph(found: QueryTriples, rows: int, characters: int, began: float) -> SparqlResult:
-    read, truncated = _within(_distinct(f"{triple} .\n" for triple in found), rows, characters, len)
-    return SparqlResult("graph", text="".join(read), truncated=truncated, milliseconds=_since(began))
-
-
-def _within(items: Iterable[T], most: int, characters: int, size: Any) -> tuple[list[T], bool]:
+def _within(items: Iterable[T], most: int, characters: int, size: Callable[[T], int]) -> tuple[list[T], bool]:
     """The first items, as many as fit; and whether there are more."""
     kept: list[T] = []
     for item in items:
@@ -82,19 +92,16 @@ def _distinct(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _row(solution: QuerySolution, names: tuple[str, ...]) -> tuple[Cell | None, ...]:
-    terms = (solution[name] for name in names)
-    return tuple(None if term is None else cell_of(term) for term in terms)
-
-
 def _row_size(row: tuple[Cell | None, ...]) -> int:
     return sum(1 if cell is None else len(cell.label) + len(cell.datatype) + len(cell.lang) for cell in row)
 
 
-def cell_of(term: Any) -> Cell:
+def cell_of(term: Any) -> Cell | None:
     """A term: of an IRI its text twice, of a literal its value; blank nodes that the query made as ``_:name``."""
     import pyoxigraph as ox
 
+    if term is None:
+        return None
     if isinstance(term, ox.NamedNode):
         return Cell(term.value, term.value)
     if not isinstance(term, ox.Literal):
@@ -102,18 +109,9 @@ def cell_of(term: Any) -> Cell:
     lang, datatype = term.language or "", term.datatype.value
     if lang or datatype == XSD + "string":
         return Cell(term.value, lang=lang)
-    return Cell(term.value, datatype=datatype, number=_number(term.value, datatype))
-
-
-def _number(text: str, datatype: str) -> float | None:
-    if datatype not in NUMBERS:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _since(began: float) -> float:
-    return round((time.perf_counter() - began) * 1000, 3)
+    number = None
+    if datatype in NUMBERS:
+        with suppress(ValueError):
+            number = float(term.value)
+    finite = number is not None and math.isfinite(number)
+    return Cell(term.value, datatype=datatype, number=number if finite else None)

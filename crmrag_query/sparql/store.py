@@ -1,22 +1,122 @@
-"""A release in an Oxigraph store: in memory, or on disk where it is built once and opened many times."""
+"""A release as N-Quads, in batches of lines, and in an Oxigraph store: in memory, or on disk where it is built once and
+opened many times."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from crmrag_query.artifacts.files import fsync
 from crmrag_query.errors import MissingExtraError, ServiceError
+from crmrag_query.graph.arrays import spread
 from crmrag_query.graph.graph import Graph
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
+
+BATCH = 100_000  # triples
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_FORBIDDEN = r'[\x00-\x20<>"{}|^`\\]'
+_ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"))
+_TEXT = pa.large_utf8()
+
+
+def statements(graph: Graph) -> Iterator[memoryview]:
+    """Every triple once for each named graph that states it, as lines of N-Quads in UTF-8.
+
+    Types stand in the default graph: a release does not keep which graphs state them. Signs that IRIs may not hold are
+    written as escapes, to be read leniently. Blank nodes have their names in the release (``urn:skolem:…``).
+    """
+    nodes = _iris(graph.iris)
+    properties = _iris(_texts([graph.property_iri(n) for n in range(len(graph.property_codes))]))
+    classes = _iris(_texts([graph.class_iri(n) for n in range(len(graph.class_codes))]))
+    # How lines end: by the named graphs of a set of graphs, one line for each.
+    sets = [names or ("",) for names in graph.graph_sets]
+    tails = _texts([f" {_iri(name)} .\n" if name else " .\n" for names in sets for name in names])
+    tail_ptr = np.cumsum([0, *map(len, sets)])
+    rows = graph.adjacency.forward
+    for start in range(0, len(rows.val), BATCH):
+        line, tail = spread(tail_ptr, graph.triple_graph[start : start + BATCH])
+        at = start + line
+        row = np.searchsorted(rows.ptr, at, side="right") - 1
+        prop = np.searchsorted(rows.prop, row, side="right") - 1
+        subjects, objects = nodes.take(pa.array(rows.row[row])), nodes.take(pa.array(rows.val[at]))
+        yield _lines(subjects, properties.take(pa.array(prop)), objects, tails.take(pa.array(tail)))
+    ptr, types = graph.type_rows
+    for start in range(0, len(types), BATCH):
+        part = types[start : start + BATCH]
+        subject = np.searchsorted(ptr, np.arange(start, start + len(part)), side="right") - 1
+        subjects, objects = nodes.take(pa.array(subject)), classes.take(pa.array(part))
+        yield _lines(subjects, _text(f"<{RDF_TYPE}>"), objects, _text(" .\n"))
+    for start in range(0, graph.literal_table.num_rows, BATCH):
+        literals = graph.literal_table.slice(start, BATCH)
+        line, tail = spread(tail_ptr, literals.column("graph").to_numpy())
+        literals = literals.take(pa.array(line))
+        subjects = nodes.take(literals.column("subject"))
+        predicates = properties.take(literals.column("property"))
+        yield _lines(subjects, predicates, _literal(literals), tails.take(pa.array(tail)))
+
+
+def _literal(part: pa.RecordBatch) -> pa.Array:
+    """Literals as N-Quads writes them."""
+    value = part.column("value")
+    for sign, escape in _ESCAPES:
+        value = pc.replace_substring(value, sign, escape)
+    kind = _each_word(part.column("datatype"), lambda word: f"^^{_iri(word)}" if word else "")
+    lang = _each_word(part.column("lang"), lambda word: f"@{word}" if word else "")
+    return pc.binary_join_element_wise(_text('"'), value, _text('"'), kind, lang, _text(""))
+
+
+def _each_word(column: pa.DictionaryArray, written: Callable[[str], str]) -> pa.Array:
+    return _texts([written(word) for word in column.dictionary.to_pylist()]).take(column.indices)
+
+
+def _lines(s: pa.Array, p: pa.Array, o: pa.Array, ends: pa.Array) -> memoryview:
+    """Lines of these columns, of which one may be a single text, as they stand in memory."""
+    space = _text(" ")
+    joined = pc.binary_join_element_wise(s, space, p, space, o, ends, _text(""))
+    _, offsets, data = joined.buffers()
+    ends_at = np.frombuffer(offsets, np.int64, len(joined) + 1, joined.offset * 8)
+    return memoryview(data)[int(ends_at[0]) : int(ends_at[-1])]
+
+
+def _iris(column: pa.Array) -> pa.Array:
+    """IRIs in angle brackets."""
+    odd = pc.match_substring_regex(column, _FORBIDDEN)
+    if pc.any(odd).as_py():
+        written = [_iri(iri)[1:-1] for iri in column.filter(odd).to_pylist()]
+        column = pc.replace_with_mask(column, odd, _texts(written))
+    return pc.binary_join_element_wise(_text("<"), column, _text(">"), _text(""))
+
+
+def _iri(iri: str) -> str:
+    return f"<{re.sub(_FORBIDDEN, _escaped, iri)}>"
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    return f"\\u{ord(sign[0]):04X}"
+
+
+def _texts(texts: list[str]) -> pa.Array:
+    return pa.array(texts, _TEXT)
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text, _TEXT)
+
 
 FORM = 1
 """Of what is written into stores; another one has them built again."""
@@ -40,8 +140,6 @@ def open_store(graph: Graph, release: str, place: StorePlace) -> Store:
     except ImportError as error:
         raise MissingExtraError("SPARQL", "service", "pyoxigraph") from error
     if graph.triples + graph.literal_table.num_rows + len(graph.type_rows[1]) <= place.in_memory:
-        from crmrag_query.sparql.statements import statements
-
         store = pyoxigraph.Store()
         text = b"".join(statements(graph))
         store.bulk_load(input=text, format=pyoxigraph.RdfFormat.N_QUADS, lenient=True)
@@ -63,8 +161,6 @@ def open_store(graph: Graph, release: str, place: StorePlace) -> Store:
 def _build(graph: Graph, path: Path) -> None:
     """Make the store in a working folder, then give it its name; another process may have done so in the meantime."""
     import pyoxigraph
-
-    from crmrag_query.sparql.statements import statements
 
     path.parent.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(prefix=WORKING, dir=path.parent))
@@ -96,7 +192,7 @@ def _tidy(place: StorePlace, path: Path) -> None:
         if store != path:
             shutil.rmtree(store, ignore_errors=True)
     for working in folders:
-        if working.name.startswith(WORKING) and time.time() - _touched(working) > ABANDONED_SECONDS:
+        if working.name.startswith(WORKING) and time.time() - _written(working) > ABANDONED_SECONDS:
             shutil.rmtree(working, ignore_errors=True)
 
 
@@ -104,3 +200,10 @@ def _touched(path: Path) -> float:
     with suppress(OSError):
         return path.stat().st_mtime
     return 0.0
+
+
+def _written(folder: Path) -> float:
+    """When something in a folder was last written: while a store is being built, just now, whatever the clock shows."""
+    with suppress(OSError):
+        return max(map(_touched, (folder, *folder.rglob("*"))))
+    return inf  # its build has just ended

@@ -5,7 +5,7 @@ Each function yields one sentence where anything is wrong, and returns how many 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from crmrag_query.verify.check import Faults
 
 BLOCK = 1 << 20  # values looked at together
 FIRST = 3  # faults of a kind that are told with their place
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
@@ -29,22 +28,21 @@ def blocks(count: int, size: int | None = None) -> Iterator[slice]:
         yield slice(start, min(count, start + step))
 
 
-def told(what: str, wrong: int, of: int, first: Sequence[object]) -> str:
-    """One sentence for all faults of a kind."""
-    return f"{what}: {wrong:,} of {of:,} (first: {', '.join(map(str, first))})"
-
-
 def wrong(
-    what: str, count: int, marks: Callable[[slice], Mask], name: Callable[[int], object] = int
+    what: str,
+    count: int,
+    marks: Callable[[slice], Mask],
+    name: Callable[[int], object] = int,
+    size: int | None = None,
 ) -> Faults:
-    """Of ``count`` values those that ``marks`` marks in a block; ``name`` says how one is told."""
+    """Of ``count`` values those that ``marks`` marks in a block of ``size``; ``name`` says how one is told."""
     found, first = 0, list[object]()
-    for block in blocks(count):
+    for block in blocks(count, size):
         places = np.flatnonzero(marks(block))
         found += len(places)
         first += [name(block.start + int(place)) for place in places[: FIRST - len(first)]]
     if found:
-        yield told(what, found, count, first)
+        yield f"{what}: {found:,} of {count:,} (first: {', '.join(map(str, first))})"
     return found
 
 
@@ -78,6 +76,11 @@ def pointers(what: str, ptr: Array, rows: int, total: int) -> Faults:
     )
 
 
+def empty(what: str, ptr: Array) -> Faults:
+    """Ranges of ``ptr`` that hold no value."""
+    return wrong(what, len(ptr) - 1, lambda block: ptr[1:][block] == ptr[:-1][block])
+
+
 def ascending(what: str, array: Array, ptr: Array | None = None, strict: bool = True) -> Faults:
     """Values that are not above the one before (``strict``), or are below it; within each range of ``ptr`` if given."""
 
@@ -96,17 +99,13 @@ def ascending(what: str, array: Array, ptr: Array | None = None, strict: bool = 
 
 def owned(what: str, ptr: Array, owners: Array) -> Faults:
     """Rows that do not name the owner in whose range of ``ptr`` they stand; ``ptr`` is right, see ``pointers``."""
-    bad, first = 0, list[object]()
-    for block in blocks(len(ptr) - 1):
-        low, high = int(ptr[block.start]), int(ptr[block.stop])
-        numbers = np.arange(block.start, block.stop, dtype=owners.dtype)
-        wanted = np.repeat(numbers, np.diff(ptr[block.start : block.stop + 1]))
-        places = np.flatnonzero(owners[low:high] != wanted)
-        bad += len(places)
-        first += [f"row {low + place:,}" for place in places[: FIRST - len(first)].tolist()]
-    if bad:
-        yield told(f"{what}: rows of another owner", bad, len(owners), first)
-    return bad
+
+    def marks(block: slice) -> Mask:
+        rows = np.arange(block.start, block.stop)
+        found: Mask = owners[block] != np.searchsorted(ptr, rows, "right") - 1
+        return found
+
+    return wrong(f"{what}: rows of another owner", len(owners), marks, lambda place: f"row {place:,}")
 
 
 def equal(what: str, found: Array, wanted: Array) -> Faults:
@@ -117,11 +116,11 @@ def equal(what: str, found: Array, wanted: Array) -> Faults:
     return (yield from wrong(what, len(found), lambda block: found[block] != wanted[block]))
 
 
-def counted(what: str, said: object, found: int) -> Faults:
+def counted(what: str, written: object, found: int) -> Faults:
     """A count that is written down and is not what there is."""
-    if said == found and type(said) is int:
+    if written == found and type(written) is int:
         return 0
-    yield f"{what}: {said} is written, there are {found:,}"
+    yield f"{what}: {written} is written, there are {found:,}"
     return 1
 
 
@@ -131,9 +130,8 @@ def sorted_texts(what: str, texts: pa.Array) -> Faults:
     def marks(block: slice) -> Mask:
         low = max(block.start, 1)
         size = block.stop - low
-        before, here = texts.slice(low - 1, size), texts.slice(low, size)
-        found = pc.less_equal(here, before).to_numpy(zero_copy_only=False)
-        return np.concatenate([np.zeros(low - block.start, bool), found])
+        found = pc.less_equal(texts.slice(low, size), texts.slice(low - 1, size))
+        return np.concatenate([np.zeros(low - block.start, bool), found.to_numpy(zero_copy_only=False)])
 
     return wrong(f"{what}: out of order", len(texts), marks)
 
@@ -153,10 +151,8 @@ def whole(what: str, table: pa.Table | pa.RecordBatch, sparse: bool = False) -> 
     except pa.ArrowInvalid as error:
         yield f"{what}: {error}"
         return 1
-    empty = [
-        name for name, column in zip(table.schema.names, table.columns, strict=True) if column.null_count
-    ]
-    if not empty or sparse:
+    gaps = [name for name, column in zip(table.schema.names, table.columns, strict=True) if column.null_count]
+    if not gaps or sparse:
         return 0
-    yield f"{what}: empty places in {', '.join(empty)}"
-    return len(empty)
+    yield f"{what}: empty places in {', '.join(gaps)}"
+    return len(gaps)

@@ -7,7 +7,10 @@ import json
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.graph.graph import Graph
+from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.verify.arrays import counted
 from crmrag_query.verify.check import Check, Faults
 
@@ -16,18 +19,19 @@ REPORT = "validation_report.json"
 
 def method_opens(release: Release) -> Faults:
     """The configuration, the relationships and the ontology tables that the release was built with."""
-    if not release.catalogue.relationships:
+    if not release[Catalogue].relationships:
         yield "config.json: it has no Fundamental Relationships"
     if release.method.relationships != release.manifest.relationships:
         yield f"config.json: relationships {release.method.relationships}, the manifest says {release.manifest.relationships}"
     if not release.ontology.classes:
         yield "ontology/: its tables have no classes"
-    return len(release.catalogue)
+    return len(release[Catalogue])
 
 
 def manifest_counts(release: Release) -> Faults:
     """The manifest's counts are those of the files."""
-    graph, documents, paths = release.graph, release.documents, _paths(release)
+    graph, documents = release[Graph], release[Documents]
+    paths = [entry.path.split("/") for entry in release.manifest.files]
     found = {
         "entities": int(np.count_nonzero(graph.flags & FLAG_ENTITY)),
         "nodes": graph.nodes,
@@ -47,19 +51,15 @@ def manifest_counts(release: Release) -> Faults:
 def report_counts(release: Release) -> Faults:
     """The validation report counts what the graph and the documents hold."""
     report = json.loads((release.folder / REPORT).read_bytes())
-    entities = int(np.count_nonzero(release.graph.flags & FLAG_ENTITY))
-    yield from counted(f"{REPORT}: nodes", report["entities"]["nodes"], release.graph.nodes)
+    entities = int(np.count_nonzero(release[Graph].flags & FLAG_ENTITY))
+    yield from counted(f"{REPORT}: nodes", report["entities"]["nodes"], release[Graph].nodes)
     yield from counted(f"{REPORT}: entities", report["entities"]["entities"], entities)
-    yield from counted(f"{REPORT}: documents", report["documents"]["count"], release.documents.count)
+    yield from counted(f"{REPORT}: documents", report["documents"]["count"], release[Documents].count)
     return 3
 
 
-def _paths(release: Release) -> list[list[str]]:
-    return [entry.path.split("/") for entry in release.manifest.files]
-
-
 CHECKS = (
-    Check("method", "relationships", ("config.json", "ontology"), method_opens),
-    Check("manifest", "counts", ("graph", "documents"), manifest_counts),
-    Check("validation report", "counts", ("graph", "documents", REPORT), report_counts),
+    Check("method", "relationships", method_opens, reads=("config.json", "ontology")),
+    Check("manifest", "counts", manifest_counts, reads=("graph", "documents")),
+    Check("validation report", "counts", report_counts, reads=("graph", "documents", REPORT)),
 )

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from crmrag_query.artifacts.chunks import BUCKETS, Digests, digests_of
+from crmrag_query.artifacts.files import BUCKETS, Digests, digests_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
+from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import Longs
-from crmrag_query.retrieval.codes import code
-from crmrag_query.retrieval.dense import INDEX, VECTORS, WINDOWS, DenseIndex
-from crmrag_query.retrieval.embedded import open_chunk
-from crmrag_query.retrieval.encoder import EncoderSettings
-from crmrag_query.verify.arrays import (
-    FIRST,
-    Mask,
-    ascending,
-    blocks,
-    counted,
-    numbers,
-    shaped,
-    told,
-    within,
-    wrong,
-)
+from crmrag_query.retrieval.dense import INDEX, VECTORS, WINDOWS, DenseIndex, Floats, code, open_chunk
+from crmrag_query.retrieval.encoder import EncoderSettings, QueryEncoder
+from crmrag_query.verify.arrays import Mask, ascending, counted, numbers, shaped, within, wrong
 from crmrag_query.verify.check import Check, Faults
 
 ROWS = 1 << 15  # vectors looked at together
@@ -37,9 +24,19 @@ UNIT = 1e-3  # by which the length of a vector may differ from 1
 SIGN = 128  # that FAISS adds to a signed code
 
 
+def lengths(vectors: Floats) -> Floats:
+    """The length of each vector; infinite or no number where one of its numbers is."""
+    found: Floats = np.sqrt(np.vecdot(vectors, vectors))
+    return found
+
+
 def documents_have_vectors(release: Release) -> Faults:
     """Every row is of a document that there is, and every document has one."""
-    index, documents = release.dense, release.documents.count
+    return (yield from covered(release[DenseIndex], release[Documents].count))
+
+
+def covered(index: DenseIndex, documents: int) -> Faults:
+    """Rows of no document, and documents without a row."""
     of = index.window_document
     if (yield from shaped(f"dense/{WINDOWS}", of, "int32", len(of))):
         return 0
@@ -53,93 +50,83 @@ def documents_have_vectors(release: Release) -> Faults:
 
 def vectors_are_sound(release: Release) -> Faults:
     """Every vector has length 1; where the index holds codes, these are the vectors'."""
-    index, length = release.dense, len(release.dense.rows)
-    stored = None if index.codes is None else _stored_codes(release, index)
-    bad: dict[str, list[int]] = {
-        f"dense/{VECTORS}: not of length 1": [],
-        f"dense/{INDEX}: codes of other vectors": [],
-    }
-    long, coded = bad.values()
-    for block in blocks(length, ROWS):
-        rows = index.rows[block]
-        off = ~(np.abs(np.sqrt(np.vecdot(rows, rows)) - 1) <= UNIT)
-        long += (np.flatnonzero(off) + block.start).tolist()
-        if stored is not None and index.codes is not None:
-            wanted = (code(rows, index.codes.scale).astype(np.int16) + SIGN).astype(np.uint8)
-            coded += (np.flatnonzero((stored[block] != wanted).any(axis=1)) + block.start).tolist()
-    for what, places in bad.items():
-        if places:
-            yield told(what, len(places), length, [f"row {place:,}" for place in places[:FIRST]])
-    return length
+    index = release[DenseIndex]
+    rows, codes = index.rows, index.codes
+    yield from wrong(
+        f"dense/{VECTORS}: not of length 1",
+        len(rows),
+        lambda block: ~(np.abs(lengths(rows[block]) - 1) <= UNIT),
+        lambda row: f"row {row:,}",
+        ROWS,
+    )
+    if codes is not None:
+        stored, scale = _stored_codes(release.folder / "dense" / INDEX, rows.shape), codes.scale
+
+        def other(block: slice) -> Mask:
+            wanted = (code(rows[block], scale).astype(np.int16) + SIGN).astype(np.uint8)
+            found: Mask = (stored[block] != wanted).any(axis=1)
+            return found
+
+        what = f"dense/{INDEX}: codes of other vectors"
+        yield from wrong(what, len(rows), other, lambda row: f"row {row:,}", ROWS)
+    return len(rows)
 
 
-def _stored_codes(release: Release, index: DenseIndex) -> Digests:
+def _stored_codes(path: Path, shape: tuple[int, ...]) -> Digests:
     """The codes as FAISS holds them, uint8 [rows, dimension], mapped: they end its file."""
-    path, shape = release.folder / "dense" / INDEX, index.rows.shape
-    offset = path.stat().st_size - shape[0] * shape[1]
     if not shape[0]:
         return np.zeros(shape, np.uint8)
-    return np.asarray(np.memmap(path, np.uint8, "r", offset, shape))
-
-
-@dataclass(frozen=True)
-class _Chunks:
-    """Chunks of embeddings by name, the first byte that their entities' hashes begin with and above."""
-
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, release: Release) -> _Chunks:
-        paths = (entry.path.split("/") for entry in release.manifest.files)
-        return cls(
-            tuple(sorted({parts[1] for parts in paths if parts[0] == "embeddings" and len(parts) == 3}))
-        )
-
-    def documents(self, documents: Documents) -> Iterator[tuple[str, Longs]]:
-        """The documents of each chunk, ascending."""
-        bucket = digests_of(documents.graph.iris.take(pa.array(documents.entities)))[:, 0]
-        ends = [*(int(name, 16) for name in self.names), BUCKETS]
-        for name, (low, high) in zip(self.names, pairwise(ends), strict=True):
-            yield name, np.flatnonzero((bucket >= low) & (bucket < high))
+    return np.asarray(np.memmap(path, np.uint8, "r", path.stat().st_size - shape[0] * shape[1], shape))
 
 
 def embeddings_are_those_searched(release: Release) -> Faults:
     """Every document is in a chunk of embeddings, by its present text, and its vectors are those of the dense index."""
-    documents, index, chunks = release.documents, release.dense, _Chunks.of(release)
-    if not chunks.names or int(chunks.names[0], 16) != 0:
+    documents, index = release[Documents], release[DenseIndex]
+    paths = (entry.path.split("/") for entry in release.manifest.files)
+    names = sorted({parts[1] for parts in paths if parts[0] == "embeddings" and len(parts) == 3})
+    if not names or int(names[0], 16) != 0:
         yield "embeddings/: the chunk 00 is missing"
         return 0
     start = np.searchsorted(index.window_document, np.arange(documents.count + 1))
     digests, looked = digests_of(documents.table.column("text")), 0
-    for name, chosen in chunks.documents(documents):
+    for name, chosen in _in_chunks(names, documents):
         vectors, windows = open_chunk(release.folder / "embeddings" / name)
         looked += len(vectors)
-        yield from _chunk_is_searched(
-            _Embedded(f"embeddings/{name}", vectors, windows, chosen), index, start, digests
-        )
+        what = f"embeddings/{name}"
+        place, window = (numbers(windows.column(column)) for column in ("place", "window"))
+        if not (yield from within(f"{what}/windows.arrow: places", place, 0, len(chosen))):
+            hashes = _hashes(windows)
+            yield from _are_searched(what, vectors, chosen, place, window, hashes, index, start, digests)
     if looked != len(index.window_document):
         yield f"embeddings/: {looked:,} windows where the dense index has {len(index.window_document):,}"
     return looked
 
 
-@dataclass(frozen=True)
-class _Embedded:
-    """A chunk of embeddings; ``documents`` those that belong to it, ascending."""
-
-    where: str
-    vectors: npt.NDArray[np.float32]
-    windows: pa.Table
-    documents: Longs
+def _in_chunks(names: list[str], documents: Documents) -> Iterator[tuple[str, Longs]]:
+    """Each chunk, named by the first byte that its entities' hashes begin with, and its documents, ascending."""
+    bucket = digests_of(documents.graph.iris.take(pa.array(documents.entities)))[:, 0]
+    ends = [*(int(name, 16) for name in names), BUCKETS]
+    for name, (low, high) in zip(names, pairwise(ends), strict=True):
+        yield name, np.flatnonzero((bucket >= low) & (bucket < high))
 
 
-def _chunk_is_searched(chunk: _Embedded, index: DenseIndex, start: Longs, digests: Digests) -> Faults:
-    """``start``: the first row of each document in the index, and the end; ``digests`` of the documents' texts."""
-    what, documents = chunk.where, chunk.documents
-    place, window = (numbers(chunk.windows.column(column)) for column in ("place", "window"))
-    if bad := (yield from within(f"{what}/windows.arrow: places", place, 0, len(documents))):
-        return bad
+def _are_searched(
+    what: str,
+    vectors: Floats,
+    documents: Longs,
+    place: Longs,
+    window: Longs,
+    hashes: Digests,
+    index: DenseIndex,
+    start: Longs,
+    digests: Digests,
+) -> Faults:
+    """A chunk's ``vectors``, of ``documents`` at a ``place`` by their ``window``, against the index.
+
+    ``start``: the first row of each document in the index, and the end; ``digests`` of the documents' texts.
+    """
     windows = np.bincount(place, minlength=len(documents))
-    bad = yield from wrong(
+    yield from wrong(
         f"{what}: documents without a vector",
         len(documents),
         lambda block: windows[block] == 0,
@@ -147,32 +134,27 @@ def _chunk_is_searched(chunk: _Embedded, index: DenseIndex, start: Longs, digest
     )
     of = documents[place]
     row = start[of] + window
-    off: Mask = (window < 0) | (row >= start[of + 1])
-    if off.any() or chunk.vectors.shape[1] != index.dimension:
+    off = (window < 0) | (row >= start[of + 1])
+    if off.any() or vectors.shape[1] != index.dimension:
         yield f"{what}: {int(off.sum()):,} windows that the dense index does not have"
-        return bad + 1
-    bad += yield from _alike(what, chunk.vectors, index, row)
+        return 1
+    bad = yield from wrong(
+        f"{what}: vectors other than those of the dense index",
+        len(row),
+        lambda block: (index.rows[row[block]] != vectors[block]).any(axis=1),
+        lambda at: f"row {at:,}",
+        ROWS,
+    )
     alone = np.flatnonzero(windows[place] == 1)  # a document's only window is its whole text
-    hashes, texts = _hashes(chunk.windows)[alone], of[alone]
+    own, texts = hashes[alone], of[alone]
     return bad + (
         yield from wrong(
             f"{what}: vectors of another text than the document's",
             len(alone),
-            lambda block: (hashes[block] != digests[texts[block]]).any(axis=1),
+            lambda block: (own[block] != digests[texts[block]]).any(axis=1),
             lambda at: f"document {texts[at]:,}",
         )
     )
-
-
-def _alike(what: str, vectors: npt.NDArray[np.float32], index: DenseIndex, row: Longs) -> Faults:
-    found, first = 0, list[object]()
-    for block in blocks(len(row), ROWS):
-        places = np.flatnonzero((index.rows[row[block]] != vectors[block]).any(axis=1))
-        found += len(places)
-        first += [f"row {block.start + at:,}" for at in places[: FIRST - len(first)].tolist()]
-    if found:
-        yield told(f"{what}: vectors other than those of the dense index", found, len(row), first)
-    return found
 
 
 def _hashes(windows: pa.Table) -> Digests:
@@ -187,12 +169,11 @@ def _hashes(windows: pa.Table) -> Digests:
 
 def encoder_fits(release: Release) -> Faults:
     """The encoder is that of the manifest, and its vectors are as long as those of the index."""
-    settings = EncoderSettings.read(release.folder / "encoder")
-    yield from counted("encoder/encoder.json: dimension", settings.dimension, release.dense.dimension)
-    told_of = release.manifest.embedding
+    settings, stated = EncoderSettings.read(release.folder / "encoder"), release.manifest.embedding
+    yield from counted("encoder/encoder.json: dimension", settings.dimension, release[DenseIndex].dimension)
     for name in ("model", "provider", "dimension", "window"):
-        if told_of.get(name) != getattr(settings, name):
-            yield f"encoder/encoder.json: {name} is {getattr(settings, name)!r}, the manifest says {told_of.get(name)!r}"
+        if stated.get(name) != getattr(settings, name):
+            yield f"encoder/encoder.json: {name} is {getattr(settings, name)!r}, the manifest says {stated.get(name)!r}"
     return 1
 
 
@@ -200,7 +181,11 @@ def encoder_opens(release: Release) -> Faults:
     """The encoder opens and encodes; one that lives elsewhere (an API, PyTorch) is not asked."""
     if EncoderSettings.read(release.folder / "encoder").provider not in ("onnx", "hash"):
         return 0
-    vectors = release.encoder.encode(["a question"])
+    try:
+        vectors = release[QueryEncoder].encode(["a question"])
+    except CrmRagError as error:
+        yield f"encoder/: it cannot be opened: {error.what}"
+        return 1
     if not np.isfinite(vectors).all():
         yield "encoder/: what it encodes are no numbers"
     return 1
@@ -208,10 +193,10 @@ def encoder_opens(release: Release) -> Faults:
 
 _READS = ("graph", "documents", "dense", "config.json")
 CHECKS = (
-    Check("documents in the dense index", "documents", _READS, documents_have_vectors),
-    Check("vectors", "vectors", ("dense", "config.json"), vectors_are_sound),
-    Check("embeddings", "windows", (*_READS, "embeddings"), embeddings_are_those_searched),
-    Check("encoder", "encoder", ("dense", "encoder", "config.json"), encoder_fits),
+    Check("documents in the dense index", "documents", documents_have_vectors, reads=_READS),
+    Check("vectors", "vectors", vectors_are_sound, reads=("dense", "config.json")),
+    Check("embeddings", "windows", embeddings_are_those_searched, reads=(*_READS, "embeddings")),
+    Check("encoder", "encoder", encoder_fits, reads=("dense", "encoder", "config.json")),
 )
-PROBES = (Check("encoding", "question", ("encoder",), encoder_opens),)
-"""What takes as long as a model takes to load: left out where a build checks what it just exported and compared."""
+PROBES = (Check("encoding", "question", encoder_opens, reads=("encoder",)),)
+"""What takes as long as a model takes to load."""

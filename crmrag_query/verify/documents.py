@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crmrag_query.artifacts.mapped import open_array
+from crmrag_query.artifacts.manifest import open_array
 from crmrag_query.artifacts.release import Release
-from crmrag_query.documents.documents import Documents
-from crmrag_query.documents.schema import BATCH, CHAINED, KIND_NAMES, ROLE_NAMES, SELF, open_table
-from crmrag_query.graph.arrays import FLAG_ENTITY, Ints, Longs
+from crmrag_query.documents.documents import (
+    BATCH,
+    CHAINED,
+    KIND_NAMES,
+    ROLE_NAMES,
+    SELF,
+    Documents,
+    open_table,
+)
+from crmrag_query.graph.arrays import FLAG_ENTITY, Longs
+from crmrag_query.graph.graph import Graph
 from crmrag_query.verify.arrays import (
-    FIRST,
-    Array,
     ascending,
+    empty,
     equal,
     numbers,
     owned,
     pointers,
     shaped,
-    told,
     whole,
     within,
     wrong,
@@ -37,7 +42,7 @@ def tables_are_whole(release: Release) -> Faults:
     """Every table opens with its columns and its texts are such; row i lies in batch i // BATCH."""
     rows = 0
     for name in TABLES:
-        table = open_table(release.documents.folder, name)
+        table = open_table(release[Documents].folder, name)
         rows += table.num_rows
         yield from whole(f"documents/{name}.arrow", table)
         sizes = [len(chunk) for chunk in table.column(0).chunks]
@@ -48,7 +53,7 @@ def tables_are_whole(release: Release) -> Faults:
 
 def documents_are_of_entities(release: Release) -> Faults:
     """Each document is of an entity of the graph, with its name and categories, in the order of entities."""
-    documents, graph = release.documents, release.graph
+    documents, graph = release[Documents], release[Graph]
     entities = numbers(documents.table.column("entity"))
     if not (yield from within("documents/documents.arrow: entities", entities, 0, graph.nodes)):
         yield from ascending("documents/documents.arrow: entities", entities)
@@ -62,26 +67,22 @@ def documents_are_of_entities(release: Release) -> Faults:
             yield from equal(
                 f"documents/documents.arrow: {name} other than the graph's", column, array[entities]
             )
-        yield from _labelled(documents, entities)
+        labels, known = documents.table.column("label"), graph.display_labels
+        yield from wrong(
+            "documents/documents.arrow: label other than the graph's",
+            len(entities),
+            lambda block: np.asarray(
+                pc.not_equal(
+                    labels.slice(block.start, block.stop - block.start), known.take(pa.array(entities[block]))
+                )
+            ),
+        )
     return len(entities)
-
-
-def _labelled(documents: Documents, entities: Ints) -> Faults:
-    labels, start, bad, first = documents.graph.display_labels, 0, 0, list[object]()
-    for chunk in documents.table.column("label").chunks:
-        known = labels.take(pa.array(entities[start : start + len(chunk)]))
-        places = np.flatnonzero(pc.not_equal(chunk, known).to_numpy(zero_copy_only=False))
-        bad += len(places)
-        first += (places[: FIRST - len(first)] + start).tolist()
-        start += len(chunk)
-    if bad:
-        yield told("documents/documents.arrow: label other than the graph's", bad, len(entities), first)
-    return bad
 
 
 def entities_have_documents(release: Release) -> Faults:
     """Every entity's facts are in a document that there is, and a document's own entity leads to it."""
-    documents, graph = release.documents, release.graph
+    documents, graph = release[Documents], release[Graph]
     home, count = documents.entity_document, documents.count
     if (yield from shaped("documents/entity_document.npy", home, "int32", graph.nodes)):
         return 0
@@ -101,10 +102,10 @@ def entities_have_documents(release: Release) -> Faults:
 
 def members_are_sound(release: Release) -> Faults:
     """Each document's members: first its own entity, then others of the graph that lead to it."""
-    documents, graph = release.documents, release.graph
+    documents, graph = release[Documents], release[Graph]
     table = open_table(documents.folder, "members")
     entity, role = (numbers(table.column(name)) for name in ("entity", "role"))
-    ptr = _ends(documents, "member_ptr")
+    ptr = cast(Longs, open_array(documents.folder, "member_ptr"))
     bad = yield from pointers("documents/member_ptr.npy", ptr, documents.count, table.num_rows)
     bad += yield from within("documents/members.arrow: entities", entity, 0, graph.nodes)
     yield from within("documents/members.arrow: roles", role, 0, len(ROLE_NAMES))
@@ -114,11 +115,7 @@ def members_are_sound(release: Release) -> Faults:
     yield from owned("documents/members.arrow", ptr, document)
     first = np.zeros(len(entity), bool)
     first[ptr[:-1][np.diff(ptr) > 0]] = True
-    yield from wrong(
-        "documents/member_ptr.npy: documents without a member",
-        documents.count,
-        lambda b: np.diff(ptr[b.start : b.stop + 1]) == 0,
-    )
+    yield from empty("documents/member_ptr.npy: documents without a member", ptr)
     yield from wrong(
         "documents/members.arrow: the document's own entity is not its first member, and only that",
         len(entity),
@@ -138,14 +135,10 @@ def members_are_sound(release: Release) -> Faults:
     return int(table.num_rows)
 
 
-def _ends(documents: Documents, name: str) -> Longs:
-    return cast(Longs, open_array(documents.folder, name))
-
-
 def lines_are_sound(release: Release) -> Faults:
     """Each line stands with its document, within its text, and speaks of nodes of the graph."""
-    documents, graph = release.documents, release.graph
-    table, ptr = open_table(documents.folder, "lines"), _ends(documents, "line_ptr")
+    documents, graph = release[Documents], release[Graph]
+    table, ptr = open_table(documents.folder, "lines"), cast(Longs, open_array(documents.folder, "line_ptr"))
     document = numbers(table.column("document"))
     if not (yield from pointers("documents/line_ptr.npy", ptr, documents.count, table.num_rows)):
         yield from owned("documents/lines.arrow", ptr, document)
@@ -154,44 +147,23 @@ def lines_are_sound(release: Release) -> Faults:
     yield from within("documents/lines.arrow: kinds", numbers(table.column("kind")), 0, len(KIND_NAMES))
     start, end = (numbers(table.column(name)) for name in ("start", "end"))
     if not bad:
-        lengths = np.concatenate([np.empty(0, np.int64), *_lengths(documents)])
+        lengths = pc.utf8_length(documents.table.column("text")).to_numpy()
         yield from wrong(
             "documents/lines.arrow: beyond the document's text",
             len(start),
             lambda b: (start[b] < 0) | (end[b] < start[b]) | (end[b] > lengths[document[b]]),
             lambda row: f"row {row:,}, document {document[row]:,}",
         )
-    yield from _targets(table, graph.nodes)
+    targets = numbers(pc.list_flatten(table.column("targets")))
+    yield from within("documents/lines.arrow: targets outside the graph", targets, 0, graph.nodes)
     return int(table.num_rows)
 
 
-def _lengths(documents: Documents) -> Iterator[Array]:
-    """Characters of each document, some at once."""
-    for chunk in documents.table.column("text").chunks:
-        yield pc.utf8_length(chunk).to_numpy()
-
-
-def _targets(table: pa.Table, nodes: int) -> Faults:
-    """Targets outside the graph."""
-    outside, first = 0, list[object]()
-    row = 0
-    for batch in table.select(["targets"]).to_batches():
-        lists = batch.column(0)
-        ends = lists.offsets.to_numpy()
-        values = lists.values.to_numpy()[ends[0] : ends[-1]]
-        beyond = np.flatnonzero((values < 0) | (values >= nodes))
-        outside += len(beyond)
-        first += [f"node {values[at]:,} in rows from {row:,}" for at in beyond[: FIRST - len(first)].tolist()]
-        row += batch.num_rows
-    if outside:
-        yield f"documents/lines.arrow: targets outside the graph: {outside:,} (first: {', '.join(map(str, first))})"
-    return outside
-
-
+_READS = ("graph", "documents")
 CHECKS = (
-    Check("document tables", "rows", ("graph", "documents"), tables_are_whole, opens="documents"),
-    Check("documents", "documents", ("graph", "documents"), documents_are_of_entities),
-    Check("entities in documents", "nodes", ("graph", "documents"), entities_have_documents),
-    Check("document members", "members", ("graph", "documents"), members_are_sound),
-    Check("document lines", "lines", ("graph", "documents"), lines_are_sound),
+    Check("document tables", "rows", tables_are_whole, reads=_READS, opens="documents"),
+    Check("documents", "documents", documents_are_of_entities, reads=_READS),
+    Check("entities in documents", "nodes", entities_have_documents, reads=_READS),
+    Check("document members", "members", members_are_sound, reads=_READS),
+    Check("document lines", "lines", lines_are_sound, reads=_READS),
 )

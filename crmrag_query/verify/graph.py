@@ -9,18 +9,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from crmrag_query.artifacts.manifest import rebuild
 from crmrag_query.artifacts.release import Release
-from crmrag_query.artifacts.versions import rebuild
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.arrays import FLAG_ENTITY, Ints, Rows
-from crmrag_query.graph.graph import Graph
-from crmrag_query.graph.schema import EDGE_SCHEMA, EDGES, RDF_TYPE, SCHEMAS, open_table
-from crmrag_query.linking.near import mixed
+from crmrag_query.graph.arrays import (
+    EDGE_SCHEMA,
+    EDGES,
+    FLAG_ENTITY,
+    RDF_TYPE,
+    SCHEMAS,
+    Ints,
+    Rows,
+    open_table,
+)
+from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.linking import mixed
 from crmrag_query.ontology.categories import Category
 from crmrag_query.verify.arrays import (
     ascending,
     blocks,
     counted,
+    empty,
     equal,
     numbers,
     owned,
@@ -33,7 +42,6 @@ from crmrag_query.verify.arrays import (
 )
 from crmrag_query.verify.check import Check, Faults
 
-DIRECTIONS = ("forward", "backward")
 BY_NODE = ("timespans", "links", "images")
 SPARSE = ("timespans",)  # tables in which a place may be empty: an open date
 ROWS_AT_ONCE = 1 << 18
@@ -47,7 +55,7 @@ def tables_are_whole(release: Release) -> Faults:
     """Every table of the graph opens with its columns, and its texts and words are such."""
     rows = 0
     for name in SCHEMAS:
-        table = open_table(release.graph.folder, name)
+        table = open_table(release[Graph].folder, name)
         rows += table.num_rows
         yield from whole(f"graph/{name}.arrow", table, sparse=name in SPARSE)
     return rows
@@ -55,7 +63,7 @@ def tables_are_whole(release: Release) -> Faults:
 
 def nodes_are_described(release: Release) -> Faults:
     """Every node has its IRI, in order, its flags, categories, classes and a name."""
-    graph = release.graph
+    graph = release[Graph]
     if (yield from counted("graph/nodes.arrow", graph.nodes, len(graph.iris))):
         return 0
     yield from sorted_texts("graph/nodes.arrow: IRIs", graph.iris)
@@ -66,8 +74,15 @@ def nodes_are_described(release: Release) -> Faults:
     yield from wrong(
         "graph/category.npy: no category", graph.nodes, lambda block: ~np.isin(category[block], known)
     )
-    yield from _classes_are_known(graph)
-    yield from _names_are_owned(graph)
+    ptr, val = graph.type_rows
+    yield from shaped("graph/type_val.npy", val, "int32", len(val))
+    yield from within("graph/type_val.npy: classes", val, 0, len(graph.class_codes))
+    if not (yield from pointers("graph/type_ptr.npy", ptr, graph.nodes, len(val))):
+        yield from ascending("graph/type_val.npy", val, ptr)
+    labels, ptr = graph.label_rows
+    if not (yield from pointers("graph/label_ptr.npy", ptr, graph.nodes, labels.num_rows)):
+        yield from owned("graph/labels.arrow", ptr, numbers(labels.column("node")))
+        yield from empty("graph/label_ptr.npy: nodes without a name", ptr)
     for name in BY_NODE:
         owner = numbers(open_table(graph.folder, name).column("node"))
         yield from within(f"graph/{name}.arrow: nodes", owner, 0, graph.nodes)
@@ -75,44 +90,18 @@ def nodes_are_described(release: Release) -> Faults:
     return graph.nodes
 
 
-def _classes_are_known(graph: Graph) -> Faults:
-    ptr, val = graph.type_rows
-    bad = yield from shaped("graph/type_val.npy", val, "int32", len(val))
-    bad += yield from within("graph/type_val.npy: classes", val, 0, len(graph.class_codes))
-    if broken := (yield from pointers("graph/type_ptr.npy", ptr, graph.nodes, len(val))):
-        return bad + broken
-    return bad + (yield from ascending("graph/type_val.npy", val, ptr))
-
-
-def _names_are_owned(graph: Graph) -> Faults:
-    labels, ptr = graph.label_rows
-    if bad := (yield from pointers("graph/label_ptr.npy", ptr, graph.nodes, labels.num_rows)):
-        return bad
-    bad += yield from owned("graph/labels.arrow", ptr, numbers(labels.column("node")))
-    return bad + (
-        yield from wrong(
-            "graph/label_ptr.npy: nodes without a name",
-            graph.nodes,
-            lambda block: np.diff(ptr[block.start : block.stop + 1]) == 0,
-        )
-    )
-
-
 def rows_are_sound(release: Release) -> Faults:
     """Rows of both directions stay within the graph, and hold the same triples."""
-    graph = release.graph
-    triples = 0
-    bad = 0
-    for direction in DIRECTIONS:
-        rows = getattr(graph.adjacency, direction)
-        bad += yield from _rows_are_sound(f"graph/{direction}", rows, graph)
-        triples += len(rows.val)
+    graph = release[Graph]
+    adjacency = graph.adjacency
+    bad = yield from _rows_are_sound("graph/forward", adjacency.forward, graph)
+    bad += yield from _rows_are_sound("graph/backward", adjacency.backward, graph)
     sets = len(graph.graph_sets)
     yield from shaped("graph/triple_graph.npy", graph.triple_graph, "int32", graph.triples)
     yield from within("graph/triple_graph.npy: sets of named graphs", graph.triple_graph, 0, sets)
-    if not bad and _sum(graph.adjacency.forward) != _sum(graph.adjacency.backward, turned=True):
+    if not bad and _sum(adjacency.forward) != _sum(adjacency.backward, turned=True):
         yield "graph/backward_val.npy: the backward rows hold other triples than the forward ones"
-    return triples // len(DIRECTIONS)
+    return len(adjacency.forward.val)
 
 
 def _rows_are_sound(what: str, rows: Rows, graph: Graph) -> Faults:
@@ -152,7 +141,7 @@ def _sum(rows: Rows, turned: bool = False) -> int:
 
 def literals_are_sound(release: Release) -> Faults:
     """Every literal stands with its node, and its property and named graphs are there."""
-    graph = release.graph
+    graph = release[Graph]
     table, ptr = graph.literal_table, graph.literal_ptr
     if not (yield from pointers("graph/literal_ptr.npy", ptr, graph.nodes, table.num_rows)):
         yield from owned("graph/literals.arrow", ptr, numbers(table.column("subject")))
@@ -163,7 +152,7 @@ def literals_are_sound(release: Release) -> Faults:
 
 def counts_are_right(release: Release) -> Faults:
     """What ``meta.json`` counts is what the arrays and tables hold."""
-    graph, meta = release.graph, release.graph.meta
+    graph, meta = release[Graph], release[Graph].meta
     found = {
         "nodes": len(graph.iris),
         "entities": int(np.count_nonzero(graph.flags & FLAG_ENTITY)),
@@ -180,7 +169,7 @@ def counts_are_right(release: Release) -> Faults:
 
 def triples_are_indexed(release: Release) -> Faults:
     """Every triple of the graph stands in the index with its subject and property, under its subject and its object."""
-    graph, index = release.graph, release.triples
+    graph, index = release[Graph], release[TriplesIndex]
     objects, nodes = graph.adjacency.forward.val, graph.nodes
     count = len(objects)
     bad = 0
@@ -208,7 +197,7 @@ def triples_are_indexed(release: Release) -> Faults:
 
 def edges_are_all(release: Release) -> Faults:
     """``edges.parquet`` has each triple, type and literal of the graph once: as many rows of each property."""
-    graph = release.graph
+    graph = release[Graph]
     path = release.folder / "edges" / EDGES
     with pq.ParquetFile(path, read_dictionary=["p"]) as file:
         if not file.schema_arrow.equals(EDGE_SCHEMA):
@@ -222,7 +211,10 @@ def edges_are_all(release: Release) -> Faults:
         for batch in file.iter_batches(BATCH_ROWS, columns=["p"]):
             for one in pc.value_counts(batch.column(0).cast(pa.utf8())).to_pylist():
                 found[one["values"]] = found.get(one["values"], 0) + one["counts"]
-    yield from _differing(found, _uses(graph))
+    wanted = _uses(graph)
+    for iri in sorted(found.keys() | wanted.keys()):
+        if found.get(iri, 0) != wanted.get(iri, 0):
+            yield f"edges/{EDGES}: {found.get(iri, 0):,} rows of {iri}, the graph has {wanted.get(iri, 0):,}"
     return rows
 
 
@@ -240,18 +232,12 @@ def _uses(graph: Graph) -> dict[str, int]:
     return wanted
 
 
-def _differing(found: dict[str, int], wanted: dict[str, int]) -> Iterator[str]:
-    for iri in sorted(found.keys() | wanted.keys()):
-        if found.get(iri, 0) != wanted.get(iri, 0):
-            yield f"edges/{EDGES}: {found.get(iri, 0):,} rows of {iri}, the graph has {wanted.get(iri, 0):,}"
-
-
 CHECKS = (
-    Check("graph tables", "rows", ("graph",), tables_are_whole, opens="graph"),
-    Check("graph counts", "counts", ("graph",), counts_are_right),
-    Check("nodes", "nodes", ("graph",), nodes_are_described),
-    Check("triples", "triples", ("graph",), rows_are_sound),
-    Check("literals", "literals", ("graph",), literals_are_sound),
-    Check("triples index", "triples", ("graph", "triples_index"), triples_are_indexed),
-    Check("edges", "rows", ("graph", "edges"), edges_are_all),
+    Check("graph tables", "rows", tables_are_whole, reads=("graph",), opens="graph"),
+    Check("graph counts", "counts", counts_are_right, reads=("graph",)),
+    Check("nodes", "nodes", nodes_are_described, reads=("graph",)),
+    Check("triples", "triples", rows_are_sound, reads=("graph",)),
+    Check("literals", "literals", literals_are_sound, reads=("graph",)),
+    Check("triples index", "triples", triples_are_indexed, reads=("graph", "triples_index")),
+    Check("edges", "rows", edges_are_all, reads=("graph", "edges")),
 )

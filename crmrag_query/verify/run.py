@@ -2,78 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE, read_manifest
 from crmrag_query.artifacts.release import Release
-from crmrag_query.artifacts.verify import Advance, FileFault, faults_of_files, provenance_faults
+from crmrag_query.artifacts.signature import check_signature
+from crmrag_query.artifacts.verify import Advance, faults_of_files, provenance_faults
 from crmrag_query.errors import ReleaseError
-from crmrag_query.verify import contents, dense, documents, graph, lookups, sparse
-from crmrag_query.verify.check import SHOWN, Check, Checked, Report, run_checks
+from crmrag_query.verify import contents, dense, documents, graph, indexes
+from crmrag_query.verify.check import SHOWN, Check, Finding, Report
 
-REFERENCES: Sequence[Check] = (
+ReleaseCheck = Check[Release]
+REFERENCES: Sequence[ReleaseCheck] = (
     *contents.CHECKS,
     *graph.CHECKS,
     *documents.CHECKS,
     *dense.CHECKS,
-    *sparse.CHECKS,
-    *lookups.CHECKS,
+    *indexes.CHECKS,
 )
 """Cross-references between artifacts: what no checksum sees. To check more, add to the list of its module."""
-ALL: Sequence[Check] = (*REFERENCES, *dense.PROBES)
+ALL: Sequence[ReleaseCheck] = (*REFERENCES, *dense.PROBES)
 
-Tell = Callable[[Checked], None]
+Tell = Callable[[ReleaseCheck, Finding], None]
 
 
 def verify_folder(
     folder: Path,
-    tell: Tell = lambda checked: None,
+    tell: Tell = lambda check, finding: None,
     advance: Advance = lambda done, total: None,
-    checks: Sequence[Check] = ALL,
+    checks: Sequence[ReleaseCheck] = ALL,
+    signers: Sequence[str] = (),
 ) -> Report:
     """Every file of the release in ``folder`` against its manifest, then ``checks`` of those that are what was built.
 
-    ``tell`` is given each check as it ends; ``advance`` is told (bytes done, bytes in all) of the files. Raises ReleaseError
-    for a folder without a manifest that can be read.
+    ``signers``: public keys, one of which must have signed it. ``tell`` is given each check as it ends; ``advance`` is told
+    (bytes done, bytes in all) of the files. Raises ReleaseError for a folder without a manifest that can be read.
     """
     release = Release(folder, read_manifest(folder))
-    told: list[Checked] = []
+    damaged: set[str] = set()
 
-    def tell_of(checked: Checked) -> None:
-        told.append(checked)
-        tell(checked)
+    def files(release: Release) -> Finding:
+        faults = faults_of_files(folder, release.manifest, advance)
+        damaged.update(fault.path.split("/")[0] for fault in faults if not fault.stray)
+        shown = [str(fault) for fault in faults[:SHOWN]]
+        if len(faults) > SHOWN:
+            shown.append(f"and {len(faults) - SHOWN:,} more files")
+        looked = len(release.manifest.files) + 1  # with the manifest
+        return Finding(not faults, looked=looked, faults=tuple(shown))
 
-    faults = faults_of_files(folder, release.manifest, advance)
-    tell_of(_files(release, faults))
-    tell_of(_provenance(folder))
-    damaged = {fault.path.split("/")[0] for fault in faults if not fault.stray}
-    for checked in run_checks(checks, release, damaged):
-        tell_of(checked)
-    return Report(release.id, release.manifest.dataset, tuple(told))
+    def signature(release: Release) -> Finding:
+        try:
+            check_signature(folder, signers)
+        except ReleaseError as error:
+            return Finding(False, looked=1, faults=(error.what,))
+        return Finding(True, looked=1)
+
+    first = [Check("files", "files", files), Check("provenance", "files", _provenance)]
+    if signers:
+        first.append(Check("signature", "signatures", signature))
+    found = []
+    for check, finding in _run((*first, *checks), release, damaged):
+        found.append((check, finding))
+        tell(check, finding)
+    return Report(release.id, release.manifest.dataset, tuple(found))
 
 
-def check_references(release: Release, checks: Sequence[Check] = REFERENCES) -> Report:
-    """What the artifacts of a release say of each other; its files are taken to be what was built."""
-    return Report(release.id, release.manifest.dataset, tuple(run_checks(checks, release)))
+def check_references(release: Release, checks: Sequence[ReleaseCheck] = ALL) -> Report:
+    """What the artifacts of a release say of each other, and whether its encoder opens; its files are taken to be what was
+    built."""
+    return Report(release.id, release.manifest.dataset, tuple(_run(checks, release, set())))
 
 
-def _files(release: Release, faults: Sequence[FileFault]) -> Checked:
-    shown = [str(fault) for fault in faults[:SHOWN]]
-    if len(faults) > SHOWN:
-        shown.append(f"and {len(faults) - SHOWN:,} more files")
-    return Checked("files", "files", len(release.manifest.files) + 1, tuple(shown))  # with the manifest
+def _run(
+    checks: Iterable[ReleaseCheck], release: Release, damaged: set[str]
+) -> Iterator[tuple[ReleaseCheck, Finding]]:
+    """Run checks in order, but those that read what is ``damaged``: folders and files at the top of the release."""
+    for check in checks:
+        if damaged.intersection(check.reads):
+            yield check, Finding(False, skipped=True)
+            continue
+        finding = check.found(release)
+        if check.opens and finding.faults:
+            damaged.add(check.opens)
+        yield check, finding
 
 
-def _provenance(folder: Path) -> Checked:
+def _provenance(release: Release) -> Finding:
     """How the release came to be, which is no part of it: a copy may leave it out, but must not tell anything else."""
     try:
-        faults, absent = provenance_faults(folder)
+        faults, absent = provenance_faults(release.folder)
     except ReleaseError as error:
-        return Checked("provenance", "files", 1, (error.what,))
+        return Finding(False, looked=1, faults=(error.what,))
     remarks = tuple(
         f"{name} was left out; it tells how the release came to be, and nothing answers from it"
         for name in absent
     )
     looked = 0 if PROVENANCE in absent else 1 + len(COMPANIONS) - len(absent)
-    return Checked("provenance", "files", looked, tuple(map(str, faults)), remarks=remarks)
+    return Finding(not faults, looked=looked, faults=tuple(map(str, faults)), remarks=remarks)

@@ -28,7 +28,6 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.client.local import open_engine
-from crmrag_query.config.check import check_method
 from crmrag_query.config.datasets import load_datasets
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.operations import Operations, load_operations
@@ -36,6 +35,7 @@ from crmrag_query.evaluation.questions import read_questions
 from crmrag_query.ontology import load_ontology
 from crmrag_query.plans.records import read_plan
 from crmrag_query.sets.build import answer_set
+from crmrag_query.validation import check_method
 from tests.conftest import ROOT
 from tests.query.client.conftest import build, sample_data
 from tests.query.client.test_shown import checked
@@ -44,6 +44,8 @@ from tests.support.documentation import MUSEUM, PAGES, Block, Workplace, blocks,
 from tests.support.service import application, served
 from tests.support.sparql_server import serving
 
+SLOW = ("data.md", "endpoints.md", "evaluation.md", "mcp.md")
+"""Pages that build or start what other tests of `make test` do, too."""
 QUOTED = re.compile(r"“([^”]*)”")
 MINUTES = 5 * 60
 QUESTIONS = "questions.json"
@@ -86,7 +88,11 @@ def place(
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page.name in SLOW else ()) for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_every_example_of_a_page_runs(page: Path, place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     if page.suffix == ".ipynb":
         monkeypatch.setenv("CRMRAG_DATA", str(place.root / "data"))

@@ -49,6 +49,7 @@ def test_a_citation_lights_its_source_and_opens_it(page: Page, asked: Asked, axe
     axe()
 
 
+@pytest.mark.slow
 def test_why_a_statement_is_here_is_told(page: Page, asked: Asked, axe: Axe) -> None:
     asked(SAINTS)
     page.locator(".cite").nth(1).click()
@@ -59,6 +60,7 @@ def test_why_a_statement_is_here_is_told(page: Page, asked: Asked, axe: Axe) -> 
     axe()
 
 
+@pytest.mark.slow
 def test_names_are_proposed_and_taken_by_the_keyboard_alone(page: Page, axe: Axe) -> None:
     page.goto("/?dataset=sample")
     box = page.get_by_role("combobox", name="Your question")
@@ -104,6 +106,7 @@ def test_a_conversation_goes_on_and_comes_back_at_its_address(page: Page, asked:
     expect(page.locator(".turn").last).to_contain_text("23")
 
 
+@pytest.mark.slow
 def test_a_shared_conversation_can_be_read_and_gone_on_from_but_not_added_to(
     page: Page, asked: Asked, axe: Axe
 ) -> None:
@@ -136,6 +139,7 @@ def test_an_answer_has_an_address_and_can_be_replayed(page: Page, asked: Asked, 
     expect(page.get_by_text("The answer is the same. The data has not changed.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_answer_can_be_copied_with_its_sources(page: Page, asked: Asked) -> None:
     asked(SAINTS)
     page.get_by_role("button", name="Copy", exact=True).click()
@@ -145,6 +149,7 @@ def test_an_answer_can_be_copied_with_its_sources(page: Page, asked: Asked) -> N
     assert "/a/" in copied.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_feedback_is_taken(page: Page, asked: Asked, axe: Axe) -> None:
     asked(CHURCHES)
     page.get_by_role("button", name="A bad answer").click()
@@ -157,6 +162,7 @@ def test_feedback_is_taken(page: Page, asked: Asked, axe: Axe) -> None:
     expect(page.get_by_text("Thank you.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_was_asked_is_remembered_in_this_browser_and_can_be_forgotten(page: Page, asked: Asked) -> None:
     asked(CHURCHES)
     page.goto("/?dataset=sample")
@@ -169,6 +175,7 @@ def test_what_was_asked_is_remembered_in_this_browser_and_can_be_forgotten(page:
     expect(page.get_by_role("link", name=CHURCHES)).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_back_and_forward_move_between_pages(page: Page, asked: Asked) -> None:
     asked(CHURCHES)
     page.locator(".set-open a").click()
@@ -179,6 +186,7 @@ def test_back_and_forward_move_between_pages(page: Page, asked: Asked) -> None:
     expect(page.locator(".set-head .figure")).to_have_text("23")
 
 
+@pytest.mark.slow
 def test_an_unknown_page_answer_or_conversation_is_told(page: Page, axe: Axe) -> None:
     page.goto("/a/no-such-answer")
     expect(page.get_by_role("alert")).to_contain_text("There is no such answer.")
@@ -189,12 +197,14 @@ def test_an_unknown_page_answer_or_conversation_is_told(page: Page, axe: Axe) ->
     expect(page.get_by_role("alert").first).to_contain_text("nowhere")
 
 
+@pytest.mark.slow
 def test_the_graph_of_an_answer_is_drawn_when_asked_for(page: Page, asked: Asked) -> None:
     asked(SAINTS)
     page.get_by_role("button", name="How these are connected").click()
     expect(page.locator(".connections svg").last).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_slow_service_shows_that_it_works(page: Page, axe: Axe) -> None:
     held: list[Route] = []
     page.route("**/api/v1/ask", lambda route: held.append(route))
@@ -206,6 +216,7 @@ def test_a_slow_service_shows_that_it_works(page: Page, axe: Axe) -> None:
     answered(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
 def test_a_narrow_phone_never_scrolls_sideways(page: Page, asked: Asked, axe: Axe) -> None:
     def fits() -> None:

@@ -42,6 +42,7 @@ def dated(page: Page) -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_years_are_changed_by_keys_alone_and_the_focus_comes_back(dated: Page, axe: Axe) -> None:
     before = dated.url
     chip(dated, "created").focus()
@@ -63,6 +64,7 @@ def test_years_are_changed_by_keys_alone_and_the_focus_comes_back(dated: Page, a
     expect(chip(dated, "500")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_era_and_an_open_end(dated: Page) -> None:
     chip(dated, "created").click()
     dialog = dated.get_by_role("dialog")
@@ -75,6 +77,7 @@ def test_an_era_and_an_open_end(dated: Page) -> None:
     expect(figure(dated)).to_have_text(str(vases(lambda first, last: last <= 100) + 1))
 
 
+@pytest.mark.slow
 def test_escape_closes_and_gives_the_focus_back(dated: Page) -> None:
     chip(dated, "created").click()
     dialog = dated.get_by_role("dialog")
@@ -87,6 +90,7 @@ def test_escape_closes_and_gives_the_focus_back(dated: Page) -> None:
     expect(dialog).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_an_entity_is_found_by_its_name_and_a_condition_turned_round(page: Page, axe: Axe) -> None:
     open_set(page, "atlas", VASES | {"where": [ATHENS]})
     chip(page, "Athens").click()
@@ -113,6 +117,7 @@ def test_an_entity_is_found_by_its_name_and_a_condition_turned_round(page: Page,
     expect(page.locator(".chip.negated")).to_contain_text("Corinth")
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_is_changed(page: Page) -> None:
     open_set(page, "atlas", VASES)
     chip(page, "vase").click()
@@ -122,6 +127,7 @@ def test_what_is_asked_for_is_changed(page: Page) -> None:
     expect(figure(page)).to_have_text(str(len(atlas.SITES) + 1))
 
 
+@pytest.mark.slow
 def test_a_condition_is_added_and_opens(page: Page, axe: Axe) -> None:
     open_set(page, "atlas", VASES)
     page.get_by_role("button", name="Add a condition").click()
@@ -143,6 +149,7 @@ def test_a_condition_is_added_and_opens(page: Page, axe: Axe) -> None:
     expect(page.locator(".chip")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_what_the_service_refuses_is_told_in_the_dialog(dated: Page, axe: Axe) -> None:
     chip(dated, "created").click()
     dialog = dated.get_by_role("dialog")
@@ -161,6 +168,7 @@ def _busy(route: Route) -> None:
     route.fulfill(status=503, content_type="application/problem+json", body=body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
 def test_the_dialog_fits_a_phone_and_hostile_names_are_text(page: Page, axe: Axe) -> None:
     open_set(page, "unkind", {"target": {"classes": ["E22"]}})

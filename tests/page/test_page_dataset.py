@@ -45,6 +45,7 @@ def test_it_tells_what_is_in_it(page: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_a_category_and_a_class_open_their_sets(page: Page) -> None:
     page.goto("/d/sample")
     row = page.get_by_role("row").filter(has=page.get_by_role("link", name="Actor"))
@@ -60,6 +61,7 @@ def test_a_category_and_a_class_open_their_sets(page: Page) -> None:
     expect(page.locator(".set-head .figure")).to_have_text(count)
 
 
+@pytest.mark.slow
 def test_evaluations_show_each_measure_over_time_and_are_hidden_where_there_are_none(
     page: Page, axe: Axe
 ) -> None:
@@ -75,6 +77,7 @@ def test_evaluations_show_each_measure_over_time_and_are_hidden_where_there_are_
     expect(region).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_data_set_without_questions_begins_with_what_is_in_it(page: Page, axe: Axe) -> None:
     page.goto("/?dataset=atlas")
     within = page.get_by_role("region", name="What is in it")
@@ -85,6 +88,7 @@ def test_a_data_set_without_questions_begins_with_what_is_in_it(page: Page, axe:
     expect(page.locator(".set-head .figure")).to_have_text(count)
 
 
+@pytest.mark.slow
 def test_the_most_connected_are_filtered_by_category(page: Page, axe: Axe) -> None:
     page.goto("/d/sample")
     top = page.get_by_role("region", name="Most connected")
@@ -97,6 +101,7 @@ def test_the_most_connected_are_filtered_by_category(page: Page, axe: Axe) -> No
     expect(page.get_by_role("heading", level=1)).to_have_text("Cyprus")
 
 
+@pytest.mark.slow
 def test_long_tables_are_shown_in_full_on_demand(page: Page) -> None:
     page.goto("/d/sample")
     rows = page.get_by_role("table").filter(has_text="Relationship").locator("tbody tr")
@@ -105,12 +110,14 @@ def test_long_tables_are_shown_in_full_on_demand(page: Page) -> None:
     assert rows.count() > 30
 
 
+@pytest.mark.slow
 def test_an_example_question_is_asked(page: Page) -> None:
     page.goto("/d/sample")
     page.get_by_role("link", name="When was Asinou painted?").click()
     answered(page)
 
 
+@pytest.mark.slow
 def test_the_report_is_read_in_place(page: Page, axe: Axe) -> None:
     page.goto("/d/sample")
     page.get_by_text("Read the report").click()
@@ -154,12 +161,14 @@ def test_a_hostile_title_is_text(page: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_an_unknown_data_set_is_a_problem_with_a_remedy(page: Page, axe: Axe) -> None:
     page.goto("/d/nothing")
     expect(page.get_by_role("alert")).to_contain_text("nothing")
     axe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["fr", "de", "el"])
 def test_in_every_language(page: Page, axe: Axe, language: str) -> None:
     page.goto("/d/sample")
@@ -170,6 +179,7 @@ def test_in_every_language(page: Page, axe: Axe, language: str) -> None:
     axe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
 def test_it_fits_a_phone_in_the_dark(page: Page, axe: Axe) -> None:
     page.emulate_media(color_scheme="dark")

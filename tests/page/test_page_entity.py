@@ -34,6 +34,7 @@ def test_it_says_what_it_is(page: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_names_have_their_language_and_are_no_descriptions(page: Page) -> None:
     visit(page, ASINOU, "sample")
     names = page.locator(".name-list")
@@ -42,6 +43,7 @@ def test_names_have_their_language_and_are_no_descriptions(page: Page) -> None:
     expect(names).not_to_contain_text("Small vaulted church")
 
 
+@pytest.mark.slow
 def test_the_text_is_in_the_language_of_the_page(page: Page) -> None:
     visit(page, ASINOU, "sample")
     page.get_by_label("Language").select_option("el")
@@ -50,6 +52,7 @@ def test_the_text_is_in_the_language_of_the_page(page: Page) -> None:
     expect(page.get_by_role("heading", name="Σχέσεις")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_relationship_opens_its_whole_set(page: Page) -> None:
     visit(page, ASINOU, "sample")
     link = page.get_by_role("link", name=re.compile(r"^All \d+: .*has part"))
@@ -59,6 +62,7 @@ def test_a_relationship_opens_its_whole_set(page: Page) -> None:
     expect(page.locator(".set-head .figure")).to_have_text(total[1])
 
 
+@pytest.mark.slow
 def test_relationships_with_the_same_targets_stand_together(page: Page) -> None:
     visit(page, ASINOU, "sample")
     places = page.get_by_role("region", name="Place").locator(".relation")
@@ -67,6 +71,7 @@ def test_relationships_with_the_same_targets_stand_together(page: Page) -> None:
     expect(places.filter(has_text="created in").locator("dt")).to_contain_text("is/was located in")
 
 
+@pytest.mark.slow
 def test_related_entities_are_links(page: Page) -> None:
     visit(page, ASINOU, "sample")
     page.locator(".relations").get_by_role("link", name="Nikitari").first.click()
@@ -75,6 +80,7 @@ def test_related_entities_are_links(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Panagia Phorbiotissa (Asinou)")
 
 
+@pytest.mark.slow
 def test_statements_page_by_page(page: Page, axe: Axe) -> None:
     visit(page, ASINOU, "sample")
     page.get_by_role("tab", name="Table").click()
@@ -87,6 +93,7 @@ def test_statements_page_by_page(page: Page, axe: Axe) -> None:
     expect(rows.first).not_to_have_text(first)
 
 
+@pytest.mark.slow
 def test_the_document_is_read_line_by_line(page: Page) -> None:
     visit(page, ASINOU, "sample")
     lines = page.locator(".document > div")
@@ -96,6 +103,7 @@ def test_the_document_is_read_line_by_line(page: Page) -> None:
     expect(lines.filter(has_text="was created at time")).to_contain_text("1099–1105")
 
 
+@pytest.mark.slow
 def test_a_question_about_it_is_asked(page: Page) -> None:
     visit(page, ASINOU, "sample")
     page.get_by_role("textbox", name=re.compile("^Your question about")).fill("When was Asinou painted?")
@@ -108,6 +116,7 @@ def test_a_question_about_it_is_asked(page: Page) -> None:
     expect(page.locator(".prose").first).to_contain_text("Nikitari")
 
 
+@pytest.mark.slow
 def test_where_it_is_on_a_small_map(page: Page, axe: Axe) -> None:
     visit(page, f"{atlas.BASE}vase2", "atlas")
     facts = page.get_by_role("complementary", name="In short")
@@ -117,6 +126,7 @@ def test_where_it_is_on_a_small_map(page: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_links_out_and_the_licence(page: Page) -> None:
     visit(page, f"{atlas.BASE}vase2", "atlas")
     link = page.get_by_role("link", name=re.compile("^Wikidata"))
@@ -138,6 +148,7 @@ def pictures(page: Page) -> list[str]:
     return asked
 
 
+@pytest.mark.slow
 def test_images_open_in_a_box_and_are_seen_by_keys(page: Page, pictures: list[str], axe: Axe) -> None:
     visit(page, f"{atlas.BASE}vase2", "atlas")
     first = page.get_by_role("button", name="Enlarge image 1 of 2")
@@ -155,6 +166,7 @@ def test_images_open_in_a_box_and_are_seen_by_keys(page: Page, pictures: list[st
     expect(first).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_iiif_image_is_asked_for_in_the_size_that_shows(page: Page, pictures: list[str]) -> None:
     visit(page, f"{atlas.BASE}vase2", "atlas")
     page.get_by_role("button", name="Enlarge image 2 of 2").scroll_into_view_if_needed()
@@ -164,6 +176,7 @@ def test_a_iiif_image_is_asked_for_in_the_size_that_shows(page: Page, pictures: 
     assert "http://127.0.0.1:9/iiif/a/full/160,/0/default.jpg" in pictures
 
 
+@pytest.mark.slow
 def test_images_that_cannot_be_had_leave_links(page: Page) -> None:
     page.route("http://127.0.0.1:9/**", lambda route: route.abort())
     visit(page, f"{atlas.BASE}vase2", "atlas")
@@ -171,6 +184,7 @@ def test_images_that_cannot_be_had_leave_links(page: Page) -> None:
     expect(page.locator(".gallery a").first).to_have_attribute("href", re.compile("^http://127.0.0.1:9/"))
 
 
+@pytest.mark.slow
 def test_the_link_to_it_is_copied(page: Page) -> None:
     visit(page, f"{atlas.BASE}vase2", "atlas")
     page.get_by_role("button", name="Copy link").click()
@@ -179,6 +193,7 @@ def test_the_link_to_it_is_copied(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Vase 2")
 
 
+@pytest.mark.slow
 def test_an_unknown_entity_offers_those_that_may_be_meant(page: Page, axe: Axe) -> None:
     page.goto(f"/e?iri={quote('https://example.org/troodos/church/asino', safe='')}&dataset=sample")
     expect(page.get_by_role("alert")).to_contain_text("There is no entity")
@@ -188,12 +203,15 @@ def test_an_unknown_entity_offers_those_that_may_be_meant(page: Page, axe: Axe) 
     expect(page.locator("article.entity")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_without_an_entity_it_says_how_it_is_addressed(page: Page) -> None:
     page.goto("/e?dataset=sample")
     expect(page.get_by_text("No entity is named")).to_be_visible()
 
 
-@pytest.mark.parametrize("n", range(len(museum.NAMES)))
+@pytest.mark.parametrize(
+    "n", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, len(museum.NAMES)))]
+)
 def test_hostile_entities_are_only_text(page: Page, axe: Axe, n: int) -> None:
     visit(page, f"{museum.BASE}vase{n}", "unkind")
     expect(page.get_by_role("heading", level=1)).to_have_text(museum.NAMES[n], use_inner_text=False)
@@ -204,6 +222,7 @@ def test_hostile_entities_are_only_text(page: Page, axe: Axe, n: int) -> None:
     axe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
 def test_it_fits_a_phone(page: Page, axe: Axe) -> None:
     visit(page, ASINOU, "sample")
@@ -214,6 +233,7 @@ def test_it_fits_a_phone(page: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_in_the_dark(page: Page, axe: Axe) -> None:
     page.emulate_media(color_scheme="dark")
     visit(page, f"{atlas.BASE}vase2", "atlas")

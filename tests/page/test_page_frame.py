@@ -18,6 +18,7 @@ from tests.support.service import process
 CHURCHES = "Which churches are in the Troodos mountains?"
 
 
+@pytest.mark.slow
 def test_the_data_set_is_switched_and_remembered(page: Page) -> None:
     page.goto("/")
     page.get_by_label("Data set").select_option("unkind")
@@ -27,6 +28,7 @@ def test_the_data_set_is_switched_and_remembered(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>Hostile</b>")
 
 
+@pytest.mark.slow
 def test_a_data_set_that_cannot_be_asked_is_told_and_not_to_be_chosen(page: Page, axe: Axe) -> None:
     """With others it stands among them; alone it is told with the reason, in place of how to build one."""
     alone = False
@@ -50,6 +52,7 @@ def test_a_data_set_that_cannot_be_asked_is_told_and_not_to_be_chosen(page: Page
     axe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tag", "button", "facets"),
     [("fr", "Demander", "Affiner"), ("de", "Fragen", "Eingrenzen"), ("el", "Ερώτηση", "Περιορισμός")],
@@ -90,6 +93,7 @@ def test_the_words_of_all_languages_have_the_same_keys_and_values(page: Page) ->
             assert told[name + tag] == told[f"{name}en"], name + tag
 
 
+@pytest.mark.slow
 def test_the_theme_is_switched_and_kept(page: Page, asked: Asked, axe: Axe) -> None:
     page.goto("/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -107,6 +111,7 @@ def test_the_theme_is_switched_and_kept(page: Page, asked: Asked, axe: Axe) -> N
     axe()
 
 
+@pytest.mark.slow
 def test_paper_is_white_and_bare(page: Page, asked: Asked) -> None:
     page.emulate_media(color_scheme="dark")
     asked(CHURCHES)
@@ -117,6 +122,7 @@ def test_paper_is_white_and_bare(page: Page, asked: Asked) -> None:
         expect(page.locator(control)).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_everything_is_reached_by_the_keyboard_alone(page: Page) -> None:
     page.goto("/?dataset=sample")
     expect(page.get_by_role("combobox", name="Your question")).to_be_focused()
@@ -151,6 +157,7 @@ def test_everything_is_reached_by_the_keyboard_alone(page: Page) -> None:
     answered(page)
 
 
+@pytest.mark.slow
 def test_a_service_that_is_killed_and_comes_back_goes_on_by_itself(
     page: Page, data: Path, tmp_path: Path, faults: list[str]
 ) -> None:
@@ -173,6 +180,7 @@ def test_a_service_that_is_killed_and_comes_back_goes_on_by_itself(
     faults[:] = [one for one in faults if "ERR_CONNECTION" not in one]
 
 
+@pytest.mark.slow
 def test_an_answer_that_breaks_off_is_asked_again(page: Page) -> None:
     cut: list[Route] = []
 
@@ -192,6 +200,7 @@ def test_an_answer_that_breaks_off_is_asked_again(page: Page) -> None:
     expect(page.locator(".turn")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_problem_tells_its_remedy(page: Page, axe: Axe) -> None:
     def refuse(route: Route) -> None:
         told = '{"status": 400, "title": "No", "detail": "The question is <i>odd</i>.", "remedy": "Ask another one."}'
@@ -206,6 +215,7 @@ def test_a_problem_tells_its_remedy(page: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_a_key_is_asked_for_where_the_service_wants_one(page: Page, data: Path, axe: Axe) -> None:
     with process(data, "--no-history", "--dataset", "sample", CRMRAG_API_KEYS="open-sesame") as guarded:
         page.goto(f"{guarded.address}/?dataset=sample&q={quote(CHURCHES)}")
@@ -243,6 +253,7 @@ def test_hostile_labels_are_shown_as_they_are_and_nothing_runs(page: Page, axe: 
     assert page.evaluate("window.harmed") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 700}])
 def test_hostile_labels_fit_a_phone(page: Page, axe: Axe) -> None:
     page.goto(f"/?dataset=unkind&q={quote('Which pottery is there?')}")

@@ -35,6 +35,7 @@ def test_the_answer_is_drawn_with_its_paths(graph: Locator, page: Page, axe: Axe
     axe()
 
 
+@pytest.mark.slow
 def test_nodes_have_a_shape_and_a_colour_by_category(graph: Locator) -> None:
     read = "one => [one.getAttribute('d'), getComputedStyle(one).stroke]"
     kinds = ("thing", "event", "time")
@@ -43,6 +44,7 @@ def test_nodes_have_a_shape_and_a_colour_by_category(graph: Locator) -> None:
     assert len({colour for _, colour in looks}) == 3
 
 
+@pytest.mark.slow
 def test_a_click_chooses_and_a_second_expands(graph: Locator, page: Page, axe: Axe) -> None:
     node = graph.get_by_role("button", name=re.compile("^Building of Panagia Phorbiotissa"))
     before = graph.get_by_role("button").count()
@@ -60,6 +62,7 @@ def test_a_click_chooses_and_a_second_expands(graph: Locator, page: Page, axe: A
     expect(graph.get_by_role("button")).to_have_count(before)
 
 
+@pytest.mark.slow
 def test_the_graph_is_used_by_keys_alone(graph: Locator, page: Page) -> None:
     before = graph.get_by_role("button").count()
     graph.get_by_role("button").first.focus()
@@ -85,6 +88,7 @@ def test_the_graph_is_used_by_keys_alone(graph: Locator, page: Page) -> None:
     expect(shape).not_to_have_attribute("cx", where or "")
 
 
+@pytest.mark.slow
 def test_the_table_says_the_same(graph: Locator, page: Page, axe: Axe) -> None:
     page.get_by_role("button", name="As a table").click()
     table = page.get_by_role("table", name="What the graph shows, as statements")
@@ -95,6 +99,7 @@ def test_the_table_says_the_same(graph: Locator, page: Page, axe: Axe) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Building of Panagia tou Arakos")
 
 
+@pytest.mark.slow
 def test_the_chosen_one_has_a_page(graph: Locator, page: Page) -> None:
     graph.get_by_role("button", name=re.compile("^Panagia tou Arakos")).first.click()
     page.get_by_role("link", name="Open its page").click()
@@ -103,6 +108,7 @@ def test_the_chosen_one_has_a_page(graph: Locator, page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text(QUESTION)
 
 
+@pytest.mark.slow
 def test_zooming_in_spreads_the_nodes(page: Page) -> None:
     page.goto(f"/e?iri={quote(ASINOU, safe='')}&dataset=sample")
     graph = page.get_by_role("group", name=re.compile("^Graph of"))
@@ -118,6 +124,7 @@ def spread(graph: Locator) -> float:
     return float(max(places) - min(places))
 
 
+@pytest.mark.slow
 def test_an_entity_that_is_gone_is_a_problem_not_a_crash(graph: Locator, page: Page) -> None:
     page.route(
         "**/api/v1/neighbours?*",
@@ -134,6 +141,7 @@ def test_an_entity_that_is_gone_is_a_problem_not_a_crash(graph: Locator, page: P
     expect(graph).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
 def test_the_graph_fits_a_phone(graph: Locator, page: Page, axe: Axe) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 320

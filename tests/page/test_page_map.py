@@ -37,6 +37,7 @@ def test_every_member_with_a_place_is_on_the_map(chart: Locator, page: Page, axe
     axe()
 
 
+@pytest.mark.slow
 def test_a_mark_lists_what_is_there(chart: Locator, page: Page, axe: Axe) -> None:
     mark = chart.get_by_role("button", name=re.compile("Ai-Khanoum"))
     count = int(re.match(r"(\d+) here", mark.get_attribute("aria-label") or "")[1])  # type: ignore[index]
@@ -50,6 +51,7 @@ def test_a_mark_lists_what_is_there(chart: Locator, page: Page, axe: Axe) -> Non
     expect(page.get_by_role("heading", level=1)).to_contain_text("Vase")
 
 
+@pytest.mark.slow
 def test_a_cluster_opens_into_its_places(chart: Locator) -> None:
     clusters = chart.get_by_role("button").filter(has_text=re.compile(r"\d"))
     before = chart.get_by_role("button").count()
@@ -64,6 +66,7 @@ def test_a_cluster_opens_into_its_places(chart: Locator) -> None:
     assert counted(chart) == atlas.PLACED
 
 
+@pytest.mark.slow
 def test_the_map_is_used_by_keys_alone(chart: Locator, page: Page) -> None:
     mark = chart.get_by_role("button", name=re.compile("Rhodes")).first
     where = place(mark)
@@ -89,6 +92,7 @@ def place(mark: Locator, other_than: tuple[float, float] | None = None) -> tuple
     return float(x), float(y)
 
 
+@pytest.mark.slow
 def test_the_wheel_scrolls_the_page_unless_ctrl_is_held(chart: Locator, page: Page) -> None:
     mark = chart.get_by_role("button", name=re.compile("Rhodes")).first
     chart.hover()
@@ -102,6 +106,7 @@ def test_the_wheel_scrolls_the_page_unless_ctrl_is_held(chart: Locator, page: Pa
     assert place(mark, other_than=where) != where
 
 
+@pytest.mark.slow
 def test_dragging_moves_the_map(chart: Locator, page: Page) -> None:
     mark = chart.get_by_role("button", name=re.compile("Rhodes")).first
     box = chart.bounding_box()
@@ -115,6 +120,7 @@ def test_dragging_moves_the_map(chart: Locator, page: Page) -> None:
     assert place(mark, other_than=where) == pytest.approx((where[0] + 60, where[1] - 30), abs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
 def test_the_map_fits_a_phone(chart: Locator, page: Page, axe: Axe) -> None:
     assert counted(chart) == atlas.PLACED

@@ -44,6 +44,7 @@ def written(chromium: str, data: Path) -> Iterator[Written]:
             script.ended.set()  # a reply that drips keeps the service waiting
 
 
+@pytest.mark.slow
 def test_what_the_sources_do_not_bear_out_is_marked(page: Page, written: Written, axe: Axe) -> None:
     written.show(page, "Asinou was built in 1099–1105 [1]. 😀 **Napoleon** saw it in 1799 [1].")
     answered(page)
@@ -57,6 +58,7 @@ def test_what_the_sources_do_not_bear_out_is_marked(page: Page, written: Written
     axe()
 
 
+@pytest.mark.slow
 def test_markup_of_a_model_is_text(page: Page, written: Written) -> None:
     reply = '<img src=x onerror="window.harmed=1"> [here](javascript:window.harmed=2) [1]'
     written.show(page, reply)
@@ -66,6 +68,7 @@ def test_markup_of_a_model_is_text(page: Page, written: Written) -> None:
     assert page.evaluate("window.harmed") is None
 
 
+@pytest.mark.slow
 def test_a_model_that_hangs_can_be_stopped(page: Page, written: Written, axe: Axe) -> None:
     written.show(page, "never", fault="drip")
     expect(page.get_by_text("Reading the question")).to_be_visible()
@@ -76,6 +79,7 @@ def test_a_model_that_hangs_can_be_stopped(page: Page, written: Written, axe: Ax
     axe()
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_leaves_an_answer_of_the_data_and_says_so(page: Page, written: Written) -> None:
     written.show(page, "never", status=500)
     answered(page)
@@ -83,6 +87,7 @@ def test_a_model_that_fails_leaves_an_answer_of_the_data_and_says_so(page: Page,
     expect(page.locator(".notes")).to_contain_text("model")
 
 
+@pytest.mark.slow
 def test_text_shows_while_it_is_written(page: Page, written: Written) -> None:
     written.show(page, "Painted in many layers.", fault="held")
     expect(page.locator(".writing")).to_contain_text("Painted in many layers.")

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+pytestmark = pytest.mark.slow
+
 READABLE = """async (text) => (await import("/static/js/readable.js")).readable(text)"""
 HINTS = """async (list) => Object.fromEntries((await import("/static/js/alike.js")).hints(list))"""
 ONCE = """async (list) => (await import("/static/js/alike.js")).oneOfEach(list)"""

@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 KEPT = bool(os.environ.get("CRMRAG_PICTURES"))
 IMAGES = ROOT / "docs" / "images"
 ASINOU = "https%3A%2F%2Fexample.org%2Ftroodos%2Fchurch%2Fasinou"

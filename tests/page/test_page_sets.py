@@ -43,6 +43,7 @@ def test_the_whole_set_shows_with_its_plan_and_facets(churches: Page, axe: Axe) 
     axe()
 
 
+@pytest.mark.slow
 def test_the_address_of_a_set_brings_it_back(churches: Page) -> None:
     address = churches.url
     churches.goto("/")
@@ -62,6 +63,7 @@ def test_a_facet_narrows_to_exactly_its_count(churches: Page) -> None:
     expect(churches.locator(".set-head .figure")).to_have_text("23")
 
 
+@pytest.mark.slow
 def test_a_part_of_the_plan_can_be_taken_away(churches: Page, axe: Axe) -> None:
     churches.get_by_role("button", name=re.compile("^Take away: .*Troodos")).click()
     expect(churches.locator(".chip")).to_have_count(1)
@@ -70,6 +72,7 @@ def test_a_part_of_the_plan_can_be_taken_away(churches: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_members_are_sorted_by_a_column(churches: Page) -> None:
     names = churches.locator(".member a")
     churches.get_by_role("button", name="Name").click()
@@ -81,12 +84,14 @@ def test_members_are_sorted_by_a_column(churches: Page) -> None:
     assert sorted(names.all_inner_texts()) == sorted(upwards)
 
 
+@pytest.mark.slow
 def test_the_page_is_filtered_by_words(churches: Page) -> None:
     churches.get_by_role("searchbox", name="Filter this page").fill("pelendri")
     expect(churches.locator(".members tbody tr")).to_have_count(2)
     expect(churches.get_by_text("2 of 23 on this page")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_words_are_looked_for_in_the_whole_of_a_large_set(page: Page, axe: Axe) -> None:
     open_set(page, "sample", {"target": {"categories": ["Thing"]}})
     whole = int(page.locator(".set-head .figure").inner_text().replace(",", ""))
@@ -98,11 +103,13 @@ def test_words_are_looked_for_in_the_whole_of_a_large_set(page: Page, axe: Axe) 
     expect(page.get_by_role("searchbox", name="Filter this page")).to_have_value("")
 
 
+@pytest.mark.slow
 def test_where_all_members_show_they_are_filtered_alone(churches: Page) -> None:
     churches.get_by_role("searchbox", name="Filter this page").fill("pelendri")
     expect(churches.get_by_role("button", name=re.compile("Look for it"))).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_query_is_fetched_when_it_is_looked_at(churches: Page) -> None:
     bodies: list[dict[str, Any]] = []
     churches.on("request", lambda one: one.url.endswith("/set") and bodies.append(one.post_data_json))
@@ -121,6 +128,7 @@ def test_why_a_member_is_in_is_shown_by_its_path(churches: Page, axe: Axe) -> No
     axe()
 
 
+@pytest.mark.slow
 def test_a_large_set_has_pages(churches: Page) -> None:
     churches.get_by_role("button", name=re.compile("^Take away: church")).click()
     expect(churches.locator(".set-head .figure")).not_to_have_text("23")
@@ -135,7 +143,9 @@ def test_a_large_set_has_pages(churches: Page) -> None:
     expect(churches.locator(".member a").first).to_have_text(first)
 
 
-@pytest.mark.parametrize("format", ["CSV", "JSON", "JSON-LD", "GeoJSON"])
+@pytest.mark.parametrize(
+    "format", ["CSV", *(pytest.param(one, marks=pytest.mark.slow) for one in ("JSON", "JSON-LD", "GeoJSON"))]
+)
 def test_the_whole_set_is_exported(churches: Page, axe: Axe, tmp_path: Path, format: str) -> None:
     churches.get_by_role("button", name="Export").click()
     axe()
@@ -156,6 +166,7 @@ def test_the_whole_set_is_exported(churches: Page, axe: Axe, tmp_path: Path, for
         assert members
 
 
+@pytest.mark.slow
 def test_escape_closes_the_export_menu(churches: Page) -> None:
     button = churches.get_by_role("button", name="Export")
     button.click()
@@ -166,6 +177,7 @@ def test_escape_closes_the_export_menu(churches: Page) -> None:
     expect(button).to_be_focused()
 
 
+@pytest.mark.slow
 def test_the_query_can_be_copied(churches: Page) -> None:
     churches.get_by_text("The query (SPARQL)").click()
     churches.get_by_role("button", name="Copy the query").click()
@@ -173,6 +185,7 @@ def test_the_query_can_be_copied(churches: Page) -> None:
     assert "SELECT" in churches.evaluate("navigator.clipboard.readText()")
 
 
+@pytest.mark.slow
 def test_tabs_follow_the_arrow_keys(churches: Page, axe: Axe) -> None:
     churches.get_by_role("tab", name="Table").focus()
     churches.keyboard.press("ArrowLeft")
@@ -197,6 +210,7 @@ def test_what_a_lack_of_data_keeps_out_is_listed(page: Page, asked: Asked, axe: 
     axe()
 
 
+@pytest.mark.slow
 def test_a_count_opens_the_list_of_what_was_counted(page: Page, asked: Asked) -> None:
     asked("How many churches are in the Troodos mountains?")
     page.locator(".set-open a").click()
@@ -204,6 +218,7 @@ def test_a_count_opens_the_list_of_what_was_counted(page: Page, asked: Asked) ->
     assert page.locator(".members tbody tr").count() == 23
 
 
+@pytest.mark.slow
 def test_an_address_without_a_set_says_so(page: Page, axe: Axe) -> None:
     page.goto("/s?dataset=sample#nonsense")
     expect(page.get_by_text("This address has no set")).to_be_visible()

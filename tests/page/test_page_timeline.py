@@ -34,6 +34,7 @@ def test_every_dated_member_is_counted(line: Locator, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_years_before_christ_and_open_ends(line: Locator) -> None:
     expect(told(line)).to_contain_text("BC")
     until = line.locator(".time-bars li").filter(has_text="until 480 BC")
@@ -43,6 +44,7 @@ def test_years_before_christ_and_open_ends(line: Locator) -> None:
     expect(since.locator(".time-bar")).to_have_class(re.compile("open-right"))
 
 
+@pytest.mark.slow
 def test_dragging_chooses_a_stretch(line: Locator, page: Page, axe: Axe) -> None:
     box = line.locator(".periods svg").bounding_box()
     assert box
@@ -59,6 +61,7 @@ def test_dragging_chooses_a_stretch(line: Locator, page: Page, axe: Axe) -> None
     expect(told(line)).to_contain_text(f"{atlas.DATED} dated")
 
 
+@pytest.mark.slow
 def test_keys_choose_a_stretch(line: Locator, page: Page) -> None:
     first, last = line.get_by_role("slider", name="First year"), line.get_by_role("slider", name="Last year")
     first.focus()
@@ -75,6 +78,7 @@ def test_keys_choose_a_stretch(line: Locator, page: Page) -> None:
     expect(told(line)).to_contain_text(f"{atlas.DATED} dated")
 
 
+@pytest.mark.slow
 def test_what_is_shown_may_be_of_the_chosen_years(line: Locator, page: Page) -> None:
     line.get_by_role("slider", name="Last year").focus()
     for _ in range(5):
@@ -86,12 +90,14 @@ def test_what_is_shown_may_be_of_the_chosen_years(line: Locator, page: Page) -> 
     assert "since 150" not in texts
 
 
+@pytest.mark.slow
 def test_a_bar_leads_to_its_entity(line: Locator, page: Page) -> None:
     link = line.locator(".time-bars a").filter(has_text="Vase 2").first
     link.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Vase 2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 320, "height": 640}])
 def test_the_timeline_fits_a_phone(line: Locator, page: Page, axe: Axe) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
@@ -108,6 +114,7 @@ def test_a_set_without_dates_says_so(page: Page) -> None:
     expect(page.get_by_text("None of the members has a date")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_stretch_stays_when_the_window_changes(line: Locator, page: Page) -> None:
     line.get_by_role("slider", name="First year").focus()
     for _ in range(3):

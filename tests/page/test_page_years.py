@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 COUNT = """async ([items, most]) => {
   const { binsOf } = await import("/static/js/parts/bins.js");
   return binsOf(items, most);

@@ -11,13 +11,12 @@ import httpx
 import pytest
 
 from crmrag_query.client import wire
-from crmrag_query.client.codec import from_plain, to_json, to_plain
 from crmrag_query.client.local import Engine, open_engine
-from crmrag_query.client.problems import Problem
 from crmrag_query.client.sse import Parser
 from crmrag_query.client.wire import Route
+from crmrag_query.codec import Problem, from_plain, to_json, to_plain
 from crmrag_query.service.app import PAGES
-from crmrag_query.service.records import OWN_ROUTES
+from crmrag_query.service.responses import OWN_ROUTES
 from crmrag_query.sets.records import Change, Years
 from tests.support.service import application, await_sparql, served
 
@@ -280,18 +279,6 @@ def test_a_body_that_cannot_be_read_is_told(http: httpx.Client, case: str, accep
     headers = {"Content-Type": wire.JSON, "Accept": accept}
     told = problem_of(http.post(f"{wire.PREFIX}/ask", content=body, headers=headers))
     assert told.status == 400 and match in told.detail
-
-
-@pytest.mark.parametrize(
-    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
-)
-def test_a_form_of_another_web_page_is_refused(http: httpx.Client, kind: str) -> None:
-    """What a browser sends across sites without asking first never reaches an endpoint."""
-    headers = {"Content-Type": kind} if kind else {}
-    told = http.post(f"{wire.PREFIX}/conversations", content=b"{}", headers=headers)
-    assert problem_of(told).status == 415 and "application/json" in problem_of(told).remedy
-    headers = {"Content-Type": "Application/JSON; charset=utf-8"}
-    assert http.post(f"{wire.PREFIX}/conversations", content=b"{}", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["[", "a b", "", "evil.example", "[::1", "a" * 5000])

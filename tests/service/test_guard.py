@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +14,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from crmrag_query import Client, errors
+from crmrag_query import Client
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
-from crmrag_query.service import connection
+from crmrag_query.service import guard
+from crmrag_query.service import launch as connection
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.guard import HEADERS, Rates
 from tests.service.test_api import problem_of
@@ -96,12 +99,6 @@ def test_the_page_and_what_tells_of_life_want_no_key(locked: str, path: str) -> 
     assert httpx.get(locked + path).status_code == 200
 
 
-def test_a_wrong_key_ends_in_the_one_kind_of_error(locked: str) -> None:
-    with Client(locked, api_key="wr0ng") as client, pytest.raises(errors.ServiceError, match="key") as caught:
-        client.datasets()
-    assert "wr0ng" not in str(caught.value)
-
-
 # hosts
 
 FOREIGN = (
@@ -148,16 +145,97 @@ def test_hosts_are_those_configured_and_this_machine_s(engine: Engine) -> None:
         )
 
 
-def test_any_host_is_answered_for_where_none_is_told(engine: Engine) -> None:
-    with served(application(engine)) as address:
-        assert httpx.get(f"{address}{API}/datasets", headers={"Host": "any.example"}).status_code == 200
-
-
 def test_a_preflight_for_another_host_admits_no_request_to_it(engine: Engine) -> None:
     app = application(engine, hosts=(), origins=("https://museum.example",))
     with served(app) as address:
         headers = {"Host": "evil.example", "Origin": "https://museum.example"}
         assert httpx.get(f"{address}{API}/datasets", headers=headers).status_code == 421
+
+
+# what is told without a key
+
+
+@pytest.mark.parametrize("given", ["", "Bearer wrong", "Basic " + KEY])
+def test_without_a_key_nothing_is_told_of_the_data(locked: str, given: str) -> None:
+    with httpx.Client(base_url=locked, timeout=PATIENCE, headers={"Authorization": given}) as http:
+        assert http.get("/ready").json() == {"status": "ok", "datasets": []}
+        told = http.get("/version").json()
+        assert told["version"] and (told["releases"], told["unavailable"]) == ({}, [])
+        assert "sample" not in http.get("/ready").text + http.get("/version").text + http.get("/health").text
+
+
+def test_with_a_key_the_data_sets_are_named(locked: str) -> None:
+    with httpx.Client(base_url=locked, timeout=PATIENCE, headers={"Authorization": f"Bearer {KEY}"}) as http:
+        assert http.get("/ready").json()["datasets"] == ["sample"]
+        assert http.get("/version").json()["releases"].keys() == {"sample"}
+
+
+# web pages
+
+ASKED = f"{API}/ask", "/v1/chat/completions", "/mcp", f"{API}/sparql", f"{API}/conversations"
+"""Addresses that a POST spends something at, or changes something."""
+MUSEUM = "https://museum.example"
+
+
+@pytest.fixture(scope="module")
+def visited(engine: Engine) -> Iterator[str]:
+    """The address of a service that the page of one other host may call."""
+    with served(application(engine, origins=(MUSEUM,))) as address:
+        yield address
+
+
+def posted(address: str, path: str = f"{API}/ask", **headers: str) -> int:
+    """The status of a request that is right but for what its headers say of where it comes from."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = {"question": "Where is Asinou?"}
+    return httpx.post(address + path, json=body, headers=named, timeout=PATIENCE).status_code
+
+
+@pytest.mark.parametrize("path", ASKED)
+@pytest.mark.parametrize(
+    "kind",
+    ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a", "text/plain;application/json", ""],
+)  # fmt: skip
+def test_what_a_page_may_post_anywhere_unasked_is_refused(visited: str, path: str, kind: str) -> None:
+    """No form and no script of another page says that it sends JSON without the browser asking first."""
+    response = httpx.post(visited + path, content=b"{}", headers={"Content-Type": kind} if kind else {})
+    told = problem_of(response)
+    assert told.status == 415 and "Content-Type: application/json" in told.remedy
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_a_page_of_another_host_spends_and_changes_nothing(visited: str, path: str) -> None:
+    for headers in (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": visited.replace("http://127.0.0.1", "http://127.0.0.1.evil.example")},
+        {"Origin": visited.rpartition(":")[0] + ":1"},
+        {"Origin": MUSEUM + ".evil.example"},
+        {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ):
+        told = problem_of(httpx.post(visited + path, json={}, headers=headers))
+        assert told.status == 403 and "origins in config/service.yaml" in told.remedy, headers
+
+
+def test_its_own_page_one_that_may_and_programs_are_answered(visited: str) -> None:
+    assert posted(visited) == 200
+    assert posted(visited, Origin=visited) == 200
+    assert posted(visited, Origin="http://a.example", Host="a.example:80") == 200
+    assert posted(visited, Origin=MUSEUM, Sec_Fetch_Site="cross-site") == 200
+    assert posted(visited, Origin=visited, Sec_Fetch_Site="same-origin") == 200
+    assert posted(visited, Sec_Fetch_Site="none") == 200
+    assert posted(visited, Content_Type="Application/JSON; charset=utf-8") == 200
+
+
+def test_behind_a_proxy_that_changes_the_host_its_own_page_is_answered(visited: str) -> None:
+    assert posted(visited, Origin="https://own.example", Sec_Fetch_Site="same-origin") == 200
+
+
+def test_a_link_on_another_page_may_be_followed(visited: str) -> None:
+    for path in ("/", "/d/sample", f"{API}/datasets"):
+        assert httpx.get(visited + path, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200
 
 
 # rates
@@ -244,6 +322,29 @@ def test_a_body_that_is_announced_too_large_is_not_waited_for(small: str) -> Non
                 f"POST {API}/ask HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n".encode()
             )
             assert said(connection).split(b" ")[1] in (b"413", b"400")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_who_sends_ten_megabytes_and_only_then_reads_is_told_that_it_is_too_much(
+    address: str, chunked: bool
+) -> None:
+    """As ordinary clients do: urllib, requests."""
+    request = urllib.request.Request(f"{address}{API}/ask", headers={"Content-Type": wire.JSON})
+    request.data = iter([b"x" * 100_000] * 100) if chunked else b"x" * 10_000_000
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=PATIENCE)
+    with refused.value as response:
+        assert response.code == 413 and b"1,048,576 bytes" in response.read()
+
+
+def test_no_more_of_a_refused_body_is_read_than_bounded(small: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "DRAINED_BYTES", 100_000)
+    with raw(small) as connection:
+        connection.sendall(f"POST {API}/ask HTTP/1.1\r\nHost: a\r\nContent-Length: {10**15}\r\n\r\n".encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 413")
+        with pytest.raises(OSError, match=r"reset|Broken pipe|aborted"):
+            while True:
+                connection.sendall(b"x" * 65_536)
 
 
 @pytest.mark.parametrize("path", ["/", "/static/favicon.svg", "/health", "/v1/chat/completions", "/nothing"])

@@ -57,9 +57,9 @@ def test_a_port_that_is_taken_is_told_with_the_remedy(data: Path) -> None:
     ("listening", "given", "others"),
     [
         ("127.0.0.1", "[]", 421),
-        ("0.0.0.0", "[]", 200),
-        ("0.0.0.0", "[museum.example]", 421),
-        ("127.0.0.1", "[museum.example]", 421),
+        pytest.param("0.0.0.0", "[]", 200, marks=pytest.mark.slow),
+        pytest.param("0.0.0.0", "[museum.example]", 421, marks=pytest.mark.slow),
+        pytest.param("127.0.0.1", "[museum.example]", 421, marks=pytest.mark.slow),
     ],
 )
 def test_it_answers_for_its_own_hosts(
@@ -104,8 +104,8 @@ def test_a_host_that_is_none_is_told_with_its_key(data: Path, tmp_path: Path, ho
     ("options", "match"),
     [
         (("--host", "203.0.113.7"), "--host"),
-        (("--host", "no.such.host.invalid"), "--host"),
-        (("--dataset", "nowhere"), "nowhere"),
+        pytest.param(("--host", "no.such.host.invalid"), "--host", marks=pytest.mark.slow),
+        pytest.param(("--dataset", "nowhere"), "nowhere", marks=pytest.mark.slow),
         (("--dataset", "../sample"), "no name"),
     ],
 )
@@ -156,7 +156,7 @@ def test_answers_are_kept_in_the_data_folder_and_are_there_after_a_restart(
         assert kept.json()["answer"]["question"] == QUESTION
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_an_answer_in_flight_is_finished_when_the_service_ends(
     data: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -192,6 +192,7 @@ def _refuses(address: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_service_that_ends(data: Path) -> None:
     with process(data, "--no-history") as running:
         await_sparql(running.address)
@@ -238,6 +239,7 @@ def _workers(pid: int) -> list[int]:
     return [child for child, command in _commands(pid).items() if "spawn_main" in command]
 
 
+@pytest.mark.slow
 def test_workers_answer_share_their_metrics_and_are_replaced(data: Path, tmp_path: Path) -> None:
     with process(data, "--state", str(tmp_path), "--workers", "2") as running:
         address = running.address
@@ -299,6 +301,7 @@ def _counted(address: str) -> float:
     )
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_service_that_is_killed(data: Path) -> None:
     """Else they would go on at a port that a new one cannot have."""
     with process(data, "--no-history", "--workers", "2") as running:
@@ -308,6 +311,7 @@ def test_workers_end_with_a_service_that_is_killed(data: Path) -> None:
         until(lambda: not any(_alive(pid) for pid in pids))
 
 
+@pytest.mark.slow
 def test_keys_hold_in_every_worker(data: Path) -> None:
     with process(data, "--no-history", "--workers", "2", CRMRAG_API_KEYS="one") as running:
         for _ in range(10):
@@ -320,6 +324,7 @@ def test_keys_hold_in_every_worker(data: Path) -> None:
     assert all(isinstance(json.loads(line), dict) for line in log.splitlines()[1:])
 
 
+@pytest.mark.slow
 def test_many_callers_at_once_are_all_answered(data: Path) -> None:
     with process(data, "--no-history", "--quiet") as running:
         start = threading.Barrier(40)

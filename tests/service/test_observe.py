@@ -121,6 +121,7 @@ def test_answers_are_counted_with_their_stages(fresh: httpx.Client) -> None:
     assert "crmrag_tokens_total" not in found
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(
     "ignore:Item 'summary' on TypedDict:UserWarning"
 )  # litellm's records, at their first use
@@ -273,6 +274,7 @@ def test_no_key_reaches_the_log_or_the_metrics(
     assert len(later) > 8 and all(isinstance(json.loads(line), dict) for line in later)
 
 
+@pytest.mark.slow
 def test_quiet_leaves_out_requests_and_keeps_warnings(data: Path) -> None:
     with process(data, "--no-history", "--quiet") as running:
         httpx.get(f"{running.address}{API}/datasets").raise_for_status()

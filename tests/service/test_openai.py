@@ -11,8 +11,10 @@ import httpx
 import openai
 import pytest
 
-from crmrag_query import Client
+from crmrag_query import Answer, Client
+from crmrag_query.answers.records import Source
 from crmrag_query.client.local import open_engine
+from crmrag_query.service.openai import sources_text
 from tests.support.model_server import model_server
 from tests.support.service import application, served
 
@@ -137,6 +139,6 @@ def test_a_language_model_writes_unless_the_mode_forbids_it(
 
 
 def test_a_label_of_the_data_is_never_markdown() -> None:
-    from crmrag_query.service.openai.records import _plain
-
-    assert _plain("a [link](http://x) *b*\n# c <script>") == r"a \[link\](http://x) \*b\* \# c \<script\>"
+    source = Source(1, "http://e", "a [link](http://x) *b*\n# c <script>", "Thing", ())
+    told = sources_text(Answer("?", "t", (source,), "crm", "r", False, "x"))
+    assert r"[1] a \[link\](http://x) \*b\* \# c \<script\> <http://e>" in told

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from crmrag_query import __version__
 from crmrag_query.client import wire
 from crmrag_query.client.local import open_engine
 from crmrag_query.service import openapi
 from crmrag_query.service.app import PAGES
-from crmrag_query.service.examples import EXAMPLES
-from crmrag_query.service.records import OWN_ROUTES
+from crmrag_query.service.openapi import EXAMPLES
+from crmrag_query.service.responses import OWN_ROUTES
+from crmrag_query.version import __version__
 from tests.support.service import PATIENCE, application, await_sparql, served
 
 DOCUMENT = json.loads(openapi.document_json())

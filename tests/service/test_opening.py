@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.client.releases import Library
+from crmrag_query.client.local import Library
 from crmrag_query.errors import MissingExtraError
-from crmrag_query.llm import model
+from crmrag_query.llm import loading
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.service import opening
 from crmrag_query.service.opening import make_ready, open_all
@@ -52,14 +52,14 @@ def test_what_reaches_the_language_model_is_loaded_or_told_to_be_missing(
     data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(model, "load_litellm", loaded.append)
+    monkeypatch.setattr(loading, "load_litellm", loaded.append)
     make_ready(Library(data), LiteLLM("openai/any"))
     assert loaded == ["Answering with the model openai/any"]
 
     def missing(wanted: str) -> None:
         raise MissingExtraError(wanted, "llm", "litellm")
 
-    monkeypatch.setattr(model, "load_litellm", missing)
+    monkeypatch.setattr(loading, "load_litellm", missing)
     with caplog.at_level(logging.WARNING, "crmrag.service"):
         make_ready(Library(data), LiteLLM("openai/any"))
     assert "crmrag[llm]" in caplog.text

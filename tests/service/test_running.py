@@ -25,7 +25,7 @@ from crmrag_query.client.local import open_engine
 from crmrag_query.config.service import Work
 from crmrag_query.errors import Busy, ModelError, QuestionError
 from crmrag_query.llm.model import LiteLLM, Message
-from crmrag_query.service.running import Workers
+from crmrag_query.service.answering import Workers
 from crmrag_query.service.store import FILE
 from tests.service.test_api import events_of, problem_of
 from tests.support.model_server import model_server
@@ -330,14 +330,14 @@ def test_an_error_after_a_heartbeat_is_an_event(data: Path) -> None:
 
 def test_results_come_in_order_and_errors_last() -> None:
     async def run() -> list[Any]:
-        workers, found = Workers(Work(reading=1, asking=1, querying=1)), []
+        workers, found = Workers(Work(reading=1, asking=1, exporting=1, querying=1, seconds=60)), []
 
         def work() -> Iterator[int]:
             yield from range(100)
             raise QuestionError("No more.", "Stop.")
 
         for _ in range(3):
-            found.append([one async for one in workers.stream(work)])
+            found.append([one async for one in workers.stream(work, with_model=True)])
         assert (
             await workers.read(lambda: 7)
             == await workers.query(lambda: 7)
@@ -354,7 +354,10 @@ def test_results_come_in_order_and_errors_last() -> None:
 
 def test_places_are_as_many_as_configured() -> None:
     async def run() -> None:
-        workers, go = Workers(Work(reading=1, asking=2, querying=1)), threading.Event()
+        workers, go = (
+            Workers(Work(reading=1, asking=2, exporting=1, querying=1, seconds=60)),
+            threading.Event(),
+        )
         waiting = [asyncio.ensure_future(workers.ask(lambda: go.wait(PATIENCE))) for _ in range(2)]
         await asyncio.sleep(0)
         for _ in range(5):
@@ -380,7 +383,10 @@ def test_places_are_as_many_as_configured() -> None:
 
 def test_a_stream_that_is_left_stops_at_its_next_event() -> None:
     async def run() -> None:
-        workers, ended = Workers(Work(reading=1, asking=1, querying=1)), threading.Event()
+        workers, ended = (
+            Workers(Work(reading=1, asking=1, exporting=1, querying=1, seconds=60)),
+            threading.Event(),
+        )
 
         def work() -> Iterator[int]:
             try:
@@ -388,7 +394,7 @@ def test_a_stream_that_is_left_stops_at_its_next_event() -> None:
             finally:
                 ended.set()
 
-        stream = workers.stream(work)
+        stream = workers.stream(work, with_model=True)
         assert await anext(stream) == 0
         await stream.aclose()
         assert await asyncio.to_thread(ended.wait, PATIENCE)

@@ -17,10 +17,12 @@ from anyio.from_thread import start_blocking_portal
 from mcp.client.stdio import stdio_client
 
 from crmrag_query import AsyncClient, Done
-from crmrag_query.client.records import Answer
+from crmrag_query.answers.records import Answer
 from tests.query.mcp.conftest import Hosted, hosted
 from tests.query.mcp.conftest import command as mcp_command
 from tests.support.service import PATIENCE, process
+
+pytestmark = pytest.mark.slow
 
 SUITE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Which churches were built before 1200?", ()),

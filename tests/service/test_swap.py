@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from crmrag_query.artifacts.places import switch
-from crmrag_query.client import releases, wire
+from crmrag_query.client import local as releases
+from crmrag_query.client import wire
 from crmrag_query.client.local import open_engine
 from tests.query.mcp.conftest import hosted
 from tests.service.test_api import problem_of
@@ -39,15 +40,20 @@ def data(built: tuple[Path, str, str], tmp_path: Path) -> tuple[Path, str, str]:
     return tmp_path, built[1], built[2]
 
 
-def release_of(http: httpx.Client) -> str:
-    found: str = http.get("/version").raise_for_status().json()["releases"]["churches"]
+def release_ids(http: httpx.Client) -> dict[str, str]:
+    found: dict[str, str] = http.get("/version").raise_for_status().json()["releases"]
     return found
+
+
+def release_of(http: httpx.Client) -> str:
+    return release_ids(http)["churches"]
 
 
 def is_served(http: httpx.Client, release: str) -> bool:
     return release_of(http) == release
 
 
+@pytest.mark.slow
 def test_releases_are_swapped_under_load_without_a_failed_request(data: tuple[Path, str, str]) -> None:
     """Four callers ask whatever can be asked while the release is exchanged back and forth."""
     folder, first, second = data
@@ -98,6 +104,7 @@ def test_releases_are_swapped_under_load_without_a_failed_request(data: tuple[Pa
     )
 
 
+@pytest.mark.slow
 def test_a_damaged_data_set_hides_no_other_and_does_not_vanish(
     data: tuple[Path, str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -150,7 +157,13 @@ def running(data: tuple[Path, str, str]) -> object:
         yield found
 
 
-@pytest.mark.parametrize("damage", ["missing", "cut file", "no manifest", "pointer"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "missing",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("cut file", "no manifest", "pointer")),
+    ],
+)
 def test_a_damaged_release_leaves_the_old_one_served_and_says_so(
     data: tuple[Path, str, str], damage: str, running: Process
 ) -> None:
@@ -209,6 +222,7 @@ def test_a_damaged_release_that_is_mended_is_served(
         assert until(lambda: release_of(http) == second)
 
 
+@pytest.mark.slow
 def test_a_data_set_that_is_built_while_it_is_served_is_found(
     built: tuple[Path, str, str], tmp_path: Path
 ) -> None:
@@ -222,6 +236,23 @@ def test_a_data_set_that_is_built_while_it_is_served_is_found(
         (tmp_path / "copied").rename(tmp_path / "releases" / "churches")
         assert http.get("/ready").json()["datasets"] == ["churches"]
         assert http.post(f"{API}/ask", json={"question": QUESTION}).json()["dataset"] == "churches"
+
+
+def test_a_service_is_not_ready_while_its_data_folder_is_away(data: tuple[Path, str, str]) -> None:
+    folder, first, _ = data
+    away = folder / "away"
+    with (
+        served(application(open_engine(str(folder)))) as address,
+        httpx.Client(base_url=address, timeout=PATIENCE) as http,
+    ):
+        assert http.get("/ready").json()["datasets"] == ["churches"]
+        (folder / "releases").rename(away)
+        assert problem_of(told := http.get("/ready")).status == 503 and "not there" in told.json()["detail"]
+        assert problem_of(http.get(f"{API}/search?text=a&dataset=churches")).status == 404
+        assert http.get("/health").is_success and release_ids(http) == {}
+        away.rename(folder / "releases")
+        assert http.get("/ready").json()["datasets"] == ["churches"]
+        assert release_of(http) == first
 
 
 def test_a_data_set_that_cannot_be_opened_is_not_ready_and_holds_up_no_other(

@@ -82,16 +82,6 @@ def test_every_tool_answers_over_http_as_the_client_does(tools: Hosted, address:
     assert int(rows[0][0]) == local.datasets()["sample"].counts["triples"]
 
 
-def test_resources_are_read_over_http(tools: Hosted) -> None:
-    [read] = tools.run(tools.client.read_resource, "crmrag://datasets").contents
-    assert json.loads(read.text)["datasets"][0]["name"] == "sample"
-
-
-def test_errors_say_what_to_do(tools: Hosted) -> None:
-    assert "no data set 'other'" in tools.error("ask", question=QUESTION, dataset="other")
-    assert "no entity" in tools.error("get_entity", iri="urn:none")
-
-
 def test_it_asks_the_service_s_own_releases(engine: Engine, tmp_path: Path) -> None:
     """No second engine: what the service has open is what the tools see, and their answers are kept with the others."""
     with served(application(engine, state=tmp_path)) as address, host(address) as tools:
@@ -189,14 +179,6 @@ def test_it_answers_for_the_service_s_hosts_alone(engine: Engine) -> None:
 def test_it_keeps_no_sessions(address: str, method: str) -> None:
     answer = httpx.request(method, f"{address}/mcp", headers=ACCEPT)
     assert answer.status_code == 405 and "POST" in answer.headers["allow"]
-
-
-@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded"])
-def test_what_a_page_could_send_unasked_is_refused(address: str, kind: str) -> None:
-    """Forms and plain texts are sent to other hosts without asking them (CORS)."""
-    body = json.dumps(call("list_datasets"))
-    answer = httpx.post(f"{address}/mcp", content=body, headers=ACCEPT | {"Content-Type": kind})
-    assert problem_of(answer).status == 415
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from pathlib import Path
 import yaml
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.layers import LAYERS, chunks_of
-from crmrag_assets.build.step import BuildContext, Outcome, run_step
-from crmrag_assets.build.steps import STEPS
+from crmrag_assets.build.step import LAYERS, BuildContext, Outcome, chunks_of, run_step
+from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.files import entries
 from crmrag_query.artifacts.release import open_release
 from tests.support.forked import start
@@ -93,9 +92,8 @@ def build_all(context: BuildContext) -> list[Outcome]:
 
 
 def parallel(context: BuildContext, threads: int = 2) -> BuildContext:
-    """The context with as many processes as threads, however few chunks there are."""
-    workers = context.method.workers.model_copy(update={"chunks": 1})
-    return replace(context, threads=threads, method=context.method.model_copy(update={"workers": workers}))
+    """The context with so many threads, and processes where there are chunks enough: see `workers.CHUNKS`."""
+    return replace(context, threads=threads)
 
 
 def made(outcomes: list[Outcome]) -> list[str]:
@@ -103,6 +101,12 @@ def made(outcomes: list[Outcome]) -> list[str]:
     return [
         f"{o.record.artifact}/{o.chunk}" if o.chunk else o.record.artifact for o in outcomes if not o.reused
     ]
+
+
+def encoded(outcomes: list[Outcome]) -> int:
+    """How many windows were encoded anew."""
+    fresh = (o for o in outcomes if o.record.artifact == "embeddings" and not o.reused)
+    return sum(o.record.stats["encoded"] for o in fresh)
 
 
 def contents(folder: Path) -> dict[str, str]:

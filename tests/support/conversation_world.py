@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from crmrag_query.config import load_method
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.followup import FollowUp, follow
 from crmrag_query.questions.grammar import Form
 from crmrag_query.questions.state import ConversationState, Focus
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 METHOD = load_method()
 ENTITIES: tuple[tuple[str, str, Category, tuple[str, ...]], ...] = (
@@ -60,7 +60,6 @@ class Talk:
             self.state,
             linked(question),
             METHOD.questions,
-            METHOD.conversation,
             lambda node: ENTITIES[node][0],
             lambda node: int(ENTITIES[node][2]),
         )

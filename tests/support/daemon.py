@@ -22,8 +22,8 @@ from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from crmrag_assets.automation import build_config
 from crmrag_assets.definitions import defs
-from crmrag_assets.home import dagster_home
-from crmrag_assets.jobs import BUILDS_TAG
+from crmrag_assets.instance import dagster_home
+from crmrag_assets.runs import BUILDS_TAG
 from tests.conftest import ROOT
 from tests.support.builds import Project
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.progress import SilentProgress
+from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources.endpoint.client import Client
-from crmrag_assets.sources.endpoint.journal import Journal
-from crmrag_assets.sources.endpoint.subjects import Subjects, discover_subjects
+from crmrag_assets.sources.endpoint.subjects import Journal, Subjects, discover_subjects
 from crmrag_query.config import load_method
-from crmrag_query.config.endpoint import EndpointConfig
+from crmrag_query.config.datasets import EndpointConfig
 from tests.support.faults import Fault
 from tests.support.sparql_exchange import Endpoint
 

@@ -10,11 +10,12 @@ import gzip
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from email.utils import formatdate
+from types import MappingProxyType
 
-from tests.support.sparql_answers import LOGIN_PAGE, TYPES, Answer, counts, groups, redirect, words
+from tests.support.sparql_answers import LOGIN_PAGE, TYPES, Answer, Table, counts, groups, redirect, words
 from tests.support.sparql_exchange import Exchange
 
 _DRIP_SECONDS = 0.05
@@ -58,24 +59,42 @@ def redirected(name: str, status: int, path: str) -> Fault:
     return Fault(name, act)
 
 
-def bent(name: str, change: Callable[[Answer], Answer | None], framed: bool = True) -> Fault:
-    """The right answer, changed; the right one itself where ``change`` finds nothing to spoil and gives None."""
+def bent(name: str, change: Callable[[Answer], Answer], framed: bool = True) -> Fault:
+    """The right answer, changed; the right one itself where it is an error."""
 
     def act(exchange: Exchange) -> None:
         right = exchange.answer()
-        wrong = change(right) if right.status == 200 else None
-        if wrong is None:
+        if right.status == 200:
+            exchange.send(change(right), framed)
+        else:
             exchange.fails("")
-        exchange.send(wrong or right, framed or wrong is None)
+            exchange.send(right)
 
     return Fault(name, act)
 
 
+def untrue(
+    name: str,
+    change: Callable[[Exchange, Table], Table | None],
+    applies: Callable[[str], bool],
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Fault:
+    """Other rows than the right ones, with further headers; the right ones where ``change`` finds nothing to spoil."""
+
+    def act(exchange: Exchange) -> None:
+        right = exchange.table()
+        wrong = change(exchange, right)
+        if wrong is None:
+            exchange.fails("")
+            exchange.send(exchange.answer(right))
+        else:
+            answer = exchange.answer(wrong)
+            exchange.send(replace(answer, headers={**answer.headers, **headers}))
+
+    return Fault(name, act, applies)
+
+
 # Connections.
-
-
-def _time_out(exchange: Exchange) -> None:
-    exchange.stall()
 
 
 def _trickle(exchange: Exchange) -> None:
@@ -87,83 +106,72 @@ def _trickle(exchange: Exchange) -> None:
             return
 
 
-def _reset(exchange: Exchange) -> None:
-    exchange.reset()
-
-
-def _closed_in_body(answer: Answer) -> Answer | None:
+def _closed_in_body(answer: Answer) -> Answer:
     size = len(answer.body)
     return replace(answer, body=answer.body[: size // 2], headers={"Content-Length": str(size)})
 
 
-def _cut_in_chunks(answer: Answer) -> Answer | None:
+def _cut_in_chunks(answer: Answer) -> Answer:
     half = answer.body[: len(answer.body) // 2]
     chunk = b"%x\r\n%s\r\n" % (len(half), half) if half else b""
     return replace(answer, body=chunk, headers={"Transfer-Encoding": "chunked"})
 
 
-def _cut_at_line_end(exchange: Exchange) -> None:
-    """Nothing tells that lines are missing where the body is TSV, but their number; JSON is cut anywhere."""
-    answer = exchange.answer()
-    ends = [n + 1 for n, byte in enumerate(answer.body[:-1]) if byte == 10]
-    if answer.status != 200 or not ends:
-        _cut_in_line(exchange)
-        return
-    exchange.send(replace(answer, body=answer.body[: exchange.chance.choice(ends)]), framed=False)
+def _cut(at_line_end: bool) -> Callable[[Exchange], None]:
+    """Without a length: nothing tells that lines of TSV are missing but their number; JSON is cut anywhere."""
+
+    def act(exchange: Exchange) -> None:
+        answer = exchange.answer()
+        ends = [n + 1 for n, byte in enumerate(answer.body[:-1]) if byte == 10]
+        within = [n for n in range(1, len(answer.body)) if answer.body[n - 1] != 10]
+        places = ends if at_line_end and ends else within
+        if answer.status != 200 or not places:
+            exchange.fails("")
+            exchange.send(answer)
+        else:
+            exchange.send(replace(answer, body=answer.body[: exchange.chance.choice(places)]), framed=False)
+
+    return act
 
 
-def _cut_in_line(exchange: Exchange) -> None:
-    answer = exchange.answer()
-    places = [n for n in range(1, len(answer.body)) if answer.body[n - 1] != 10]
-    if answer.status != 200 or not places:
-        exchange.fails("")
-        exchange.send(answer)
-        return
-    exchange.send(replace(answer, body=answer.body[: exchange.chance.choice(places)]), framed=False)
-
-
-# Statuses and pages.
+# Statuses, pages and bodies.
 
 
 def _busy_date(exchange: Exchange) -> None:
-    exchange.send(
-        Answer(b"Slow down", status=429, headers={"Retry-After": formatdate(time.time(), usegmt=True)})
-    )
+    now = formatdate(time.time(), usegmt=True)
+    exchange.send(Answer(b"Slow down", status=429, headers={"Retry-After": now}))
 
 
 def _disguised_login(answer: Answer) -> Answer:
     return replace(LOGIN_PAGE, kind=answer.kind)
 
 
-# Bodies.
-
-
-def _gzip_broken(answer: Answer) -> Answer:
-    spoilt = bytearray(gzip.compress(answer.body, mtime=0))
-    spoilt[10:-8] = bytes(byte ^ 0x5A for byte in spoilt[10:-8])
-    return replace(answer, body=bytes(spoilt), headers={"Content-Encoding": "gzip"})
-
-
-def _gzip_truncated(answer: Answer) -> Answer:
-    packed = gzip.compress(answer.body, mtime=0)
-    return replace(answer, body=packed[: len(packed) - 9], headers={"Content-Encoding": "gzip"})
-
-
 def _gzip_unasked(answer: Answer) -> Answer:
     return replace(answer, body=gzip.compress(answer.body, mtime=0), headers={"Content-Encoding": "gzip"})
 
 
-def _json_instead(exchange: Exchange) -> None:
-    if exchange.format == "json":
-        exchange.fails("")
-    exchange.send(exchange.answer(format="json"))
+def _gzip_broken(answer: Answer) -> Answer:
+    packed = _gzip_unasked(answer)
+    spoilt = bytes(byte ^ 0x5A for byte in packed.body[10:-8])
+    return replace(packed, body=packed.body[:10] + spoilt + packed.body[-8:])
 
 
-def _json_as_tsv(exchange: Exchange) -> None:
-    if exchange.format == "json":
-        exchange.fails("")
-    answer = exchange.answer(format="json")
-    exchange.send(replace(answer, kind=TYPES[exchange.format]) if answer.status == 200 else answer)
+def _gzip_truncated(answer: Answer) -> Answer:
+    packed = _gzip_unasked(answer)
+    return replace(packed, body=packed.body[:-9])
+
+
+def _json(labelled: bool) -> Callable[[Exchange], None]:
+    """JSON, by its own name or by that of the format that was asked for."""
+
+    def act(exchange: Exchange) -> None:
+        if exchange.format == "json":
+            exchange.fails("")
+        answer = exchange.answer(format="json")
+        is_right = labelled or answer.status != 200
+        exchange.send(answer if is_right else replace(answer, kind=TYPES[exchange.format]))
+
+    return act
 
 
 def _error_in_body(answer: Answer) -> Answer:
@@ -175,55 +183,37 @@ def _error_in_body(answer: Answer) -> Answer:
 # Untrue answers.
 
 
-def _other_rows(exchange: Exchange) -> None:
+def _other_rows(exchange: Exchange, table: Table) -> Table | None:
     other = exchange.other_table()
-    if other is None or set(other.rows) == set(exchange.table().rows):
-        exchange.fails("")
-        other = None
-    exchange.send(exchange.answer(other))
+    return None if other is None or set(other.rows) == set(table.rows) else other
 
 
-def _count_raised(exchange: Exchange) -> None:
-    exchange.send(exchange.answer(exchange.table().raised(exchange.chance.randint(1, 9))))
+def _count_raised(exchange: Exchange, table: Table) -> Table:
+    return table.raised(exchange.chance.randint(1, 9))
 
 
-def _count_lowered(exchange: Exchange) -> None:
-    exchange.send(exchange.answer(exchange.table().raised(-1)))
+def _count_lowered(exchange: Exchange, table: Table) -> Table:
+    return table.raised(-1)
 
 
-def _last_rows_missing(exchange: Exchange) -> None:
-    table = exchange.table()
-    if not table.rows:
-        exchange.fails("")
-        exchange.send(exchange.answer(table))
-        return
-    exchange.send(exchange.answer(table.first(exchange.chance.randrange(len(table.rows)))))
+def _last_rows_missing(exchange: Exchange, table: Table) -> Table | None:
+    return table.first(exchange.chance.randrange(len(table.rows))) if table.rows else None
 
 
-def _incomplete(exchange: Exchange) -> None:
+def _incomplete(exchange: Exchange, table: Table) -> Table | None:
     """Virtuoso's "anytime" answer: what was found in the time, with a header that says so."""
-    table = exchange.table()
-    if not table.rows:
-        exchange.fails("")
-        exchange.send(exchange.answer(table))
-        return
-    less = (
-        table.raised(-1)
-        if not rows_asked(exchange.query)
-        else table.first(exchange.chance.randrange(len(table.rows)))
-    )
-    exchange.send(replace(exchange.answer(less), headers=_ANYTIME))
+    return _last_rows_missing(exchange, table) if rows_asked(exchange.query) else table.raised(-1)
 
 
 _ANYTIME = {"X-SQL-State": "S1TAT", "X-SQL-Message": "RC...: Returning incomplete results, query interrupted"}
 _HTML_502 = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 SIGNALLED = (
-    Fault("time-out", _time_out),
+    Fault("time-out", Exchange.time_out),
     Fault("trickle", _trickle),
-    Fault("reset", _reset),
+    Fault("reset", Exchange.reset),
     bent("closed in body", _closed_in_body),
     bent("chunks cut", _cut_in_chunks, framed=False),
-    Fault("cut in line", _cut_in_line),
+    Fault("cut in line", _cut(at_line_end=False)),
     replace(refusal(429, "Slow down", retry_after="0"), name="429 seconds"),
     Fault("429 date", _busy_date),
     replace(refusal(429, "Slow down"), name="429"),
@@ -238,31 +228,32 @@ SIGNALLED = (
     redirected("redirect to login", 302, "/login"),
     redirected("redirect loop 302", 302, "/loop/302"),
     redirected("redirect loop 307", 307, "/loop/307"),
-    Fault("JSON as TSV", _json_as_tsv),
+    Fault("JSON as TSV", _json(labelled=False)),
     bent("empty body", lambda answer: replace(answer, body=b"")),
     bent("error in body", _error_in_body),
-    Fault("incomplete", _incomplete, lambda query: rows_asked(query) or counts(query)),
+    untrue("incomplete", _incomplete, lambda query: rows_asked(query) or counts(query), _ANYTIME),
 )
 SILENT = (
-    Fault("cut at line end", _cut_at_line_end),
-    Fault("last rows missing", _last_rows_missing, rows_asked),
-    Fault("other rows", _other_rows, rows_asked),
-    Fault("count too high", _count_raised, counts),
+    Fault("cut at line end", _cut(at_line_end=True)),
+    untrue("last rows missing", _last_rows_missing, rows_asked),
+    untrue("other rows", _other_rows, rows_asked),
+    untrue("count too high", _count_raised, counts),
 )
 HARMLESS = (
     redirected("moved 307", 307, "/moved"),
     redirected("moved 308", 308, "/moved"),
     bent("text/plain", lambda answer: replace(answer, kind="text/plain")),
     bent("octet-stream", lambda answer: replace(answer, kind="application/octet-stream")),
-    Fault("JSON instead", _json_instead),
+    Fault("JSON instead", _json(labelled=True)),
     bent("gzip unasked", _gzip_unasked),
 )
 ALL = (*SIGNALLED, *SILENT, *HARMLESS)
-COUNT_TOO_LOW = Fault("count too low", _count_lowered, counts)
+NAMED = {fault.name: fault for fault in ALL}
+COUNT_TOO_LOW = untrue("count too low", _count_lowered, counts)
 """Not among ALL: a count too low that meets an answer cut by as much cannot be told from the truth."""
 
 
-TIME_OUT = SIGNALLED[0]
+TIME_OUT = NAMED["time-out"]
 POISONED = refusal(500, "Virtuoso RDF02 Error SR601: Argument 0 of http_sparql_value is not valid")
 
 

@@ -89,7 +89,7 @@ class _Maker:
         nodes += [self._inner() for _ in steps[1:]]
         nodes.append(self._node(self.random.choice([0, int(relationship.range)])))
         for step, here, there in zip(steps, nodes, nodes[1:], strict=False):
-            code, forward = self.random.choice(self.alphabet.of(step.code))
+            code, forward = self.random.choice(self.alphabet.of(step))
             self.edges.append((here, code, there) if forward else (there, code, here))
 
     def _times(self, recursive: bool) -> int:

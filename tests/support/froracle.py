@@ -28,21 +28,23 @@ class Alphabet:
     """
 
     def __init__(self, ontology: Ontology) -> None:
-        self.implied: nx.DiGraph[Directed] = nx.DiGraph()
+        self.same: nx.DiGraph[Directed] = nx.DiGraph()
+        below: nx.DiGraph[Directed] = nx.DiGraph()
         for code, term in ontology.properties.items():
             for forward in (True, False):
-                self.implied.add_node((code, forward))
+                self.same.add_node((code, forward))
                 for parent in term.parents:
-                    self.implied.add_edge((parent, forward), (code, forward))
+                    below.add_edge((parent, forward), (code, forward))
                 if term.inverse and ontology.inverse(term.inverse) == code:
-                    self.implied.add_edge((code, forward), (term.inverse, not forward))
+                    self.same.add_edge((code, forward), (term.inverse, not forward))
                 if term.symmetric:
-                    self.implied.add_edge((code, forward), (code, not forward))
+                    self.same.add_edge((code, forward), (code, not forward))
+        self.implied: nx.DiGraph[Directed] = nx.compose(self.same, below)
         self.of = cache(self._of)
 
-    def _of(self, code: str) -> list[Directed]:
-        start = (code, True)
-        return sorted({start, *nx.descendants(self.implied, start)}) if start in self.implied else [start]
+    def _of(self, step: Step) -> list[Directed]:
+        start, implied = (step.code, step.forward), self.same if step.alone else self.implied
+        return sorted({start, *nx.descendants(implied, start)}) if start in implied else [start]
 
 
 def property_path(path: Path, alphabet: Alphabet, present: Mapping[str, Iterable[str]]) -> str:
@@ -53,7 +55,7 @@ def property_path(path: Path, alphabet: Alphabet, present: Mapping[str, Iterable
 def _step(step: Step, alphabet: Alphabet, present: Mapping[str, Iterable[str]]) -> str:
     ways = [
         f"{'' if forward else '^'}<{iri}>"
-        for code, forward in alphabet.of(step.code)
+        for code, forward in alphabet.of(step)
         for iri in present.get(code, ())
     ]
     return f"({'|'.join(ways) or '<urn:absent>'}){'*' if step.recursive else ''}"
@@ -97,7 +99,7 @@ def plain_walk(net: Net, path: Path, alphabet: Alphabet, source: int) -> dict[in
     states.add_node((0, source))
     for done, step in enumerate(path.steps):
         after = done if step.recursive else done + 1
-        ways = set(alphabet.of(step.code))
+        ways = set(alphabet.of(step))
         for s, code, o in net.edges:
             for here, there, forward in ((s, o, True), (o, s, False)):
                 if (code, forward) in ways and (here not in net.suspects or here == source):

@@ -15,8 +15,8 @@ import pyoxigraph as ox
 from crmrag_assets.graph.build import build_graph
 from crmrag_assets.harvest.triples import ORDER
 from crmrag_query.config import Method, load_method
+from crmrag_query.graph.arrays import TRIPLES
 from crmrag_query.graph.graph import Graph
-from crmrag_query.graph.schema import TRIPLES
 from crmrag_query.ontology import Ontology, load_ontology
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"

@@ -11,12 +11,10 @@ import pyarrow.compute as pc
 
 from crmrag_assets.indexes.names import Names, write_names
 from crmrag_query.config import load_method
-from crmrag_query.linking.index import NameIndex
-from crmrag_query.linking.question import stop_words
+from crmrag_query.linking import NameIndex, plain_words, stop_words
 
 METHOD = load_method()
-LINKING = METHOD.linking
-STOP = stop_words(METHOD.questions)
+STOP, PLAIN = stop_words(METHOD.questions), plain_words(METHOD.questions)
 
 
 def names_from(rows: Sequence[tuple[int, str, int]], degrees: Sequence[int] = ()) -> Names:
@@ -33,5 +31,5 @@ def index_of(out: Path, *names: str | tuple[int, str, int], degrees: Sequence[in
     """An index in ``out`` of labels, whose nodes are their places, or of (node, name, kind) rows."""
     rows = [(i, name, 0) if isinstance(name, str) else name for i, name in enumerate(names)]
     out.mkdir(parents=True, exist_ok=True)
-    write_names(names_from(rows, degrees), STOP, LINKING.names, out)
+    write_names(names_from(rows, degrees), STOP, out)
     return NameIndex.open(out)

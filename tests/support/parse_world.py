@@ -14,12 +14,14 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.graph.graph import Graph
 from crmrag_query.parsing.antecedent import Antecedent, antecedent_of
 from crmrag_query.parsing.heard import analysed
 from crmrag_query.parsing.parse import Parsed, parse
+from crmrag_query.plans.compute import Outcome, cell
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import Outcome, cell
 from crmrag_query.plans.records import Plan
+from crmrag_query.plans.world import World
 from crmrag_query.questions.grammar import Form
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.sets.describe import plan_json
@@ -257,7 +259,7 @@ class Museum:
 
     def outcome(self, parsed: Parsed) -> Outcome:
         assert parsed.plan is not None, parsed
-        return execute(parsed.plan, self.release.world)
+        return execute(parsed.plan, self.release[World])
 
     def members(self, parsed: Parsed) -> set[str]:
         """Keys of the members of what was understood."""
@@ -280,11 +282,11 @@ class Museum:
         return self.outcome(parsed).value
 
     def key(self, node: int) -> str:
-        return self.release.graph.iri(int(node)).removeprefix(BASE)
+        return self.release[Graph].iri(int(node)).removeprefix(BASE)
 
     def cell(self, value: int) -> str:
         """What a table or pair shows: a key, or the text of a literal."""
-        shown = cell(self.release.world, int(value))
+        shown = cell(self.release[World], int(value))
         return shown.removeprefix(BASE) if isinstance(shown, str) else shown.text
 
     def groups(self, parsed: Parsed) -> dict[str, int]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crmrag_assets.release.contents import Pinned
-from crmrag_assets.release.publish import publish
+from crmrag_assets.release.publish import Pinned, publish
 from crmrag_query.artifacts.files import FileEntry, entries
 from crmrag_query.artifacts.manifest import Manifest
 

@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build.layers import LAYERS, chunks_of
-from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.build.steps import STEPS
+from crmrag_assets.build.step import LAYERS, BuildContext, chunks_of, run_step
 from crmrag_assets.build.store import RECORD
+from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.files import canonical_json, entries
-from crmrag_query.graph.schema import open_table, write_table
+from crmrag_query.graph.arrays import open_table, write_table
 
 
 @contextmanager

@@ -24,9 +24,9 @@ from fastapi import FastAPI
 from crmrag_query.client.local import Engine
 from crmrag_query.config.service import ServiceConfig, load_service
 from crmrag_query.service.app import create_app
-from crmrag_query.service.connection import Patient
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access
+from crmrag_query.service.launch import Patient
 from crmrag_query.service.store import Store
 from tests.conftest import ROOT
 

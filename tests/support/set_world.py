@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.plans.records import Anchor, Dated, Plan, Related, Target, Way
+from crmrag_query.plans.records import Anchor, Compute, Dated, Plan, Related, Target, Way
 from tests.support.builds import build_all, make_project
 from tests.support.shared import shared_release
 
@@ -73,6 +74,20 @@ def set_world() -> str:
             lines.append(f":{key} crm:P55_has_current_location :{place} .")
         graphs[graph] += lines
     return PREFIXES + "\n".join(f":{name} {{\n" + "\n".join(lines) + "\n}" for name, lines in graphs.items())
+
+
+def computed(plan: Plan, **how: Any) -> Plan:
+    """The plan with something made of its members."""
+    return plan.model_copy(update={"compute": Compute.model_validate(how)})
+
+
+def with_sets(museum: Release, **bounds: dict[str, int]) -> Release:
+    """The museum with other bounds in parts of `sets`."""
+    method = museum.method
+    parts = {name: getattr(method.sets, name).model_copy(update=to) for name, to in bounds.items()}
+    made = Release(museum.folder, museum.manifest)
+    made.__dict__["method"] = method.model_copy(update={"sets": method.sets.model_copy(update=parts)})
+    return made
 
 
 def iri(name: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, Done, stream
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.ask import Ask, state_after, stream
+from crmrag_query.answers.records import Answer, Done
 from crmrag_query.artifacts.release import Release
 from crmrag_query.questions.state import ConversationState
 from tests.support.builds import build_all, make_project
@@ -80,7 +80,7 @@ class Talk:
     def ask(self, question: str) -> Answer:
         *_, done = stream(self.release, question, self.how, self.state)
         assert isinstance(done, Done)
-        self.state = done.state
+        self.state = state_after(done.answer)
         return done.answer
 
 

@@ -18,17 +18,7 @@ from typing import Protocol
 
 import pyoxigraph as ox
 
-from tests.support.sparql_answers import (
-    RESULTS,
-    TYPES,
-    Answer,
-    Refused,
-    Table,
-    counts,
-    listed,
-    negotiated,
-    sorted_rows,
-)
+from tests.support.sparql_answers import Answer, Refused, Table, counts, listed, negotiated, sorted_rows
 from tests.support.sparql_auth import Auth
 
 _SORT_LIMIT = (
@@ -226,9 +216,10 @@ class Exchange:
     def table(self) -> Table:
         """The rows that this endpoint gives when nothing goes wrong; raises Refused."""
         options = self.endpoint.options
-        results = self._results()
+        _refuse(self.query, options)
+        results = _evaluated(self.endpoint.store, self.query, options.union, self._graphs)
         if not isinstance(results, ox.QuerySolutions):
-            raise Refused(400, "Only SELECT and ASK are answered here")
+            raise Refused(400, "Only SELECT is answered here")
         table = Table.of(results)
         if options.shuffle and not sorted_rows(self.query):
             table = table.shuffled(self.chance)
@@ -246,17 +237,11 @@ class Exchange:
         """``table``, by default the true one, in the format that was asked for or another; or why it is refused."""
         try:
             format = format or self.format
-            if table is None and isinstance(truth := self._results(), ox.QueryBoolean):
-                return Answer(truth.serialize(format=RESULTS[format]) or b"", TYPES[format])
             table = self.table() if table is None else table
             self._record = replace(self._record, rows=len(table.rows))
             return table.answer(format, self.endpoint.options.dialect)
         except Refused as refused:
             return refused.answer
-
-    def _results(self) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-        _refuse(self.query, self.endpoint.options)
-        return _evaluated(self.endpoint.store, self.query, self.endpoint.options.union, self._graphs)
 
     def fails(self, fault: str) -> None:
         """Name the fault that strikes in the log; "" where it found nothing to spoil."""
@@ -293,6 +278,10 @@ class Exchange:
             if select.select([self._handler.connection], [], [], min(left, 0.05))[0]:
                 return False
         return True
+
+    def time_out(self) -> None:
+        """Say nothing until the client is gone."""
+        self.stall()
 
     def reset(self) -> None:
         """Break the connection off (RST)."""

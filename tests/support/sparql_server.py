@@ -1,6 +1,6 @@
 """A SPARQL 1.1 endpoint on localhost that reads an Oxigraph store, as strict, poor or faulty as a test wants it.
 
-`/sparql` answers queries (SELECT and ASK) and is where faults strike; `/moved` answers them always; `/login` is a page for
+`/sparql` answers SELECT and is where faults strike; `/moved` answers them always; `/login` is a page for
 people; `/loop/302` and `/loop/307` redirect to themselves. Whatever would write is refused, and found in `updates`.
 """
 

@@ -1,9 +1,11 @@
-"""Ways to make a release say what is wrong."""
+"""Ways to make a release say what is wrong, or what somebody else wants it to."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,24 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import ipc
 
+from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, read_manifest
+
 Spoil = Callable[[Path], None]
 """Changes files in the folder of a release."""
 Array = npt.NDArray[Any]
+
+
+def repinned(folder: Path, copy: Path, spoil: Spoil) -> Path:
+    """A copy of a release that was spoiled and then pinned anew, so that every checksum is right; named by its id."""
+    shutil.copytree(folder, copy)
+    (copy / PROVENANCE).unlink()
+    spoil(copy)
+    beside = (MANIFEST, PROVENANCE, *COMPANIONS)
+    manifest = read_manifest(copy)
+    manifest = replace(manifest, files=tuple(e for e in entries(copy) if e.path not in beside))
+    (copy / MANIFEST).write_text(manifest.text(), encoding="utf-8")
+    return copy.rename(copy.with_name(manifest.id))
 
 
 def edit_json(path: str, change: Callable[[Any], object]) -> Spoil:

@@ -89,9 +89,9 @@ def sample() -> str:
 
 def build_all(project: Project) -> None:
     """Build every data set, in this process."""
-    from crmrag_assets.home import open_instance
+    from crmrag_assets.instance import open_instance
     from crmrag_assets.launch import BuildRequest, run_build
-    from crmrag_assets.resources import BuildResource
+    from crmrag_assets.partitions import BuildResource
 
     build = BuildResource(data=str(project.data), config=str(project.config))
     with open_instance(project.data) as instance:

@@ -12,10 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.exonyms import ExonymsPart
-from crmrag_query.config.folders import default_folder
-from crmrag_query.config.kinds import KindsPart
-from crmrag_query.config.models import (
+from crmrag_query.config.loading import (
     CategoriesPart,
     Constants,
     PromptsPart,
@@ -26,9 +23,9 @@ from crmrag_query.config.models import (
     WeightsPart,
 )
 from crmrag_query.config.operations import Operations
-from crmrag_query.config.parsing import ParsingPart
 from crmrag_query.config.parts import EventsPart
-from crmrag_query.config.reading import read_yaml
+from crmrag_query.config.questions import ExonymsPart, KindsPart, ParsingPart
+from crmrag_query.config.reading import default_folder, read_yaml
 from crmrag_query.config.relations import RelationsPart
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.config.sets import SetsPart
@@ -106,8 +103,8 @@ OF_A_DATASET = {
     "embedding.model": "of sentence-transformers, local or from the hub, or an API's (`litellm`); the default is local",
     "embedding.provider": "who runs it",
     "embedding.dimension": "of its vectors, where an API takes one",
-    "embedding.window_tokens": "tokens of one window; else the method's",
-    "embedding.batch": "windows encoded at once; else the method's",
+    "embedding.window_tokens": "tokens of one window; longer documents are embedded as windows with the header repeated",
+    "embedding.batch": "texts in one request to an API",
     "embedding.query_prefix": "what the model wants before a question",
     "embedding.document_prefix": "… and before a document",
     "image_pattern": "a regular expression: more addresses that are images",

@@ -10,7 +10,7 @@ from typing import Any
 
 from crmrag_query.client import wire
 from crmrag_query.service.openapi import document
-from crmrag_query.service.records import OWN_ROUTES
+from crmrag_query.service.responses import OWN_ROUTES
 from tools.reference.text import cell, code, notes, plain, summary, table, value
 
 HEAD = """\
@@ -131,8 +131,8 @@ def _prose(text: str) -> str:
 
 
 def _default(schema: Schema) -> str:
-    given = schema.get("default")
-    return value(given) or ("none" if "default" in schema and given is None else "empty")
+    nullable = any(one.get("type") == "null" for one in (schema, *schema.get("anyOf", ())))
+    return value(schema.get("default")) or ("none" if nullable else "empty")
 
 
 def _name(schema: Schema) -> str:

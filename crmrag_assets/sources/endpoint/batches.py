@@ -7,25 +7,16 @@ property by the MD5 of its objects. What is left in the end is either complete o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import polars as pl
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.traffic import Missing
+from crmrag_assets.harvest.report import Missing
+from crmrag_assets.harvest.triples import NO_COLUMNS, columns_of
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
-from crmrag_assets.sources.endpoint.queries import (
-    Part,
-    count_of,
-    is_iri,
-    odd_count,
-    odd_rows,
-    properties_of,
-    property_names,
-    rows_of,
-)
-from crmrag_assets.sources.endpoint.triples import cells_of, to_frame
+from crmrag_assets.sources.endpoint.queries import Part, count, is_iri, odd, properties_of, rows_of, strings
 
 DIGITS = "0123456789abcdef"
 DEEPEST = 4  # digits of the MD5: 65,536 parts of one property of one subject
@@ -43,18 +34,16 @@ VANISHED = "subjects that were discovered and then had no triples"
 
 @dataclass(frozen=True)
 class Harvested:
-    """Triples, repetitions included, in frames of COLUMNS; and what could not be had."""
+    """Triples with COLUMNS, repetitions included; and what could not be had."""
 
-    frames: tuple[pl.DataFrame, ...] = ()
+    frame: pl.DataFrame
     missing: tuple[Missing, ...] = ()
 
-    def __add__(self, other: Harvested) -> Harvested:
-        return Harvested(self.frames + other.frames, self.missing + other.missing)
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """All triples in one frame."""
-        return pl.concat([to_frame(()), *self.frames])
+    @staticmethod
+    def joined(parts: Iterable[Harvested]) -> Harvested:
+        found = list(parts)
+        frame = pl.concat([NO_COLUMNS, *(one.frame for one in found)])
+        return Harvested(frame, tuple(lost for one in found for lost in one.missing))
 
 
 @dataclass(frozen=True)
@@ -71,12 +60,12 @@ class _Answer:
     capped: bool = False
 
     @property
-    def given(self) -> int:
-        return (0 if self.rows is None else len(self.rows)) + self.unreadable
+    def frame(self) -> pl.DataFrame:
+        return NO_COLUMNS if self.rows is None else self.rows
 
     @property
-    def frames(self) -> tuple[pl.DataFrame, ...]:
-        return () if self.rows is None else (self.rows,)
+    def given(self) -> int:
+        return len(self.frame) + self.unreadable
 
     @property
     def whole(self) -> bool:
@@ -98,32 +87,25 @@ def harvest(
     ``triples``: of subjects whose triples were counted before, their number. A batch of such subjects alone that comes with
     as many rows is not counted again. Raises SourceError when the endpoint stops answering.
     """
+    client.expects(len(subjects))
     size = client.settings.batch_entities
     parts = [Part(tuple(subjects[at : at + size]), unnamed=unnamed) for at in range(0, len(subjects), size)]
-    batches = [_Batch(client, _expected(part, triples or {})) for part in parts]
+    batches = []
+    for part in parts:
+        counts = [None if part.unnamed or not triples else triples.get(subject) for subject in part.subjects]
+        batches.append(_Batch(client, None if None in counts else sum(filter(None, counts))))
     with client.workers() as pool:
-        answers = _first_answers(pool, batches, parts)
-        return _joined(pool.map(_Batch.settled, batches, parts, answers))
-
-
-def _expected(part: Part, triples: Mapping[str, int]) -> int | None:
-    """The number of the part's triples by those of its subjects; None where it does not follow."""
-    if part.unnamed or not all(subject in triples for subject in part.subjects):
-        return None
-    return sum(triples[subject] for subject in part.subjects)
-
-
-def _first_answers(pool: Executor, batches: Sequence[_Batch], parts: Sequence[Part]) -> list[_Answer]:
-    """The answer to each part as it is: counts and rows beside one another, as most parts come whole."""
-    if any(batch.capped for batch in batches):
-        return list(pool.map(_Batch.ask, batches, parts))
-    if all(batch.expected is not None for batch in batches):
-        return list(pool.map(_Batch.ask_rows, batches, parts))
-    pairs = [
-        (pool.submit(batch.counted, part), pool.submit(batch.given, part))
-        for batch, part in zip(batches, parts, strict=True)
-    ]
-    return [_answer(counted.result, given.result) for counted, given in pairs]
+        if client.learned.row_cap is not None:
+            answers = list(pool.map(_Batch.ask, batches, parts))
+        elif all(batch.expected is not None for batch in batches):
+            answers = list(pool.map(_Batch.ask_rows, batches, parts))
+        else:  # counts and rows beside one another, as most parts come whole
+            pairs = [
+                (pool.submit(batch.counted, part), pool.submit(batch.given, part))
+                for batch, part in zip(batches, parts, strict=True)
+            ]
+            answers = [_answer(counted.result, given.result) for counted, given in pairs]
+        return Harvested.joined(pool.map(_Batch.settled, batches, parts, answers))
 
 
 def harvest_odd(client: Client, subjects: Mapping[str, str], unnamed: bool) -> Harvested:
@@ -131,22 +113,23 @@ def harvest_odd(client: Client, subjects: Mapping[str, str], unnamed: bool) -> H
 
     That costs the endpoint a scan, whatever their number.
     """
-    scope = client.scope
+    scope, pattern = client.scope, odd(tuple(subjects), client.scope)
     try:
-        counted = client.count(odd_count(tuple(subjects), scope))
-        rows = client.rows(odd_rows(tuple(subjects), scope), scope.width)
+        counted = client.count(count(pattern))
+        rows = client.rows(scope.select(pattern, "(STR(?e) AS ?s)", "?p", "?o"), scope.width)
     except Unanswered as error:
-        return Harvested(missing=tuple(Missing(f"invalid IRI: {error.reason}", one) for one in subjects))
-    named = (
-        (ox.NamedNode(subjects[row[0].value]), *row[1:])
-        for row in rows
-        if isinstance(row[0], ox.Literal) and row[0].value in subjects
-    )
-    apart = (unnamed and isinstance(row[2], ox.BlankNode) for row in rows)
-    kept = to_frame(cells for row in named if (cells := cells_of(row)) is not None)
-    short = counted - len(kept) - sum(apart)
+        missing = (Missing(f"invalid IRI: {error.reason}", one) for one in subjects)
+        return Harvested(NO_COLUMNS, tuple(missing))
+    named = [
+        (ox.NamedNode(subjects[s.value]), p, o, *(graph or [None]))
+        for s, p, o, *graph in rows
+        if isinstance(s, ox.Literal) and s.value in subjects
+    ]
+    kept, _, _ = columns_of(named)
+    apart = sum(isinstance(row[2], ox.BlankNode) for row in rows) if unnamed else 0
+    short = counted - len(kept) - apart
     lost = Missing("of subjects with invalid IRIs: the response lacks rows that are valid", triples=short)
-    return Harvested((kept,), (lost,) if short > 0 else ())
+    return Harvested(kept, (lost,) if short > 0 else ())
 
 
 class _Batch:
@@ -156,14 +139,12 @@ class _Batch:
         self._client, self.expected = client, expected
         self._splits = SPLITS
 
-    @property
-    def capped(self) -> bool:
-        """Whether the endpoint is known to give no more than so many rows."""
-        return self._client.learned.row_cap is not None
-
     def settled(self, part: Part, answer: _Answer) -> Harvested:
         """The part, whole or with what is missing named; ``answer`` is the first to it."""
         return self._ended(part, self._confirmed(part, answer))
+
+    def _ended(self, part: Part, answer: _Answer) -> Harvested:
+        return self._taken(part, answer) if answer.whole else self._apart(part, answer)
 
     def _confirmed(self, part: Part, answer: _Answer) -> _Answer:
         """The answer, the better of two where rows are lacking; what may have been cut and was not counted is not whole."""
@@ -183,24 +164,16 @@ class _Batch:
             self._client.note(LACKING if answer.rows is not None else REFUSED)
             answers = [self._confirmed(one, self.ask(one)) for one in smaller]
             if len(part.subjects) > 1 or _better(answers, answer):
-                found = _joined(map(self._ended, smaller, answers))
+                found = Harvested.joined(map(self._ended, smaller, answers))
                 return replace(found, missing=(*lost, *found.missing))
-        answer = self._lastly(part, answer)
+        cap, counted = self._client.learned.row_cap, answer.counted
+        if answer.rows is not None and not answer.capped:
+            answer = self._twice(part, answer)
+        elif answer.rows is None and cap and (counted or 0) > cap:  # a part of it is better than nothing
+            answer = replace(_answer(lambda: counted, lambda: self.given(part)), reason=answer.reason)
         if answer.whole:
             return self._taken(part, answer)
-        return Harvested(answer.frames, (*_unreadable(answer), _missing(part, answer)))
-
-    def _lastly(self, part: Part, answer: _Answer) -> _Answer:
-        """What is left to be had of a part that smaller ones do not bring."""
-        cap = self._client.learned.row_cap
-        if answer.rows is not None and not answer.capped:
-            return self._twice(part, answer)
-        if answer.rows is None and cap and (answer.counted or 0) > cap:  # a part of it is better than nothing
-            return replace(_answer(lambda: answer.counted, lambda: self.given(part)), reason=answer.reason)
-        return answer
-
-    def _ended(self, part: Part, answer: _Answer) -> Harvested:
-        return self._taken(part, answer) if answer.whole else self._apart(part, answer)
+        return Harvested(answer.frame, (*_unreadable(answer), _missing(part, answer)))
 
     def ask(self, part: Part) -> _Answer:
         """Count first: what is more than the endpoint gives, or nothing at all, needs no rows."""
@@ -212,7 +185,7 @@ class _Batch:
         if cap and counted and counted > cap:
             return _Answer(None, counted, f"more rows than the {cap:,} that the endpoint gives")
         if counted == 0:
-            return _Answer(to_frame(()), 0)
+            return _Answer(NO_COLUMNS, 0)
         return _answer(lambda: counted, lambda: self.given(part))
 
     def ask_rows(self, part: Part) -> _Answer:
@@ -231,7 +204,7 @@ class _Batch:
         None for a single subject of such an endpoint. Raises Unanswered where one that counts does not.
         """
         try:
-            return self._client.count(count_of(part, self._client.scope), len(part.subjects) == 1)
+            return self._client.count(count(part.pattern(self._client.scope)), len(part.subjects) == 1)
         except Unanswered:
             if self._client.counts:
                 raise
@@ -243,13 +216,13 @@ class _Batch:
     def given(self, part: Part) -> tuple[pl.DataFrame, int]:
         """The rows of the part alone, as an endpoint or a cache before it may answer something else; and unreadable ones."""
         alone = len(part.subjects) == 1
-        table = self._client.triples(rows_of(part, self._client.scope), alone)
-        own = table.frame.filter(pl.col("s").is_in(part.subjects))
+        frame, unreadable = self._client.triples(rows_of(part, self._client.scope), alone)
+        own = frame.filter(pl.col("s").is_in(part.subjects))
         if part.properties:
             own = own.filter(pl.col("p").is_in(part.properties))
-        self._client.saw(len(table) + table.skipped)
-        self._client.note(STRANGERS, len(table) - len(own))
-        return own, table.skipped
+        self._client.saw(len(frame) + unreadable)
+        self._client.note(STRANGERS, len(frame) - len(own))
+        return own, unreadable
 
     def _twice(self, part: Part, first: _Answer) -> _Answer:
         """The part asked for again; two responses of the same length, the longest ever, tell of a row cap."""
@@ -268,18 +241,21 @@ class _Batch:
             self._client.note(UNCOUNTED)
         elif answer.given > answer.counted:
             self._client.note(MORE)
+        self._client.brought(answer.given)
         if not part.properties and not part.unnamed:
-            present = {subject for rows in answer.frames for subject in rows.get_column("s").unique()}
-            self._client.note(VANISHED, len(set(part.subjects) - present))
-        return Harvested(answer.frames, _unreadable(answer))
+            self._client.note(VANISHED, len(set(part.subjects).difference(answer.frame["s"].unique())))
+        return Harvested(answer.frame, _unreadable(answer))
 
     def _split(self, part: Part, answer: _Answer) -> tuple[list[Part], tuple[Missing, ...]]:
         """Smaller parts that make up the part, and what they leave out; none where it cannot or must not be split."""
         if self._splits <= 0:
             return [], ()
         if len(part.subjects) > 1:
-            pieces = self._pieces(answer, len(part.subjects))
-            return [replace(part, subjects=one) for one in _cut(part.subjects, pieces)], ()
+            cap, pieces = self._client.learned.row_cap, 2
+            if cap and answer.counted:
+                pieces = max(2, -(-answer.counted // max(1, int(cap * FULL))))
+            smaller = _cut(part.subjects, min(pieces, len(part.subjects)))
+            return [replace(part, subjects=one) for one in smaller], ()
         if len(part.properties) > 1:
             return [replace(part, properties=one) for one in _cut(part.properties, 2)], ()
         if not part.properties:
@@ -287,11 +263,6 @@ class _Batch:
         if len(part.digest) < DEEPEST and (answer.capped or (answer.counted and answer.counted > 1)):
             return [replace(part, digest=part.digest + digit) for digit in DIGITS], ()
         return [], ()
-
-    def _pieces(self, answer: _Answer, most: int) -> int:
-        cap = self._client.learned.row_cap
-        wanted = -(-answer.counted // max(1, int(cap * FULL))) if cap and answer.counted else 2
-        return min(max(2, wanted), most)
 
     def _by_property(self, part: Part, answer: _Answer) -> tuple[list[Part], tuple[Missing, ...]]:
         counts = self._properties(part)
@@ -309,15 +280,17 @@ class _Batch:
     def _properties(self, part: Part) -> dict[str, int]:
         """The part's properties with the numbers of their triples, 0 where the endpoint counts none; none if not answered."""
         client, scope = self._client, self._client.scope
-        try:
+        with suppress(Unanswered):
             rows = client.table(properties_of(part, scope), ("p", "n")).rows
-            return {p.value: int(n.value) for p, n in rows if _counts(p, n)}  # type: ignore[union-attr]
-        except Unanswered:
-            pass
-        try:
-            return dict.fromkeys(client.strings(property_names(part, scope), "property"), 0)
-        except Unanswered:
-            return {}
+            return {
+                p.value: int(n.value)
+                for p, n in rows
+                if isinstance(p, ox.NamedNode) and isinstance(n, ox.Literal) and n.value.isdecimal()
+            }
+        with suppress(Unanswered):
+            names = client.strings(strings("?p", "property", part.pattern(scope)), "property")
+            return dict.fromkeys(names, 0)
+        return {}
 
 
 def _better(smaller: Sequence[_Answer], answer: _Answer) -> bool:
@@ -338,21 +311,9 @@ def _answer(count: Callable[[], int | None], give: Callable[[], tuple[pl.DataFra
         return _Answer(None, counted, error.reason)
 
 
-def _counts(p: object, n: object) -> bool:
-    return isinstance(p, ox.NamedNode) and isinstance(n, ox.Literal) and n.value.isdecimal()
-
-
 def _cut(values: Sequence[str], pieces: int) -> list[tuple[str, ...]]:
     size = -(-len(values) // pieces)
     return [tuple(values[at : at + size]) for at in range(0, len(values), size)]
-
-
-def _joined(parts: Iterable[Harvested]) -> Harvested:
-    found = list(parts)
-    return Harvested(
-        tuple(frame for one in found for frame in one.frames),
-        tuple(lost for one in found for lost in one.missing),
-    )
 
 
 def _unreadable(answer: _Answer) -> tuple[Missing, ...]:

@@ -5,38 +5,114 @@ Blank nodes cannot be asked for by name and their labels hold within one respons
 asked for from the IRIs that they hang on, a batch of these in a response, which shows all triples of each node walked to:
 a component is whole when it shows all of each of its nodes. Where it is not, longer walks follow. Each component belongs
 to the first of its IRIs and is taken from that one's response only, so that none is taken twice. What cannot be had whole
-is left out and named as missing; what nothing led to is found by counting.
+is left out and named as missing; what nothing led to is found by counting. Every response is compared with a count, as one
+with too few rows has status 200 like any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.progress import Progress
-from crmrag_assets.harvest.skolem import components
-from crmrag_assets.harvest.traffic import Missing
-from crmrag_assets.sources.endpoint import blank_queries as queries
-from crmrag_assets.sources.endpoint.blank_asking import Asking, Lacking
-from crmrag_assets.sources.endpoint.blank_queries import (
+from crmrag_assets.build.step import Progress
+from crmrag_assets.harvest.report import Missing
+from crmrag_assets.harvest.skolem import blank_ends, components
+from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_assets.sources.endpoint import queries
+from crmrag_assets.sources.endpoint.client import Client, Unanswered
+from crmrag_assets.sources.endpoint.queries import (
     RINGS,
     ROOTS,
     SHORT,
     Anchor,
     Walk,
     around,
+    is_iri,
     start_of,
     walks,
 )
-from crmrag_assets.sources.endpoint.blank_views import Piece, has_ring, quads_of, shared_nodes
-from crmrag_assets.sources.endpoint.client import Client, Unanswered
-from crmrag_assets.sources.endpoint.queries import is_iri
-from crmrag_assets.sources.iris import valid_iri
+from crmrag_assets.sources.endpoint.results import Row, Term
+from crmrag_assets.sources.lines import valid_iri
 from crmrag_query.config.build import Requests
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A component of blank nodes as far as a response shows it; it is whole when it shows all of each node.
+
+    ``hangs`` holds IRIs that it can be asked for from, each with the property; ``topped``: nothing points at one of its
+    nodes; ``parents``: a node points at it whose own triples are not shown.
+    """
+
+    quads: tuple[ox.Quad, ...]
+    whole: bool
+    hangs: frozenset[tuple[str, str]]
+    topped: bool
+    parents: bool
+
+
+def pieces_of(rows: Iterable[Row], number: int) -> list[Piece]:
+    """The pieces that rows of x, p, out, in (and g) show: the triples `x p out` and `in p x`, each x shown in full."""
+    seen, quads = set[str](), dict[ox.Quad, None]()
+    for x, p, out, into, *graph in rows:
+        quad = _quad(x, p, out, graph, number) if into is None else _quad(into, p, x, graph, number)
+        if isinstance(x, ox.BlankNode) and quad:
+            seen.add(_labelled(x, number).value)
+            quads[quad] = None
+    return [_piece(component, seen) for component in components(quads)]
+
+
+def is_shown(row: Row) -> bool:
+    """Whether a row of x, p, out, in says something of a blank node x."""
+    return isinstance(row[0], ox.BlankNode) and row[1] is not None and (row[2] is None) != (row[3] is None)
+
+
+def _piece(component: Sequence[ox.Quad], seen: set[str]) -> Piece:
+    nodes = {end for quad in component for end in blank_ends(quad)}
+    below = {quad.object.value for quad in component if isinstance(quad.object, ox.BlankNode)}
+    tops = (nodes & seen) - below
+    hidden = nodes - seen
+    hangs = set[tuple[str, str]]()
+    for s, p, o, _ in component:
+        if isinstance(s, ox.NamedNode):
+            hangs.add((s.value, p.value))
+        elif isinstance(o, ox.NamedNode) and cast(ox.BlankNode, s).value in tops and p.value != RDF_TYPE:
+            hangs.add((o.value, p.value))
+    parents = any(
+        isinstance(quad.subject, ox.BlankNode) and quad.subject.value in hidden for quad in component
+    )
+    return Piece(tuple(component), not hidden, frozenset(hangs), bool(tops), parents)
+
+
+def _quad(
+    s: Term | None, p: Term | None, o: Term | None, graph: Sequence[Term | None], number: int
+) -> ox.Quad | None:
+    """The triple with labels of response ``number``; None for what is no triple, or one about a triple."""
+    if not isinstance(p, ox.NamedNode) or not isinstance(s, ox.NamedNode | ox.BlankNode):
+        return None
+    if o is None or isinstance(o, ox.Triple):
+        return None
+    name = graph[0] if graph else None
+    if isinstance(name, ox.NamedNode | ox.BlankNode):
+        return ox.Quad(_labelled(s, number), p, _labelled(o, number), _labelled(name, number))
+    return ox.Quad(_labelled(s, number), p, _labelled(o, number))
+
+
+def _labelled(term: T, number: int) -> T:
+    if isinstance(term, ox.BlankNode):
+        return cast(T, ox.BlankNode(f"r{number}-{term.value}"))
+    return term
+
+
+VIEW = "x", "p", "out", "in", "g"
+RESPONSES = "responses with blank nodes"
+UNCOUNTED = "responses that no count verified"
 PAGE = 100  # anchors in a page below which sorting is given up
 REFUSALS = 3  # refusals of a walk from one anchor after which it is not tried again, if it was never answered
 LOOSE = ROOTS, RINGS
@@ -44,8 +120,6 @@ FEW = 10  # anchors that say too little of which walk most of them need
 COMMON = 3  # walks, the first, that many anchors may need; the others are for the odd one
 CALM = 10  # batches answered in a row after which a larger one is tried again
 AGAIN = "entities whose blank nodes were asked for again, by a longer walk"
-SHARED = "blank nodes that several subjects point at"
-RING = "components of blank nodes with a ring"
 TOO_DEEP = "blank nodes hang together too far to be fetched whole"
 AT = "with blank nodes that hang on it"
 UNNAMED = "with blank nodes that no IRI leads to"
@@ -68,23 +142,16 @@ class Blanks:
 def harvest_blanks(client: Client, settings: Requests, progress: Progress) -> Blanks:
     """Every triple with a blank node in whole components; raises SourceError when the endpoint stops answering."""
     try:
-        counted = client.count(queries.count_touching(client.scope))
+        counted = client.count(queries.count(queries.touching(client.scope)))
     except Unanswered:
         counted = None
     if counted == 0:
         return Blanks([], (), 0)
-    asking = Asking(client)
+    harvest = _Harvest(client, settings, progress, counted)
     if counted is not None and counted <= settings.blank_rows:
-        try:
-            quads = quads_of(asking.all(counted), asking.responses)
-        except Unanswered:
-            pass
-        else:
-            client.note(SHARED, shared_nodes(quads))
-            client.note(RING, sum(map(has_ring, components(quads))))
-            lost = Missing(UNREADABLE, triples=asking.unreadable)
-            return Blanks(quads, (lost,) if asking.unreadable else (), counted)
-    return _Harvest(client, settings, progress, asking, counted).run()
+        with suppress(Unanswered):
+            return harvest.at_once(counted)
+    return harvest.run()
 
 
 @dataclass
@@ -104,12 +171,16 @@ class _Rung:
 class _Held:
     """What is known of an anchor after its last response: components that are its own, whole and in part."""
 
-    whole: tuple[Piece, ...]
-    partial: tuple[Piece, ...]
+    whole: list[Piece] = field(default_factory=list)
+    partial: list[Piece] = field(default_factory=list)
 
     @property
     def parents(self) -> bool:
         return any(piece.parents for piece in self.partial)
+
+
+class Lacking(Unanswered):
+    """A response came with fewer rows than the endpoint counts."""
 
 
 class _Sizes:
@@ -147,22 +218,31 @@ class _Sizes:
 class _Harvest:
     """Walks from anchor to anchor in their order; what is taken, what is missing."""
 
-    def __init__(
-        self, client: Client, settings: Requests, progress: Progress, asking: Asking, counted: int | None
-    ) -> None:
+    def __init__(self, client: Client, settings: Requests, progress: Progress, counted: int | None) -> None:
         self._client, self._settings, self._progress = client, settings, progress
-        self._asking, self._counted = asking, counted
+        self._counted = counted
+        self._responses = self._unreadable = 0  # rows with an IRI that no repair makes valid
         self._rungs = [_Rung(walk) for walk in walks(settings.blank_depth)]
         self._first = 0  # rung that most anchors needed lately
         self._sizes = _Sizes(settings.batch_entities)
         self._anchors = set[str]()
         self._spelt: Mapping[str, tuple[str, ...]] = {}
         self._split = set[str]()  # anchors that are asked property by property
-        self._failed = dict[Anchor, str]()  # anchors that nothing was got from, with the reason
+        self._failed = set[Anchor]()  # anchors that nothing was got from
         self._reasons = dict[Anchor, str]()
         self._held = dict[Anchor, _Held]()
         self._quads: list[ox.Quad] = []
         self._missing: list[Missing] = []
+
+    def at_once(self, counted: int) -> Blanks:
+        """All of them in one response; raises Unanswered."""
+        scope = self._client.scope
+        query = scope.select(queries.touching(scope), "?s", "?p", "?o")
+        rows = self._verified(query, ("s", "p", "o", "g"), counted, True)
+        made = (_quad(s, p, o, graph, self._responses) for s, p, o, *graph in rows)
+        quads = list(dict.fromkeys(quad for quad in made if quad and blank_ends(quad)))
+        lost = (Missing(UNREADABLE, triples=self._unreadable),) if self._unreadable else ()
+        return Blanks(quads, lost, counted)
 
     def run(self) -> Blanks:
         listed, unlisted = _listed(self._client, self._settings.page_rows)
@@ -176,7 +256,9 @@ class _Harvest:
                 break
             self._climb(todo[at : at + size])
             self._progress.advance(len(self._quads), self._counted, "triples with blank nodes")
-        if self._left() and self._recounted():
+        if self._left():
+            with suppress(Unanswered):  # those that several graphs repeat once
+                self._counted = self._client.count(queries.count_touching_once(self._client.scope))
             for loose in LOOSE:
                 if self._left() != 0:
                     self._climb([loose])
@@ -197,7 +279,7 @@ class _Harvest:
                 continue
             if todo is not anchors:
                 self._client.note(AGAIN, len(now))
-            later = [one for one in todo if not self._helps(rung.walk, one)]
+            later = set(todo) - set(now)
             todo = sorted([*later, *self._asked(rung, now)])
             if len(anchors) > FEW and 2 * len(todo) > len(anchors):
                 self._first = min(number + 1, COMMON)
@@ -221,7 +303,7 @@ class _Harvest:
             batch = self._sizes.batch(waiting, self._single)
             rest = waiting[len(batch) :]
             try:
-                pieces = self._asking.around(self._start(batch), rung.walk, len(batch) == 1)
+                pieces = self._around(batch, rung.walk)
             except Unanswered as error:
                 rung.answered |= isinstance(error, Lacking)
                 if len(batch) > 1:
@@ -249,9 +331,50 @@ class _Harvest:
         self._fail(anchor, error.reason)  # a longer walk would bring more still
         return [], []
 
-    def _start(self, batch: list[Anchor]) -> queries.Start:
-        spelt = self._spelt.get(batch[0].iri, ())
-        return start_of(batch, self._client.scope, self._settings.blank_depth, spelt)
+    def _around(self, batch: list[Anchor], walk: Walk) -> list[Piece]:
+        """What a walk from these anchors shows; raises Unanswered."""
+        scope, alone = self._client.scope, len(batch) == 1
+        start = start_of(batch, scope, self._settings.blank_depth, self._spelt.get(batch[0].iri, ()))
+        pattern = queries.surroundings(start, walk, scope)
+        try:
+            counted = self._client.count(queries.count(pattern), alone)
+        except Unanswered:
+            if self._client.counts:
+                raise
+            # one that never counts is asked for the rows in two halves
+            self._client.note(UNCOUNTED)
+            parts = [
+                self._client.table(part, self._named("x", "p", "o", "g"))
+                for part in queries.halves(start, walk, scope)
+            ]
+            counted = sum(len(part.rows) + part.skipped for part in parts)
+        if not counted:
+            return []
+        rows = self._verified(scope.select(pattern, "?x", "?p", "?out", "?in"), VIEW, counted, alone)
+        return pieces_of(rows, self._responses)
+
+    def _verified(self, query: str, variables: tuple[str, ...], counted: int, alone: bool) -> list[Row]:
+        """As many rows as are counted; where some are lacking and the query cannot be split it is asked again."""
+        cap = self._client.learned.row_cap
+        if cap and counted > cap:
+            raise Lacking(f"it gives {cap:,} rows at most")
+        given = 0
+        for attempt in range(2 if alone else 1):
+            table = self._client.table(query, self._named(*variables), alone)
+            rows = table.rows if variables != VIEW else [row for row in table.rows if is_shown(row)]
+            self._client.saw(len(table.rows))
+            if len(rows) + table.skipped >= counted:
+                self._responses += 1
+                self._unreadable += table.skipped
+                self._client.note(RESPONSES)
+                return rows
+            if attempt and len(rows) == given and self._client.is_longest(given):
+                self._client.learn_cap(given)
+            given = len(rows)
+        raise Lacking(f"its response has {given:,} of {counted:,} rows")
+
+    def _named(self, *variables: str) -> tuple[str, ...]:
+        return variables if self._client.scope.graph else variables[:-1]
 
     def _single(self, anchor: Anchor) -> bool:
         """Whether an anchor must be asked for alone."""
@@ -272,23 +395,15 @@ class _Harvest:
 
     def _settled(self, batch: list[Anchor], pieces: Sequence[Piece]) -> list[Anchor]:
         """Take the components that belong to these anchors; those of which one is not whole stay open."""
-        own: dict[Anchor, list[Piece]] = {one: [] for one in batch}
+        held = {anchor: _Held() for anchor in batch}
         for piece in pieces:
-            home = self._home(piece)
-            if home in own:
-                own[home].append(piece)
-        open_ = []
-        for anchor, found in own.items():
-            held = _Held(
-                tuple(piece for piece in found if piece.whole),
-                tuple(piece for piece in found if not piece.whole),
-            )
-            self._held[anchor] = held
-            if held.partial:
-                open_.append(anchor)
-            else:
+            if own := held.get(self._home(piece)):
+                (own.whole if piece.whole else own.partial).append(piece)
+        self._held |= held
+        for anchor in batch:
+            if not held[anchor].partial:
                 self._take(anchor)
-        return open_
+        return [anchor for anchor in batch if held[anchor].partial]
 
     def _home(self, piece: Piece) -> Anchor:
         """The anchor that the piece is taken from: its first one that did not fail."""
@@ -302,10 +417,7 @@ class _Harvest:
     def _take(self, anchor: Anchor) -> None:
         for piece in self._held.pop(anchor).whole:
             self._quads += piece.quads
-            if shared := shared_nodes(piece.quads):
-                self._client.note(SHARED, shared)
-            if has_ring(piece.quads):
-                self._client.note(RING)
+            self._client.brought(len(piece.quads))
 
     def _give_up(self, anchor: Anchor) -> None:
         """Take what is whole, name what is not."""
@@ -313,23 +425,18 @@ class _Harvest:
             self._fail(anchor, self._reasons.get(anchor, "it was not answered"))
             return
         partial = self._held[anchor].partial
-        if anchor in LOOSE and partial and self._counted is None:
+        if anchor not in LOOSE:
+            for piece in partial:
+                by = min((by for iri, by in piece.hangs if iri == anchor.iri), default="")
+                self._missing.append(Missing(TOO_DEEP, anchor.iri, by, len(piece.quads)))
+        elif partial and self._counted is None:  # else they may be parts of what is named already
             self._missing.append(Missing(f"{UNNAMED}: {TOO_DEEP}"))
-        for piece in partial if anchor not in LOOSE else ():  # these may be parts of what is named already
-            by = min((by for iri, by in piece.hangs if iri == anchor.iri), default="")
-            self._missing.append(Missing(TOO_DEEP, anchor.iri, by, len(piece.quads)))
         self._take(anchor)
 
     def _fail(self, anchor: Anchor, reason: str) -> None:
-        self._failed[anchor] = reason
+        self._failed.add(anchor)
         what, by = (UNNAMED, "") if anchor in LOOSE else (AT, anchor.property)
         self._missing.append(Missing(f"{what}: {reason}", anchor.iri, by))
-
-    def _recounted(self) -> bool:
-        """Whether triples are left when those that several graphs repeat are counted once."""
-        with suppress(Unanswered):
-            self._counted = self._client.count(queries.count_touching_once(self._client.scope))
-        return self._left() != 0
 
     def _lost(self) -> tuple[Missing, ...]:
         """What is missing, in numbers that add up to what was counted and not taken; nothing where all was."""
@@ -364,8 +471,9 @@ def _listed(client: Client, limit: int) -> tuple[list[str], list[Missing]]:
         try:
             found = set(_pages(client, limit))
         except Unanswered:
-            counted = client.count(queries.count_anchors(client.scope))
-            found = set(client.strings(queries.all_anchors(client.scope)))
+            anchors = queries.anchors(client.scope)
+            counted = client.count(queries.count(anchors, "DISTINCT ?a"))
+            found = set(client.strings(queries.strings("?a", "iri", anchors)))
             if len(found) < counted:
                 lost = f"{counted - len(found):,} entities with blank nodes are counted and were never given"
                 return sorted(found), [Missing(lost)]
@@ -389,5 +497,6 @@ def _pages(client: Client, limit: int) -> Iterator[str]:
         if not fresh:
             return
         seen.update(fresh)
+        client.brought(len(fresh))
         yield from fresh
         after = page[-1]

@@ -11,35 +11,84 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from math import inf
+from math import ceil, inf
 from pathlib import Path
-from typing import TypeVar
 
+import polars as pl
 import pyoxigraph as ox
 
-from crmrag_assets.build.turns import Turns
-from crmrag_assets.harvest.traffic import Gathered, Traffic
+from crmrag_assets.build.locks import SharedClock, Turns
+from crmrag_assets.harvest.report import Gathered, Traffic
+from crmrag_assets.harvest.triples import columns_of
 from crmrag_assets.sources.endpoint import transport
-from crmrag_assets.sources.endpoint.pace import CommonClock, Pace
 from crmrag_assets.sources.endpoint.queries import ALIVE, Scope
 from crmrag_assets.sources.endpoint.results import (
     JSON,
     TSV,
     Mangled,
     NotResults,
-    Results,
+    Oversized,
     Row,
     Table,
     read_body,
+    require_few,
 )
 from crmrag_assets.sources.endpoint.transport import Credentials, Failure, Limits, Response
-from crmrag_assets.sources.endpoint.triples import Triples, read_triples
-from crmrag_query import __version__
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.build import Requests
-from crmrag_query.config.endpoint import EndpointConfig
+from crmrag_query.config.datasets import EndpointConfig
 from crmrag_query.errors import SourceError, SourceUnreachable
+from crmrag_query.version import __version__
+
+
+class OwnClock:
+    """When the next request may start, as `SharedClock` holds it, but for this process alone."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def moved(self, move: Callable[[float, float], float]) -> tuple[float, float]:
+        """Move the time on by ``move`` of it and of now; gives what it was before, and now."""
+        before, now = self._due, time.monotonic()
+        self._due = move(before, now)
+        return before, now
+
+
+class Pace:
+    """When requests start: a pause between any two, of all threads that ask, and longer ones for everybody after a failure.
+
+    Counts the seconds that were waited.
+    """
+
+    def __init__(self, pause: float, clock: SharedClock | OwnClock) -> None:
+        self._pause, self._clock = pause, clock
+        self._waited = 0.0
+        self._lock = threading.Lock()
+
+    def turn(self) -> None:
+        """Wait until a request may start."""
+        while (left := self._left()) > 0:  # a failure elsewhere may have put the start off meanwhile
+            time.sleep(left)
+
+    def _left(self) -> float:
+        """Seconds until a request may start, which are taken to be waited; 0 where one may, and the turn is taken."""
+        with self._lock:
+            due, now = self._clock.moved(lambda due, now: now + self._pause if due <= now else due)
+            left = max(0.0, due - now)
+            self._waited += left
+        return left
+
+    def back_off(self, seconds: float) -> None:
+        """No request, of any thread, starts within these seconds from now."""
+        with self._lock:
+            self._clock.moved(lambda due, now: max(due, now + seconds))
+
+    def taken(self) -> float:
+        """Seconds waited since the last call."""
+        with self._lock:
+            waited, self._waited = self._waited, 0.0
+        return waited
+
 
 NAMES = "s", "p", "o", "g"
 COUNT = ("n",)
@@ -48,8 +97,10 @@ BUSY = (429, 503)
 IS_BUSY = "It has too much to do. Build later, or ask it less (`requests`: `parallel`, `pause_seconds`)."
 NO_ENDPOINT = (401, 403, 404, 405, 406, 410, 415, 501)
 DAMAGED = 3  # damaged TSV bodies after which JSON is asked for from the start
-R = TypeVar("R", bound=Results)
-Reader = Callable[[bytes, str], R]
+# Rows of one response, of which each may take a kilobyte of memory; more where more are asked for.
+MOST_ROWS = 500_000
+DISCOVERED = 10  # requests in which an endpoint that answers at once is discovered
+EARNING = 5000  # rows that one more request is needed for, at best
 RESUMES = "What was harvested is kept: run the build again to go on."
 
 
@@ -103,23 +154,28 @@ class Client:
         self._agent = f"CRM-RAG/{__version__} ({config.contact or 'no contact given'})"
         self._limits = Limits(requests.timeout_seconds, requests.response_bytes)
         self._turns = turns
-        common = (
-            CommonClock(turns) if turns and turns.patience == inf else None
-        )  # a look waits for no back-off
-        self._pace = Pace(requests.pause_seconds, common)
-        self._pool: Executor | None = None
+        is_shared = turns is not None and turns.patience == inf  # a look waits for no back-off
+        self._pace = Pace(
+            requests.pause_seconds, SharedClock(turns.clock) if turns and is_shared else OwnClock()
+        )
         self._seats = threading.BoundedSemaphore(requests.parallel)
         self._lock = threading.Lock()
         self._traffic, self._notes, self._repaired = Traffic(), Counter[str](), 0
         self.counts = False  # whether it ever gave a number
         self.headers: Mapping[str, str] = {}  # of the latest response that was read, by names in lower case
+        self._rows = max(MOST_ROWS, 2 * max(requests.page_rows, requests.subject_rows, requests.blank_rows))
+        self._reading = threading.Lock()  # one response at a time takes the memory that reading it needs
+        self._sent, self._needed = 0, float(DISCOVERED)
         self._answered = False
         self._damaged = self._longest = 0
 
-    def triples(self, query: str, patient: bool = True) -> Triples:
-        """The response to a SELECT of s, p, o (and g, where graphs are told), as triples; errors as `table`."""
-        variables = NAMES[: self.scope.width]
-        return self._answered_by(query, partial(read_triples, variables=variables), patient)
+    def triples(self, query: str, patient: bool = True) -> tuple[pl.DataFrame, int]:
+        """The triples that a SELECT of s, p, o (and g) gives, with columns of schema COLUMNS; and how many rows are none."""
+        table = self.table(query, NAMES[: self.scope.width], patient)
+        frame, others, _ = columns_of(
+            table.rows if self.scope.graph else ((*row, None) for row in table.rows)
+        )
+        return frame, table.skipped + len(others)
 
     def rows(self, query: str, width: int, patient: bool = True) -> list[Row]:
         """The rows of a SELECT of s, p, o (and g): ``width`` terms each; see `table`."""
@@ -144,25 +200,49 @@ class Client:
         self.counts = True
         return int(term.value)
 
-    def table(self, query: str, variables: tuple[str, ...], patient: bool = True) -> Table[Row]:
+    def table(self, query: str, variables: tuple[str, ...], patient: bool = True) -> Table:
         """The response to a SELECT of these variables; ``patient`` False: tried again once only, as it can be split.
 
         Raises Unanswered when the endpoint lives but does not answer the query, SourceError when it does not live.
         """
-        return self._answered_by(query, partial(_read_rows, variables=variables), patient)
-
-    def _answered_by(self, query: str, read: Reader[R], patient: bool) -> R:
         attempts = 1 + (self.settings.retries if patient else min(1, self.settings.retries))
         try:
-            return self._insistently(query, read, attempts)
+            return self._insistently(query, variables, attempts)
         except Failure as failure:
             if failure.code not in REFUSALS or not self._answered:
-                self._require_life(failure)
+                try:
+                    self._insistently(ALIVE, COUNT, 1 + self.settings.retries)
+                except Failure as last:
+                    raise self._down(last if self._answered else failure) from last
             raise Unanswered(failure.reason) from failure
 
     def go_on(self) -> None:
         """Take it that the endpoint answered before, in another process perhaps: what fails now may pass."""
         self._answered = True
+
+    def expects(self, subjects: int) -> None:
+        """Tell how many subjects' triples will be asked for: an endpoint that answers at once needs two requests a batch."""
+        with self._lock:
+            self._needed += 2 * ceil(subjects / self.settings.batch_entities)
+
+    def brought(self, rows: int) -> None:
+        """Tell of new rows, which were worth asking for."""
+        with self._lock:
+            self._needed += rows / EARNING
+
+    def _spend(self) -> None:
+        """Count a request; raises SourceError for one more than the endpoint's size can explain."""
+        with self._lock:
+            self._sent += 1
+            sent, needed = self._sent - 1, ceil(self._needed)
+        if sent >= self.settings.request_budget * needed:
+            raise SourceError(
+                f"{self.url} was sent {sent:,} requests, where one of its size that answers at once needs {needed:,}: "
+                f"the budget of {self.settings.request_budget:,} times as many is used up. It counts more than it gives, "
+                "or refuses most of what it is asked.",
+                "If it is only weak, lower `batch_entities` to what it answers, or raise `request_budget` (`endpoint: "
+                f"requests`). {RESUMES}",
+            )
 
     def note(self, what: str, n: int = 1) -> None:
         """Count something worth knowing; it ends in the harvest report."""
@@ -192,18 +272,15 @@ class Client:
 
     @contextmanager
     def workers(self) -> Iterator[Executor]:
-        """Threads that send as many requests at once as may be; they stay for the next time.
+        """Threads that send as many requests at once as may be.
 
         When the endpoint goes away or somebody stops the build, nothing that waits is asked any more.
         """
-        pool = self._pool or ThreadPoolExecutor(self.settings.parallel)
-        self._pool = None
+        pool = ThreadPoolExecutor(self.settings.parallel)
         try:
             yield pool
-            self._pool = pool
         finally:
-            if self._pool is None:
-                pool.shutdown(cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
     def gathered(self) -> Gathered:
         """Traffic and notes since the last call."""
@@ -213,14 +290,15 @@ class Client:
             self._traffic, self._notes, self._repaired = Traffic(), Counter(), 0
         return found
 
-    def _insistently(self, query: str, read: Reader[R], attempts: int) -> R:
+    def _insistently(self, query: str, variables: tuple[str, ...], attempts: int) -> Table:
         format = JSON if self.learned.json else TSV
         failure = Failure("it was not asked")
         for attempt in range(attempts):
             if attempt:
                 self._pace.back_off(self._wait(attempt, failure))
             try:
-                return self._attempt(query, read, format, attempt > 0)
+                with self._seats, self._turns.turn() if self._turns else nullcontext():
+                    return self._attempt(query, variables, format, attempt > 0)
             except Failure as found:
                 failure = found
                 if failure.code == 406 and format is TSV:
@@ -230,35 +308,39 @@ class Client:
                 format = JSON  # where a format is the fault, it is the remedy; else it does no harm
         raise failure
 
-    def _attempt(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> R:
-        with self._seats, self._turns.turn() if self._turns else nullcontext():
-            return self._attempt_now(query, read, format, again)
-
-    def _attempt_now(self, query: str, read: Reader[R], format: ox.QueryResultsFormat, again: bool) -> R:
+    def _attempt(
+        self, query: str, variables: tuple[str, ...], format: ox.QueryResultsFormat, again: bool
+    ) -> Table:
+        self._spend()
         self._pace.turn()
-        start, response, table = time.monotonic(), None, None
+        start, transferred, rows = time.monotonic(), 0, 0
         try:
             response = transport.send(
                 self.url, query, format, self._agent, self._credentials, self._limits, self._default_graphs
             )
-            table = self._read(response, read)
+            transferred = response.transferred
+            table = self._read(response, variables)
+            rows = len(table.rows)
             return table
         finally:
-            self._add(
-                Traffic(
-                    requests=1,
-                    retries=int(again),
-                    rows=0 if table is None else len(table),
-                    bytes=response.transferred if response else 0,
-                    seconds=time.monotonic() - start,
-                )
-            )
+            seconds = time.monotonic() - start
+            with self._lock:
+                self._traffic += Traffic(1, int(again), rows, transferred, seconds)
 
-    def _read(self, response: Response, read: Reader[R]) -> R:
+    def _read(self, response: Response, variables: tuple[str, ...]) -> Table:
         try:
-            table = read(response.body, response.content_type)
+            with self._reading:
+                require_few(response.body, len(variables), self._rows)
+                table = read_body(response.body, response.content_type, variables)
+                if variables == COUNT and len(table.rows) != 1:
+                    raise Mangled(f"{len(table.rows)} rows where a count has one")
+        except Oversized as error:
+            raise Failure(str(error), 413) from error
         except Mangled as error:
-            self._count_damage()
+            self._damaged += 1
+            if self._damaged == DAMAGED and not self.learned.json:
+                self.learn_json()
+                self.note("damaged TSV made JSON the format of all further requests")
             raise Damaged(f"its response is damaged: {error}") from error
         except NotResults as error:
             raise Failure(f"it answers something that is no result ({error})") from error
@@ -273,12 +355,6 @@ class Client:
         with self._lock:
             self._repaired += table.repaired
         return table
-
-    def _count_damage(self) -> None:
-        self._damaged += 1
-        if self._damaged == DAMAGED and not self.learned.json:
-            self.learn_json()
-            self.note("damaged TSV made JSON the format of all further requests")
 
     def _give_up_on(self, failure: Failure) -> None:
         """Raise at once what no further attempt can mend."""
@@ -308,13 +384,6 @@ class Client:
         doubled = self.settings.first_wait_seconds * 2.0 ** (attempt - 1)
         return float(min(doubled, self.settings.longest_wait_seconds))
 
-    def _require_life(self, failure: Failure) -> None:
-        """Raise SourceError unless the endpoint answers the simplest query."""
-        try:
-            self._insistently(ALIVE, partial(_read_rows, variables=COUNT), 1 + self.settings.retries)
-        except Failure as last:
-            raise self._down(last if self._answered else failure) from last
-
     def _down(self, failure: Failure) -> SourceError:
         what = f"{self.url} does not answer: {failure.reason}."
         if failure.code in (401, 403):
@@ -332,18 +401,6 @@ class Client:
             )
         kind = SourceError if failure.code in NO_ENDPOINT else SourceUnreachable
         return kind(what, remedy)
-
-    def _add(self, traffic: Traffic) -> None:
-        with self._lock:
-            self._traffic += traffic
-
-
-def _read_rows(body: bytes, content_type: str, variables: tuple[str, ...]) -> Table[Row]:
-    """Rows of terms; raises Mangled also where a count has not one row."""
-    table = read_body(body, content_type, variables)
-    if variables == COUNT and len(table.rows) != 1:
-        raise Mangled(f"{len(table.rows)} rows where a count has one")
-    return table
 
 
 def credentials_of(config: EndpointConfig) -> Credentials:

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.report import Tally, shortened
-from crmrag_assets.sources.iris import valid_iri
+from crmrag_assets.harvest.report import shortened
+from crmrag_assets.sources.lines import valid_iri
+from crmrag_query.syntax import OutOfBounds, require_bounds
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 Row = tuple[Term | None, ...]
-
 TSV, JSON = ox.QueryResultsFormat.TSV, ox.QueryResultsFormat.JSON
 _DECLARED = {
     "text/tab-separated-values": TSV,
@@ -35,41 +34,41 @@ class Mangled(Exception):
     """A body that is not a whole result of the query; another format may bring it."""
 
 
+class Oversized(Exception):
+    """A body of more rows than are read."""
+
+
 class NotResults(Exception):
     """A body that is no result at all, such as a web page."""
 
 
-R = TypeVar("R")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Results(ABC):
-    """What was read of a response: ``len`` tells how many rows.
+@dataclass(frozen=True)
+class Table:
+    """What was read of a response.
 
     ``repaired`` counts rows with an IRI that had to be repaired, ``skipped`` rows that could not be. ``format`` is what the
     body was in, ``labelled`` whether it said so.
     """
 
+    rows: list[Row]
     repaired: int = 0
     skipped: int = 0
     format: ox.QueryResultsFormat = TSV
     labelled: bool = True
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+
+def require_few(body: bytes, width: int, rows: int) -> None:
+    """Raise Oversized for a body of more ``rows`` of so many variables: once read, a row takes a hundred times its bytes.
+
+    Rows of JSON are counted by their objects and lists, which are what fills memory there.
+    """
+    json = _sniffed(body) is JSON
+    held = (body.count(b"{") + body.count(b"[")) // (1 + width) if json else body.count(b"\n")
+    if held > rows + 1:  # TSV names its columns, JSON wraps its rows
+        raise Oversized(f"its response has more than {rows:,} rows")
 
 
-@dataclass(frozen=True)
-class Table(Results, Generic[R]):
-    """Rows of a response."""
-
-    rows: list[R]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-def read_body(body: bytes, content_type: str, variables: tuple[str, ...]) -> Table[Row]:
+def read_body(body: bytes, content_type: str, variables: tuple[str, ...]) -> Table:
     """The rows of a response with exactly these variables.
 
     Raises Mangled where the body is damaged or answers something else, NotResults where it is no result.
@@ -98,11 +97,16 @@ def _sniffed(body: bytes) -> ox.QueryResultsFormat | None:
 
 
 def _unnoticed(body: bytes, format: ox.QueryResultsFormat) -> str:
-    """A fault that the parser reads past, "" for none."""
+    """A fault that the parser reads past or would not survive, "" for none."""
     if format is TSV and not body.endswith(b"\n"):
         return "the body ends within a line"
     if format is TSV and _BARE_RETURN.search(body):
         return "a carriage return is not escaped"
+    if format is JSON:
+        try:
+            require_bounds(body, "JSON")
+        except OutOfBounds as error:
+            return error.what
     return ""
 
 
@@ -122,7 +126,7 @@ def _strictly(body: bytes, format: ox.QueryResultsFormat, variables: tuple[str, 
     return rows
 
 
-def _leniently(body: bytes, variables: tuple[str, ...], labelled: bool) -> Table[Row]:
+def _leniently(body: bytes, variables: tuple[str, ...], labelled: bool) -> Table:
     """JSON whose only fault is an IRI with characters that IRIs may not hold, or an odd label of a blank node."""
     try:
         raw = json.loads(body)
@@ -134,41 +138,36 @@ def _leniently(body: bytes, variables: tuple[str, ...], labelled: bool) -> Table
         rows: list[Row] = []
         repaired = skipped = 0
         for binding in bindings:
-            tally = Tally()
             try:
-                rows.append(tuple(_term(binding.get(name), tally) for name in variables))
-                repaired += bool(tally.repaired)
+                terms = [_term(binding.get(name)) for name in variables]
             except ValueError:
                 skipped += 1
-        return Table(rows, repaired=repaired, skipped=skipped, format=JSON, labelled=labelled)
+                continue
+            rows.append(tuple(term for term, _ in terms))
+            repaired += any(changed for _, changed in terms)
+        return Table(rows, repaired, skipped, JSON, labelled)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Mangled(f"not valid JSON: {error}") from error
 
 
-def _blank(label: str) -> ox.BlankNode:
-    """A blank node, also of a label that none may have, such as Virtuoso's nodeID://b1: labels only tell nodes apart."""
-    try:
-        return ox.BlankNode(label)
-    except ValueError:
-        return ox.BlankNode(f"x{label.encode().hex()}")
-
-
-def _term(value: Mapping[str, Any] | None, tally: Tally) -> Term | None:
+def _term(value: Mapping[str, Any] | None) -> tuple[Term | None, bool]:
+    """A term of JSON, and whether an IRI in it had to be repaired."""
     if value is None:
-        return None
+        return None, False
     kind, text = value["type"], value["value"]
     if kind not in _TYPES or not isinstance(text, str) or value.keys() - _KEYS:
         raise TypeError(f"no term: {value}")
     if kind == "uri":
         valid = valid_iri(text)
-        tally.repaired += valid.value != text
-        return valid
+        return valid, valid.value != text
     if kind == "bnode":
-        return _blank(text)
+        try:
+            return ox.BlankNode(text), False
+        except ValueError:  # no valid label, such as Virtuoso's nodeID://b1: labels only tell nodes apart
+            return ox.BlankNode(f"x{text.encode().hex()}"), False
     if language := value.get("xml:lang"):
-        return ox.Literal(text, language=language)
+        return ox.Literal(text, language=language), False
     if datatype := value.get("datatype"):
         valid = valid_iri(datatype)
-        tally.repaired += valid.value != datatype
-        return ox.Literal(text, datatype=valid)
-    return ox.Literal(text)
+        return ox.Literal(text, datatype=valid), valid.value != datatype
+    return ox.Literal(text), False

@@ -5,41 +5,37 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 
 import polars as pl
 
-from crmrag_assets.build.progress import Progress, SilentProgress
-from crmrag_assets.build.turns import Turns
-from crmrag_assets.harvest.chunks import chunk_bits
+from crmrag_assets.build.chunks import chunk_bits
+from crmrag_assets.build.locks import Turns
+from crmrag_assets.build.step import Progress, SilentProgress
 from crmrag_assets.harvest.entities import in_namespace, without_schema
-from crmrag_assets.harvest.report import MERGED, REPEATED, HarvestReport, Tally
-from crmrag_assets.harvest.skolem import Skolemiser
+from crmrag_assets.harvest.report import MERGED, REPEATED, Gathered, Missing, Tally
+from crmrag_assets.harvest.source import Counted, Discovery, Fetched
 from crmrag_assets.harvest.spool import SpoolWriter, read_buckets
-from crmrag_assets.harvest.traffic import Gathered, Missing
-from crmrag_assets.sources.base import Counted, Discovery, Fetched
+from crmrag_assets.harvest.triples import COLUMNS
 from crmrag_assets.sources.endpoint.batches import Harvested, harvest, harvest_odd
-from crmrag_assets.sources.endpoint.blanks import Blanks, harvest_blanks
+from crmrag_assets.sources.endpoint.blanks import harvest_blanks
 from crmrag_assets.sources.endpoint.client import Client, Learned, Unanswered
-from crmrag_assets.sources.endpoint.journal import Journal
-from crmrag_assets.sources.endpoint.look import require_crm, settle_format
-from crmrag_assets.sources.endpoint.neighbours import joined, pointing
+from crmrag_assets.sources.endpoint.look import joined, pointing, require_crm, settle_format
 from crmrag_assets.sources.endpoint.queries import count_subjects, count_triples, is_iri
-from crmrag_assets.sources.endpoint.subjects import Subjects, discover_subjects
-from crmrag_assets.sources.endpoint.triples import COLUMNS
-from crmrag_assets.sources.iris import valid_iri
-from crmrag_query.artifacts.chunks import BUCKETS, bucket_of
-from crmrag_query.artifacts.files import canonical_json, write_text
+from crmrag_assets.sources.endpoint.subjects import Journal, Subjects, discover_subjects
+from crmrag_assets.sources.lines import valid_iri
+from crmrag_query.artifacts.files import BUCKETS, bucket_of, canonical_json, write_text
 from crmrag_query.config.build import Requests
-from crmrag_query.config.endpoint import EndpointConfig
-from crmrag_query.config.models import Method
+from crmrag_query.config.datasets import EndpointConfig
+from crmrag_query.config.loading import Method
 
 SUBJECTS, SETTLED, JOURNAL = "subjects.parquet", "blank_nodes.json", "journal"
 
 
-@dataclass(frozen=True)
+@dataclass
 class SparqlEndpoint:
     """An endpoint; ``work`` keeps what helps later requests, ``refreshed`` tells one harvest of it from the next.
 
@@ -51,6 +47,9 @@ class SparqlEndpoint:
     work: Path
     refreshed: str = ""
     turns: Turns | None = None
+    _lists: dict[Path, pl.DataFrame] = field(default_factory=dict, init=False, repr=False)
+    _held: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, repr=False)
+    _lost: list[Missing] = field(default_factory=list, init=False, repr=False)
 
     def fingerprint(self) -> str:
         """SHA-256 of address, graphs and the time of the last refresh: an endpoint has no checksum of its content."""
@@ -69,7 +68,12 @@ class SparqlEndpoint:
             fetching = pool.submit(harvest_blanks, client, client.settings, SilentProgress())
             subjects = discover_subjects(client, journal, excluded.excluded_types, progress)
             counted, blanks = counting.result(), fetching.result()
-        spooled = _spool(folder, blanks, client)
+        tally, distinct = Tally(), list(dict.fromkeys(blanks.quads))
+        writer = SpoolWriter(folder, tally)
+        writer.add_blank(writer.add(distinct))
+        writer.close()
+        client.note(REPEATED, len(blanks.quads) - len(distinct))
+        client.note(MERGED, writer.skolemiser.merged_triples)
         listed, nameless = _listed(subjects, excluded.excluded_namespaces)
         own = ~pl.col("s").is_in(listed.get_column("iri").implode())
         unnamed = without_schema(read_buckets(folder, range(BUCKETS)).unique().filter(own), excluded)
@@ -78,8 +82,7 @@ class SparqlEndpoint:
         write_text(folder / SETTLED, canonical_json({"apart": apart}))
         self._remember()
         schema = int(listed.get_column("excluded").sum())
-        report = replace(
-            spooled,
+        report = writer.report(
             triples_read=counted.triples or 0,
             triples=max(0, (counted.triples or 0) - unnamed.excluded_triples),
             entities=len(listed) - schema + unnamed.entities,
@@ -88,7 +91,7 @@ class SparqlEndpoint:
         return Discovery(
             report.entities,
             report.triples,
-            chunk_bits(report.entities, self.method.chunks.entities, self.method.chunks.max_bits),
+            chunk_bits(report.entities, self.method.chunks.entities),
             report,
             self._gathered((*subjects.missing, *nameless, *blanks.missing)),
             replace(
@@ -106,7 +109,7 @@ class SparqlEndpoint:
         found = self._harvested(folder, listed)
         parts = [self._frame(found)]
         if _apart(folder):
-            parts.append(read_buckets(folder, buckets).select(COLUMNS))
+            parts.append(read_buckets(folder, buckets).select(*COLUMNS))
         self._remember()
         return Fetched(pl.concat(parts), self._gathered(found.missing))
 
@@ -142,40 +145,22 @@ class SparqlEndpoint:
             self._held[str(iri)] = frame
         own = [self._held[iri] for iri in iris if iri in self._held]
         blanks = self._from_blanks(folder).filter(pl.col("s").is_in(list(iris)))
-        return pl.concat([blanks.select(COLUMNS), *own])
+        return pl.concat([blanks.select(*COLUMNS), *own])
 
     def brief_client(self, seconds: float) -> Client:
         """A client for a look at the endpoint between builds: it asks once, and waits no longer for a response."""
         requests = self.config.resolved(self.method.requests)
         patience = {"retries": 0, "timeout_seconds": min(seconds, requests.timeout_seconds)}
-        turns = self._turns_of(requests)
-        return Client(
-            self.config,
-            requests.model_copy(update=patience),
-            Learned.load(self._learned),
-            replace(turns, patience=seconds) if turns else None,
-        )
+        return self._client_of(requests.model_copy(update=patience), seconds)
 
     @cached_property
     def _client(self) -> Client:
-        requests = self.config.resolved(self.method.requests)
-        return Client(self.config, requests, Learned.load(self._learned), self._turns_of(requests))
+        return self._client_of(self.config.resolved(self.method.requests), inf)
 
-    def _turns_of(self, requests: Requests) -> Turns | None:
-        """As many requests at once as the data set asks for, unless the turns are fewer."""
-        return self.turns and self.turns.at_most(requests.parallel)
-
-    @cached_property
-    def _lists(self) -> dict[Path, pl.DataFrame]:
-        return {}
-
-    @cached_property
-    def _lost(self) -> list[Missing]:
-        return []
-
-    @cached_property
-    def _held(self) -> dict[str, pl.DataFrame]:
-        return {}
+    def _client_of(self, requests: Requests, patience: float) -> Client:
+        """It takes as many turns at once as the data set asks for, unless there are fewer, and waits so long for one."""
+        turns = self.turns and replace(self.turns.at_most(requests.parallel), patience=patience)
+        return Client(self.config, requests, Learned.load(self._learned), turns)
 
     @property
     def _learned(self) -> Path:
@@ -214,7 +199,7 @@ class SparqlEndpoint:
         found = harvest(self._client, plain, apart, counted)
         if odd:
             self._client.note("subjects whose IRIs were repaired", len(odd))
-            found += harvest_odd(self._client, odd, apart)
+            found = Harvested.joined([found, harvest_odd(self._client, odd, apart)])
         return found
 
     def _frame(self, found: Harvested) -> pl.DataFrame:
@@ -228,25 +213,6 @@ class SparqlEndpoint:
 def _apart(folder: Path) -> bool:
     """Whether discovery fetched triples with blank nodes, which chunks then leave out."""
     return bool(json.loads((folder / SETTLED).read_bytes())["apart"])
-
-
-def _spool(folder: Path, blanks: Blanks, client: Client) -> HarvestReport:
-    """Name the blank nodes and write their triples to disk; what was met, as the file source tells it."""
-    tally, skolemiser = Tally(), Skolemiser()
-    distinct = list(dict.fromkeys(blanks.quads))
-    writer = SpoolWriter(folder, tally)
-    writer.add(skolemiser.named(writer.add(distinct)))
-    writer.close()
-    client.note(REPEATED, len(blanks.quads) - len(distinct))
-    client.note(MERGED, skolemiser.merged_triples)
-    return HarvestReport(
-        skipped=dict(tally.skipped),
-        anonymous=tally.anonymous,
-        blank_nodes=skolemiser.nodes,
-        blank_components=skolemiser.components,
-        blank_merged=skolemiser.merged,
-        blank_unproven=skolemiser.unproven,
-    )
 
 
 def _listed(subjects: Subjects, namespaces: Sequence[str]) -> tuple[pl.DataFrame, list[Missing]]:
@@ -263,9 +229,8 @@ def _listed(subjects: Subjects, namespaces: Sequence[str]) -> tuple[pl.DataFrame
         "raw": pl.String,
         "iri": pl.String,
         "bucket": pl.UInt8,
-        "typed": pl.Boolean,
+        "excluded": pl.Boolean,
         "triples": pl.Int64,
     }
     frame = pl.DataFrame(rows, schema=schema, orient="row").sort("bucket", "iri", "raw")
-    excluded = pl.col("typed") | in_namespace(namespaces, "iri")
-    return frame.select("raw", "iri", "bucket", excluded.alias("excluded"), "triples"), missing
+    return frame.with_columns(pl.col("excluded") | in_namespace(namespaces, "iri")), missing

@@ -1,19 +1,25 @@
 """Which subjects an endpoint holds: pages in the order of their IRIs, after the last one seen, never by OFFSET.
 
 Where an endpoint cannot sort all its subjects they are read class by class, and where it cannot sort those either, by
-the MD5 of their IRIs. What was found is compared with what the endpoint counts.
+the MD5 of their IRIs. What was found is compared with what the endpoint counts. The lists that it gave are kept on disk:
+a discovery that was interrupted does not ask again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
-from crmrag_assets.build.progress import Progress
-from crmrag_assets.harvest.traffic import Missing
+from crmrag_assets.build.step import Progress
+from crmrag_assets.harvest.report import Missing
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
-from crmrag_assets.sources.endpoint.journal import Journal
 from crmrag_assets.sources.endpoint.queries import (
     all_subjects,
     class_list,
@@ -27,6 +33,37 @@ from crmrag_assets.sources.endpoint.queries import (
     typed,
     untyped,
 )
+from crmrag_query.artifacts.files import canonical_json, write_text
+
+KEPT = 86_400.0  # seconds: an interruption may last a night, but old lists belong to another state of the endpoint
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Answers by the text of their query, in ``folder``; ``state`` is what else they depend on, such as the address."""
+
+    folder: Path
+    state: str
+
+    def strings(self, query: str, ask: Callable[[str], list[str]]) -> list[str]:
+        """The list that answers the query: from disk, else asked for and kept."""
+        path = self.folder / f"{hashlib.sha256(f'{self.state} {query}'.encode()).hexdigest()[:32]}.json"
+        try:
+            # of a time to come where the clock was set back since
+            is_fresh = abs(time.time() - path.stat().st_mtime) <= KEPT
+            kept = json.loads(path.read_bytes()) if is_fresh else None
+        except (OSError, ValueError):
+            kept = None
+        if not isinstance(kept, list) or not all(isinstance(text, str) for text in kept):
+            kept = ask(query)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_text(path, canonical_json(kept))
+        return kept
+
+    def forget(self) -> None:
+        """Remove all that is kept."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
 
 LEAST = 100  # subjects in a page below which sorting is given up
 DIGITS = "0123456789abcdef"
@@ -94,7 +131,9 @@ class _Reading:
         """All subjects, and their number: read in order, again where some are lacking, then class by class."""
         found, counted = set[str](), self.counted()
         if counted is not None and counted <= self._client.settings.subject_rows:
-            found |= self._at_once()
+            # where as many come in one response as are counted, nothing need be sorted
+            with suppress(Unanswered):
+                found |= set(self._counted(counted_subjects(self._client.scope)))
             if len(found) >= counted:
                 return found, counted
         try:
@@ -109,13 +148,6 @@ class _Reading:
         except _Unsorted:
             pass
         return found | self._by_class(), counted
-
-    def _at_once(self) -> set[str]:
-        """Subjects in one response, in no order: where as many come as are counted, nothing need be sorted."""
-        try:
-            return set(self._counted(counted_subjects(self._client.scope)))
-        except Unanswered:
-            return set()
 
     def instances(self, classes: Sequence[str]) -> set[str]:
         """Subjects of these classes; none where the endpoint does not answer."""
@@ -160,10 +192,11 @@ class _Reading:
             ended = not fresh
             limit -= ended and limit > 1  # another text, so that neither the journal nor a cache answers
             seen.update(fresh)
+            self._client.brought(len(fresh))
             yield from fresh
             after = page[-1] if fresh else after
             self._progress.advance(len(seen), self._total, "subjects found")
-            if not only and len(seen) == self._total:
+            if self._total is not None and len(seen) >= self._total:
                 return
 
     def _page(self, only: str, after: str, limit: int) -> list[str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import http.client
 import ssl
-import string
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from io import BytesIO
 from math import isfinite
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote_plus, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 from urllib.request import (
     HTTPDigestAuthHandler,
     HTTPPasswordMgrWithDefaultRealm,
@@ -31,7 +31,6 @@ from SPARQLWrapper import TSV as WRAPPER_TSV
 from crmrag_assets.harvest.report import shortened
 from crmrag_assets.sources.endpoint.results import TSV
 
-_UNRESERVED = frozenset(string.ascii_letters + string.digits + "_.-~")
 PORTION = 1 << 16  # bytes read at once
 HOPS = 5  # redirects followed for one request
 PACKED = ("gzip", "x-gzip", "deflate")
@@ -108,7 +107,7 @@ def send(
         try:
             return _once(_wrapper(url, query, format, agent, own, default_graphs), limits, deadline)
         except _Redirected as moved:
-            url = _target(url, moved.location)
+            url = _target(url, str(moved))
     raise Failure(f"it redirects more than {HOPS} times, lastly to {shortened(url)}")
 
 
@@ -132,9 +131,7 @@ def _same_host(address: str, url: str) -> bool:
 
 
 class _Redirected(Exception):
-    def __init__(self, location: str) -> None:
-        super().__init__(location)
-        self.location = location
+    """To the location that it holds."""
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -176,22 +173,8 @@ class _Wrapper(SPARQLWrapper):
             raise ValueError("only SELECT is ever sent to an endpoint")
         return str(SELECT)
 
-    def _getRequestEncodedParameters(self, query: tuple[str, str] | None = None) -> str:
-        """The form; the library's quoting looks at every byte, 2 ms for a query that names a thousand IRIs."""
-        fields = [(name, value) for name, values in self.parameters.items() for value in values]
-        return "&".join(
-            f"{_quoted(name)}={_quoted(value)}" for name, value in [*fields, *([query] if query else [])]
-        )
-
     def _query(self) -> tuple[http.client.HTTPResponse, str]:
         return self.opener.open(self._createRequest(), timeout=self.seconds), self.returnFormat
-
-
-def _quoted(text: str) -> str:
-    """The same as `quote_plus`, one kind of character after another."""
-    for unsafe in sorted(set(text) - _UNRESERVED, key=lambda character: character != "%"):
-        text = text.replace(unsafe, quote_plus(unsafe))
-    return text
 
 
 def _wrapper(
@@ -244,50 +227,42 @@ def _once(wrapper: _Wrapper, limits: Limits, deadline: float) -> Response:
 
 def _body(response: http.client.HTTPResponse, encoding: str, most: int, deadline: float) -> tuple[bytes, int]:
     """The uncompressed body and the bytes it was transferred in; bounded while it is read."""
-    unpack: Callable[[bytes], bytes] = bytes
-    packed = None
-    if encoding.lower() in PACKED:
-        packed = _Packed(most)
-        unpack = packed.unpacked
-    elif encoding.lower() not in ("", "identity"):
+    packed = _Packed() if encoding.lower() in PACKED else None
+    if packed is None and encoding.lower() not in ("", "identity"):
         raise Failure(f"it answers in an encoding that was not asked for ({encoding})")
-    parts, size, transferred = [], 0, 0
+    body, transferred = BytesIO(), 0
     while part := response.read1(PORTION):
         transferred += len(part)
-        plain = unpack(part)
-        size += len(plain)
-        parts.append(plain)
-        if size > most:
-            raise Failure(f"its response has more than {most:,} bytes", code=413)
+        for plain in packed.unpacked(part) if packed else (part,):
+            body.write(plain)
+            if body.tell() > most:
+                raise Failure(f"its response has more than {most:,} bytes", code=413)
         if time.monotonic() > deadline:
             raise TimeoutError("timed out")
     if response.length:  # read1 does not tell of a connection that was closed early
         raise http.client.IncompleteRead(b"", response.length)
     if packed is not None and not packed.whole:
         raise zlib.error("the compressed body is cut off")
-    return b"".join(parts), transferred
+    return body.getvalue(), transferred
 
 
 class _Packed:
     """A compressed body, unpacked part by part; one of gzip may have several members, one after another (RFC 1952)."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
 
     @property
     def whole(self) -> bool:
         return self._member.eof
 
-    def unpacked(self, part: bytes) -> bytes:
-        """What the next part holds: no more than one byte above the limit."""
-        plain = b""
-        while part and len(plain) <= self._most:
+    def unpacked(self, part: bytes) -> Iterator[bytes]:
+        """What the next part holds, a portion at a time: it may be a thousand times as long."""
+        while part:
             if self._member.eof:
                 self._member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-            plain += self._member.decompress(part, self._most + 1 - len(plain))
-            part = self._member.unused_data
-        return plain
+            yield self._member.decompress(part, PORTION)
+            part = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
 
 
 def _of_status(error: HTTPError) -> Exception:
@@ -298,11 +273,11 @@ def _of_status(error: HTTPError) -> Exception:
         body = error.read(EXCERPT) if error.fp is not None else b""
         body = body.encode() if isinstance(body, str) else body  # urllib's own errors, up to Python 3.11.2
         packed = error.headers.get("Content-Encoding", "").lower() in PACKED
-        text = (_Packed(EXCERPT).unpacked(body) if packed else body).decode("utf-8", "replace")
+        text = (next(_Packed().unpacked(body), b"")[:EXCERPT] if packed else body).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException, zlib.error):
         text = ""
-    said = "" if "<html" in text.lower() else shortened(" ".join(text.split()))
-    reason = f"status {error.code} {error.reason}".rstrip() + (f": {said}" if said else "")
+    message = "" if "<html" in text.lower() else shortened(" ".join(text.split()))
+    reason = f"status {error.code} {error.reason}".rstrip() + (f": {message}" if message else "")
     return Failure(reason, error.code, _seconds(error.headers.get("Retry-After")))
 
 
@@ -322,8 +297,6 @@ def _seconds(retry_after: str | None) -> float | None:
 
 
 def _of_connection(error: Exception, limits: Limits) -> Failure:
-    if isinstance(error, Failure):
-        return error
     cause = error.reason if isinstance(error, URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
         return Failure(f"its certificate is not accepted: {cause.verify_message}", certificate=True)

@@ -8,13 +8,12 @@ from typing import get_args
 
 import numpy as np
 
-from crmrag_query.config.parsing import ParsingPart, Scores
-from crmrag_query.config.types import CategoryName
+from crmrag_query.config.questions import ParsingPart, Scores
+from crmrag_query.config.reading import CategoryName
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.tree import Link, Node
 from crmrag_query.parsing.vocabulary import Vocabulary
-from crmrag_query.plans.execute import members_of
-from crmrag_query.plans.members import satisfying
+from crmrag_query.plans.execute import members_of, satisfying
 from crmrag_query.plans.records import Anchor, Constraint, Dated, Plan, Related, Way
 from crmrag_query.plans.world import Mask, World
 
@@ -22,12 +21,14 @@ from crmrag_query.plans.world import Mask, World
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One way to understand a tie: the constraint, how sure (0 to 1), how many of the host's things it keeps, and what it
-    says to a reader."""
+    says to a reader. ``mentioned``: words that it finds in texts or names only, where a person, a place or an event is asked
+    for: a text that mentions Italy makes nothing made there."""
 
     constraint: Constraint
     score: float
     kept: int
     note: str = ""
+    mentioned: tuple[str, ...] = ()
 
 
 @dataclass
@@ -58,11 +59,18 @@ class Ground:
     def satisfying(self, constraint: Constraint, mask: Mask) -> Mask:
         """The things of a mask that meet a constraint; a negated one is taken as if it were not."""
         plain = constraint.model_copy(update={"negated": False})
-        return np.asarray(mask & satisfying(self.world, plain, mask, members_of))
+        return np.asarray(mask & satisfying(self.world, plain, mask))
 
-    def choice(self, constraint: Constraint, score: float, mask: Mask, note: str = "") -> Choice:
+    def choice(
+        self,
+        constraint: Constraint,
+        score: float,
+        mask: Mask,
+        note: str = "",
+        mentioned: tuple[str, ...] = (),
+    ) -> Choice:
         """A constraint as a choice for the things of a mask."""
-        return Choice(constraint, score, int(self.satisfying(constraint, mask).sum()), note)
+        return Choice(constraint, score, int(self.satisfying(constraint, mask).sum()), note, mentioned)
 
     def holds(self, way: Way, to: Anchor, mask: Mask) -> bool:
         """Whether a way leads from any thing of a mask to what it should end in."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crmrag_query.config.parsing import Scores
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.config.questions import Scores
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.parsing.binding.ground import Ground
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.parsing.tree import Node
-from crmrag_query.retrieval.tokenizer import fold
+from crmrag_query.text import fold
 
 _HOW = ("type", "lexicon", "like", "class", "head", "category")
 """How nouns are matched, the likeliest meaning first."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.binding.ground import Choice, Ground
 from crmrag_query.parsing.binding.meanings import is_loose, is_merged, meanings, sureness

@@ -10,7 +10,7 @@ from crmrag_query.parsing.tree import Link, Node
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Anchor, Constraint, Either, Plan, Related, Target, Texted, Way
 from crmrag_query.plans.world import Mask
-from crmrag_query.retrieval.tokenizer import fold
+from crmrag_query.text import fold
 
 
 def with_places(ground: Ground, way: Way, nodes: Sequence[int], negated: bool) -> Constraint:

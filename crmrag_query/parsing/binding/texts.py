@@ -31,6 +31,10 @@ def as_text(anchor: Node) -> Text:
     return Text(words, anchor.capital, anchor.raw if set(words) & set(anchor.text.split()) else "")
 
 
+_PROPER = int(Category.Actor) | int(Category.Place) | int(Category.Event)
+"""What a word in a text is not: it only mentions it."""
+
+
 def to_words(ground: Ground, node: Node, link: Link, text: Text, mask: Mask) -> Iterator[Choice]:
     """By the relations that are said; where none is, words that are not written as a name in any text."""
     if not text.text.strip():
@@ -89,13 +93,17 @@ def said_in(
     """
     know = ground.know
     relation = know.relations[id]
+    said = link.explicit or link.loose
+    asked = know.far(one for one in said if not node.categories or node.categories & know.domains[one])
     if relation.value == "text" and (not node.categories or node.categories & know.domains[id]):
         paths = relation.literal_paths("value") or relation.paths
         texted = Texted(texts=words, way=Way(paths=paths), whole=True, negated=link.negated)
-        yield ground.choice(texted, score, mask)
+        yield ground.choice(texted, score, mask, mentioned=words if asked & _PROPER else ())
     proper = know.ranges[id] & (int(Category.Actor) | int(Category.Place))
+    by_name = words if not know.ranges[id] & ~_PROPER else ()
     if relation.value == "entity" and (named or not proper):
         target = Target(categories=category_names(know.ranges[id]))
         to = Anchor(plan=Plan(target=target, where=(Texted(texts=words, whole=True),)))
         for way in ground.ways(node, link, know.ranges[id], (id,)):
-            yield ground.choice(Related(way=way, to=to, negated=link.negated), score, mask)
+            related = Related(way=way, to=to, negated=link.negated)
+            yield ground.choice(related, score, mask, mentioned=by_name)

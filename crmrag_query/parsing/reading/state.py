@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from crmrag_query.config.parsing import Limits, Unit
-from crmrag_query.linking.records import Mention
+from crmrag_query.config.questions import Limits, Unit
+from crmrag_query.linking import Mention
 from crmrag_query.parsing.pieces import Piece
 from crmrag_query.parsing.tree import Comparison, Edge, Group, Link, Node, Rank, Tree
 from crmrag_query.parsing.vocabulary import Vocabulary

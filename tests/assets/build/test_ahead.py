@@ -7,16 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build import ahead
-from crmrag_assets.build.ahead import made_ahead, run_or_await
-from crmrag_assets.build.layers import LAYERS, Layer
-from crmrag_assets.build.step import BuildContext, Outcome, always
-from crmrag_assets.build.steps import STEPS
+from crmrag_assets.build import workers
+from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, always, version_of
+from crmrag_assets.steps import registry as ahead
+from crmrag_assets.steps.registry import STEPS, made_ahead, run_or_await
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, build_all, failing_at, make_project, parallel, turtle, written
 
 DOCUMENTS = next(layer for layer in LAYERS if layer.name == "documents")
 APART = [artifact for artifact in DOCUMENTS.assets if STEPS[artifact].apart is always]
+
+
+@pytest.fixture(autouse=True)
+def one_chunk_for_each_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many processes as threads, however few chunks there are."""
+    monkeypatch.setattr(workers, "CHUNKS", 1)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +50,7 @@ def begun() -> list[str]:
     return [] if current is None else [step.artifact for step in current.steps]
 
 
+@pytest.mark.slow
 def test_artifacts_made_beside_each_other_are_the_same_bytes(project: Project) -> None:
     context = parallel(project.context(8))
     alone = {artifact: written(context, artifact) for artifact in APART}
@@ -71,20 +77,25 @@ def test_what_is_begun_is_what_has_to_be_made_and_what_waits_for_it(project: Pro
         taken(DOCUMENTS, context)
 
 
-def test_one_artifact_or_a_small_data_set_or_chunks_need_no_processes(project: Project) -> None:
+def test_one_artifact_or_a_small_data_set_or_chunks_need_no_processes(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     context = project.context(8)
     shutil.rmtree(context.folder("name_index"))
     with made_ahead(DOCUMENTS, parallel(context)):
         assert begun() == []
     shutil.rmtree(context.folder("profile"))
-    with made_ahead(DOCUMENTS, context):
-        assert begun() == []
+    with monkeypatch.context() as few:
+        few.setattr(workers, "CHUNKS", 100)
+        with made_ahead(DOCUMENTS, context):
+            assert begun() == []
     for layer in LAYERS:
         if layer.chunked:
             with made_ahead(layer, parallel(context)):
                 assert begun() == []
 
 
+@pytest.mark.slow
 def test_an_error_is_told_at_each_artifact_that_it_concerns_and_the_others_are_made(project: Project) -> None:
     context = parallel(project.context(8))
     for artifact in APART:
@@ -123,7 +134,7 @@ def test_a_step_names_every_artifact_that_it_reads(
 
     monkeypatch.setattr(BuildContext, "finished", listen)
     step, context = STEPS[artifact], built.context(8)
-    step.inputs(context, "00" if step.chunked else None)
+    version_of(step, context, "00" if step.chunked else None)
     assert read <= _behind(artifact)
 
 

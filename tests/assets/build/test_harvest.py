@@ -10,21 +10,19 @@ from typing import Any
 
 import pytest
 
-from crmrag_assets.build import source as build_source
 from crmrag_assets.build.context import choose_sample
-from crmrag_assets.build.harvest import HARVEST_MARKDOWN, HARVEST_REPORT, described, harvest_of
-from crmrag_assets.build.layers import LAYERS, chunks_of
-from crmrag_assets.build.progress import Progress
-from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.build.steps import STEPS
-from crmrag_assets.harvest.traffic import Gathered, Missing, Traffic
+from crmrag_assets.build.step import LAYERS, BuildContext, Progress, chunks_of, run_step
+from crmrag_assets.harvest.report import Gathered, Missing, Traffic
+from crmrag_assets.harvest.source import Counted, Discovery, Fetched
+from crmrag_assets.opened import harvest_of
 from crmrag_assets.quality.source import harvest_is_whole
-from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.steps import source as build_source
+from crmrag_assets.steps.registry import STEPS
+from crmrag_assets.steps.source import HARVEST_MARKDOWN, HARVEST_REPORT, described
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.endpoint import EndpointConfig
+from crmrag_query.config.datasets import DatasetConfig, EndpointConfig
 from crmrag_query.errors import SourceError
 from tests.support.builds import Project, build_all, contents, made, make_project
 
@@ -74,11 +72,8 @@ class Served(RdfFiles):
         if not self.service.alive:
             raise SourceError("The endpoint does not answer.", "Try later.")
         counted = self.service.counted
-        return (
-            counted
-            if counted.triples is None
-            else replace(counted, triples=counted.triples + self.service.changed)
-        )
+        triples = counted.triples
+        return counted if triples is None else replace(counted, triples=triples + self.service.changed)
 
 
 @pytest.fixture
@@ -189,29 +184,28 @@ def test_everything_that_is_missing_is_in_the_json_and_the_first_of_it_in_the_te
     assert "44 triples are missing" in beside
 
 
-def test_a_source_that_changed_while_it_was_read_is_told(endpoint: BuildContext, service: Service) -> None:
-    service.changed = 11
-    harvest(endpoint)
-    held = harvest_of(endpoint)["triples"]
-    (said,) = harvest_of(endpoint)["concerns"]
-    assert said == f"The source changed while it was read: {held:,} triples before, {held + 11:,} after."
-    assert not harvest_is_whole(endpoint).holds
-
-
-def test_a_source_that_dies_after_the_harvest_costs_no_build(
-    endpoint: BuildContext, service: Service
+@pytest.mark.parametrize(
+    ("change", "concern", "whole"),
+    [
+        ({"changed": 11}, "The source changed while it was read: {:,} triples before, {:,} after.", False),
+        ({"alive": False}, "would not count its triples again", True),
+        ({"counts": False}, "nothing proves", True),
+    ],
+    ids=["changed", "died after the harvest", "counts nothing"],
+)
+def test_a_source_that_changed_or_does_not_count_is_told_and_costs_no_build(
+    endpoint: BuildContext, service: Service, change: dict[str, Any], concern: str, whole: bool
 ) -> None:
-    service.alive = False
+    for name, value in change.items():
+        setattr(service, name, value)
     harvest(endpoint)
-    (said,) = harvest_of(endpoint)["concerns"]
-    assert "would not count its triples again" in said
-    assert harvest_of(endpoint)["counted"]["after"] is None and harvest_is_whole(endpoint).holds
-
-
-def test_a_source_that_counts_nothing_is_unverified(endpoint: BuildContext, service: Service) -> None:
-    service.counts = False
-    harvest(endpoint)
-    assert "nothing proves" in harvest_of(endpoint)["concerns"][0] and not harvest_of(endpoint)["verified"]
+    found = harvest_of(endpoint)
+    (said,) = found["concerns"]
+    assert concern.format(found["triples"], found["triples"] + 11) in said
+    assert harvest_is_whole(endpoint).holds == whole
+    assert whole or found["counted"]["after"] is not None
+    assert "counts" not in change or not found["verified"]
+    assert "alive" not in change or found["counted"]["after"] is None
 
 
 def test_an_unchanged_build_asks_for_no_count_and_leaves_the_release_as_it_is(

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.build.layers import chunks_of
-from crmrag_assets.build.opened import encoder_of
-from crmrag_assets.indexes.embed import open_embedded
-from crmrag_assets.indexes.windows import windows
+from crmrag_assets.build.step import chunks_of
+from crmrag_assets.indexes.embed import open_embedded, windows
+from crmrag_assets.opened import encoder_of
 from crmrag_query.artifacts.release import open_release
+from crmrag_query.documents.documents import Documents
 from tests.support.builds import BASE, CRM, Project, build_all, make_project, turtle
+from tests.support.builds import encoded as encoded_in
 
 LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 CHUNK = 12  # entities of a chunk: the data set has several
@@ -115,9 +116,7 @@ def test_only_documents_that_read_otherwise_are_encoded(tmp_path: Path) -> None:
     before = texts(project)
     write(project, renamed(state, ox.NamedNode(f"{BASE}painter1"), "Theophanes"), 0)
     outcomes = build_all(project.context(CHUNK))
-    encoded = sum(
-        o.record.stats["encoded"] for o in outcomes if o.record.artifact == "embeddings" and not o.reused
-    )
+    encoded = encoded_in(outcomes)
     after = texts(project)
     changed_texts = [text for iri, text in after.items() if before.get(iri) != text]
     assert 0 < len(changed_texts) < len(after) / 2
@@ -130,11 +129,12 @@ def test_only_documents_that_read_otherwise_are_encoded(tmp_path: Path) -> None:
 
 
 def texts(project: Project) -> dict[str, str]:
-    documents = open_release("churches", project.data).documents
+    documents = open_release("churches", project.data)[Documents]
     graph = documents.graph
     return {graph.iri(documents.entity(n)): documents.text(n) for n in range(documents.count)}
 
 
+@pytest.mark.slow
 def test_what_no_change_reaches_stays_as_it_is(tmp_path: Path) -> None:
     """A thing by itself touches the triples and the documents of its own chunk only, and the vectors of no other."""
     project = make_project(tmp_path, rdf=["churches.nt"])
@@ -161,6 +161,7 @@ def test_what_no_change_reaches_stays_as_it_is(tmp_path: Path) -> None:
     assert len({key for _, key in touched}) == 1
 
 
+@pytest.mark.slow
 def test_what_goes_is_gone_everywhere_and_chunks_with_it(tmp_path: Path) -> None:
     """Of nine churches two stay: fewer chunks are needed, and nothing of the others is left."""
     project = make_project(tmp_path / "again", rdf=["churches.nt"])
@@ -182,6 +183,7 @@ def test_what_goes_is_gone_everywhere_and_chunks_with_it(tmp_path: Path) -> None
         assert sorted(path.name for path in (work / artifact).iterdir()) == chunks_of(project.context(CHUNK))
 
 
+@pytest.mark.slow
 def test_more_chunks_than_before_encode_nothing_again(tmp_path: Path) -> None:
     project = make_project(tmp_path, rdf=["churches.nt"])
     write(project, first_state(), 0)
@@ -189,9 +191,10 @@ def test_more_chunks_than_before_encode_nothing_again(tmp_path: Path) -> None:
     for size in (CHUNK, 2 * CHUNK):
         outcomes = build_all(project.context(size))
         assert len(chunks_of(project.context(size))) > 1
-        assert sum(o.record.stats["encoded"] for o in outcomes if o.record.artifact == "embeddings") == 0
+        assert encoded_in(outcomes) == 0
 
 
+@pytest.mark.slow
 def test_with_a_real_encoder_known_texts_keep_their_vectors_and_new_ones_get_the_same(tmp_path: Path) -> None:
     embedding = {"model": "all-MiniLM-L6-v2"}
     project = make_project(tmp_path / "again", rdf=["churches.nt"], embedding=embedding)

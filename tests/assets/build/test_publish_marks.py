@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_assets.build.context import ask_again
-from crmrag_assets.build.marks import PUBLISHED, Published, confirm, confirmed_at
+from crmrag_assets.build.store import PUBLISHED, Published, confirm, confirmed_at
 from crmrag_assets.operations.freshness import age, rows, sentence
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import build_all, make_project, turtle

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crmrag_assets.build.indexes import TERM_COUNTS
 from crmrag_assets.build.step import Stats, run_step
-from crmrag_assets.build.steps import STEPS
+from crmrag_assets.steps.indexes import TERM_COUNTS
+from crmrag_assets.steps.registry import STEPS
 from tests.support.builds import Project, build_all, contents, make_project, turtle
 
 
@@ -20,6 +20,7 @@ def built(project: Project, churches: int) -> Stats:
     return project.context().finished("bm25_index").stats
 
 
+@pytest.mark.slow
 def test_only_new_texts_are_counted(tmp_path: Path) -> None:
     project, fresh = make_project(tmp_path / "again"), make_project(tmp_path / "fresh")
     first, second, third = built(project, 3), built(project, 12), built(project, 9)
@@ -33,6 +34,7 @@ def test_only_new_texts_are_counted(tmp_path: Path) -> None:
     assert again == once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["count.npy", "term.npy", "digests.npy", "vocabulary.npy", "record.json"])
 def test_a_changed_or_missing_file_has_all_texts_counted(tmp_path: Path, name: str) -> None:
     project = make_project(tmp_path)

@@ -4,57 +4,32 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.opened import encoder_of
-from crmrag_assets.build.sharing import api_turns, endpoint_turns
-from crmrag_assets.build.turns import SharedClock, Turns, turns_at
-from crmrag_assets.indexes.encoder import EncoderOptions, LiteLLMEncoder
+from crmrag_assets.build.locks import SharedClock, Turns, api_turns, endpoint_turns, turns_at
+from crmrag_assets.indexes.encoder import LiteLLMEncoder
+from crmrag_assets.opened import encoder_of
+from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.config.operations import Limits
 from crmrag_query.errors import SourceUnreachable
 from crmrag_query.llm.loading import load_litellm
-from crmrag_query.retrieval.embedding_api import EmbeddingApi
-from tests.conftest import ROOT
+from crmrag_query.retrieval.encoder import EmbeddingApi
 from tests.support.api_server import answering, send
 from tests.support.builds import Project, make_project
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from crmrag_assets.build.turns import turns_at
-turns = turns_at(Path(sys.argv[1]), "museum.example", 1)
-with turns.reading("other_museum"), turns.turn():
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
-@contextmanager
-def holder(data: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that has the only turn at museum.example."""
-    command = [sys.executable, "-c", HOLD, str(data)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
-        assert process.stdout is not None and process.stdout.readline().strip() == b"held"
-        try:
-            yield process
-        finally:
-            process.kill()
+from tests.support.runs import held_elsewhere
 
 
 def test_a_turn_that_another_process_has_is_waited_for_until_it_dies(tmp_path: Path) -> None:
     turns = turns_at(tmp_path, "museum.example", 1)
-    with holder(tmp_path) as other:
+    others = f"turns_at(Path({str(tmp_path)!r}), 'museum.example', 1)"
+    with held_elsewhere(f"{others}.reading('other_museum'), {others}.turn()") as other:
         impatient = replace(turns, patience=0.1)
         told = pytest.raises(SourceUnreachable, match=r"museum\.example has been asked by other builds")
         with told, impatient.turn():
@@ -120,6 +95,7 @@ def test_limits_are_configured(paid: Project) -> None:
     assert paid.context().operations.limits == Limits()  # the mistake is told where Dagster loads the file
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # litellm's and its dependencies' own
 def test_an_api_is_asked_no_more_at_once_than_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -142,7 +118,7 @@ def test_an_api_is_asked_no_more_at_once_than_the_limit(
 
     with answering(answer) as address:
         api = EmbeddingApi("openai/small", api_base=f"{address}/v1")
-        encoders = [LiteLLMEncoder(api, EncoderOptions(), turns_at(tmp_path, "openai", 1)) for _ in range(8)]
+        encoders = [LiteLLMEncoder(api, EmbeddingConfig(), turns_at(tmp_path, "openai", 1)) for _ in range(8)]
         with ThreadPoolExecutor(4) as pool:  # locks of files part threads as they part processes
             assert [found.shape for found in pool.map(lambda one: one.encode(["a"]), encoders)] == [
                 (1, 2)

@@ -13,13 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.layers import chunks_of
-from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.build.steps import STEPS
-from crmrag_assets.build.workers import run_chunks, workers_of
+from crmrag_assets.build import workers
+from crmrag_assets.build.step import BuildContext, chunks_of, run_step
+from crmrag_assets.build.workers import workers_of
+from crmrag_assets.steps.registry import STEPS, run_chunks
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
 from tests.support.builds import Project, failing_at, make_project, parallel, turtle, written
+
+
+@pytest.fixture(autouse=True)
+def one_chunk_for_each_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many processes as threads, however few chunks there are."""
+    monkeypatch.setattr(workers, "CHUNKS", 1)
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +51,10 @@ def forget(context: BuildContext, artifact: str) -> None:
         shutil.rmtree(context.folder(artifact, chunk))
 
 
-def test_few_chunks_are_made_in_this_process(built: Project) -> None:
+def test_few_chunks_are_made_in_this_process(built: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CHUNKS", 16)
     context = replace(built.context(), threads=8)
-    share = context.method.workers.chunks
-    assert [workers_of(context, n) for n in (0, 1, share, 2 * share, 100 * share)] == [1, 1, 1, 2, 8]
+    assert [workers_of(context, n) for n in (0, 1, 16, 32, 1600)] == [1, 1, 1, 2, 8]
 
 
 @pytest.mark.parametrize("artifact", ["prefetch", "fr_documents"])
@@ -63,6 +69,7 @@ def test_chunks_side_by_side_are_the_same_bytes(project: Project, artifact: str)
     assert all(one.reused for one in run_chunks(STEPS[artifact], context, chunks_of(context)))
 
 
+@pytest.mark.slow
 def test_an_error_in_a_process_is_told_as_it_is_and_what_was_finished_is_kept(project: Project) -> None:
     context, step = parallel(project.context(8)), STEPS["fr_documents"]
     chunks = chunks_of(context)
@@ -90,7 +97,7 @@ WAITING = """
 import sys, time
 from pathlib import Path
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.workers import side_by_side
+from crmrag_assets.steps.registry import side_by_side
 from tests.assets.build.test_workers import parallel, wait
 if __name__ == "__main__":
     context = parallel(open_context("churches", Path(sys.argv[1]), Path(sys.argv[2])))
@@ -113,6 +120,7 @@ def alive(number: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_build_that_started_them(project: Project, tmp_path: Path) -> None:
     places = tmp_path / "places"
     places.mkdir()

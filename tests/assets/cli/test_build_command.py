@@ -14,11 +14,11 @@ import dagster as dg
 import pyoxigraph as ox
 import pytest
 
+from crmrag_assets.automation import failure_message
 from crmrag_assets.cli import commands
-from crmrag_assets.cli.summary import size_text
-from crmrag_assets.failures import failure_message
-from crmrag_assets.home import open_instance
-from crmrag_assets.operations.message import Message
+from crmrag_assets.cli.bars import size_text
+from crmrag_assets.instance import open_instance
+from crmrag_assets.operations.notify import Message
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.cli.main import BUILD_COMMANDS
 from tests.conftest import ROOT
@@ -50,6 +50,7 @@ def test_three_kills_and_the_fourth_build_gives_the_release_of_an_undisturbed_on
     open_release("churches", project.data).verify()
 
 
+@pytest.mark.slow
 def test_an_interrupted_build_says_how_to_go_on(project: Project) -> None:
     (project.root / "churches.ttl").write_text(turtle(3000), encoding="utf-8")
     code = "import sys; from crmrag_assets.cli.build import build; build(sys.argv[1:])"
@@ -112,6 +113,7 @@ def test_an_endpoint_gives_the_release_of_the_files_and_the_next_build_says_how_
     assert "Ask the endpoint again: crmrag build churches --refresh" in told_again
 
 
+@pytest.mark.slow
 def test_an_interrupted_refresh_says_that_it_goes_on_without_asking_again(
     remote: Project, endpoint: Endpoint
 ) -> None:

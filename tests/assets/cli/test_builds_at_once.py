@@ -9,7 +9,7 @@ import pyoxigraph as ox
 import pytest
 import yaml
 
-from crmrag_assets.build.turns import FOLDER, READERS
+from crmrag_assets.build.locks import FOLDER, READERS
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import Project, start_build, turtle
 from tests.support.daemon import until
@@ -44,6 +44,7 @@ def project(tmp_path: Path, endpoint: Endpoint) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_builds_at_once_take_turns_at_an_endpoint_and_one_that_fails_touches_no_other(
     project: Project, endpoint: Endpoint, forked: Path
 ) -> None:

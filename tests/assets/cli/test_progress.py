@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
+from crmrag_assets.build.reporting import LineReporter, duration, rows_of
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.build.store import Record
-from crmrag_assets.cli.bars import LineReporter, duration
-from crmrag_assets.cli.summary import rows_of, show_concerns, show_summary
+from crmrag_assets.cli.bars import show_concerns, show_summary
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import PROVENANCE
 
@@ -24,7 +24,7 @@ OUTCOME = Outcome(Record("embeddings", "v", (), STATS), False, "00")
 def reporter() -> tuple[LineReporter, StringIO, list[float]]:
     """A reporter whose clock stands where the last list's only number says."""
     text, now = StringIO(), [0.0]
-    return LineReporter(Console(file=text, width=80), clock=lambda: now[0]), text, now
+    return LineReporter(lambda line: print(line, file=text), clock=lambda: now[0]), text, now
 
 
 def test_a_pipe_is_told_every_ten_seconds_and_at_the_end() -> None:

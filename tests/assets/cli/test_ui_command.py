@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from crmrag_assets.cli.ui import ui
-from crmrag_assets.home import open_instance
+from crmrag_assets.instance import open_instance
 from crmrag_query.errors import BuildError, ServiceError
 
 

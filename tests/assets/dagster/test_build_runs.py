@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
-from crmrag_assets.build.layers import LAYERS
+from crmrag_assets.build.step import LAYERS
 from crmrag_assets.definitions import defs
+from crmrag_assets.harvest.report import Gathered, Missing
+from crmrag_assets.harvest.source import Fetched
 from crmrag_assets.harvest.spool import read_buckets
-from crmrag_assets.harvest.traffic import Gathered, Missing
-from crmrag_assets.home import dagster_home, end_dead_runs, open_instance
-from crmrag_assets.launch import DATASET_TAG, BuildRequest, run_build
-from crmrag_assets.resources import BuildResource
-from crmrag_assets.sources.base import Fetched
+from crmrag_assets.instance import end_dead_runs, open_instance
+from crmrag_assets.runs import DATASET_TAG
 from crmrag_assets.sources.files import RdfFiles
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, failing_at, made, make_project
+from tests.support.runs import build, run_job
 
 CHUNKS = {f"{chunk}|churches" for chunk in ("00", "20", "40", "60", "80", "a0", "c0", "e0")}
 
@@ -34,27 +35,19 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-def request(project: Project, sample: int | None = None) -> BuildRequest:
-    return BuildRequest("churches", BuildResource(data=str(project.data), config=str(project.config)), sample)
-
-
 def chunks_recorded(instance: dg.DagsterInstance, asset: str) -> set[str]:
     return set(instance.get_materialized_partitions(dg.AssetKey(asset)))
 
 
-def test_a_build_is_one_run_a_layer_and_records_every_chunk_that_exists(
+def test_a_build_is_one_run_a_layer_and_records_every_chunk_that_exists_and_what_is_worth_reading(
     project: Project, instance: dg.DagsterInstance
 ) -> None:
-    result = run_build(request(project), instance)
+    result = build(project, instance)
     assert len(result.runs) == len(LAYERS) == len(instance.get_runs())
     for layer in LAYERS:
         for asset in layer.assets:
             assert chunks_recorded(instance, asset) == (CHUNKS if layer.chunked else {"churches"}), asset
     open_release("churches", project.data).verify()
-
-
-def test_what_is_recorded_is_worth_reading(project: Project, instance: dg.DagsterInstance) -> None:
-    run_build(request(project), instance)
     event = instance.get_latest_materialization_event(dg.AssetKey("documents"))
     assert event is not None and event.asset_materialization is not None
     found = event.asset_materialization
@@ -65,6 +58,7 @@ def test_what_is_recorded_is_worth_reading(project: Project, instance: dg.Dagste
     assert all(record.status.value == "SUCCEEDED" for record in passed.values()) and passed
 
 
+@pytest.mark.slow
 def test_a_harvest_that_is_not_whole_is_a_warning_and_no_failure(
     project: Project, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +68,7 @@ def test_a_harvest_that_is_not_whole_is_a_warning_and_no_failure(
         return Fetched(read_buckets(folder, buckets), lost if 0 in buckets else Gathered())
 
     monkeypatch.setattr(RdfFiles, "fetch", lossy)
-    run_build(request(project), instance)
+    build(project, instance)
     open_release("churches", project.data).verify()
     key = dg.AssetCheckKey(dg.AssetKey("harvest_report"), "harvest_is_whole")
     (record,) = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
@@ -84,18 +78,15 @@ def test_a_harvest_that_is_not_whole_is_a_warning_and_no_failure(
     assert "4 triples are missing" in (found.description or "") and found.metadata["missing"].value == 1
 
 
-def test_an_unchanged_build_needs_no_run(project: Project, instance: dg.DagsterInstance) -> None:
-    run_build(request(project), instance)
-    again = run_build(request(project), instance)
-    assert again.runs == [] and made(again.outcomes) == []
-
-
-def test_a_new_instance_records_what_is_there_without_making_it_again(
+@pytest.mark.slow
+def test_an_unchanged_build_needs_no_run_and_a_new_instance_records_what_is_there(
     project: Project, instance: dg.DagsterInstance
 ) -> None:
-    run_build(request(project), instance)
+    build(project, instance)
+    again = build(project, instance)
+    assert again.runs == [] and made(again.outcomes) == []
     with dg.DagsterInstance.ephemeral() as other:
-        again = run_build(request(project), other)
+        again = build(project, other)
         assert made(again.outcomes) == [] and chunks_recorded(other, "prefetch") == CHUNKS
 
 
@@ -106,47 +97,35 @@ def test_a_failed_build_keeps_finished_chunks_and_resumes(
         failing_at("fr_documents:60:before"),
         pytest.raises(BuildError, match=r"'fr_documents' failed\. Fail-point"),
     ):
-        run_build(request(project), instance)
+        build(project, instance)
     assert chunks_recorded(instance, "fr_documents") == {f"{c}|churches" for c in ("00", "20", "40")}
-    result = run_build(request(project), instance)
+    result = build(project, instance)
     assert made(result.outcomes)[0] == "fr_documents/60"
     assert chunks_recorded(instance, "fr_documents") == CHUNKS
 
 
 def test_mistakes_are_told_before_anything_runs(project: Project, instance: dg.DagsterInstance) -> None:
-    unknown = BuildRequest("palaces", request(project).build)
     with pytest.raises(BuildError, match=r"'palaces' is declared.*churches"):
-        run_build(unknown, instance)
+        build(Project(project.root, "palaces"), instance)
     assert instance.get_runs() == []
 
 
-def test_the_error_of_a_step_reaches_the_person_with_its_remedy(
-    project: Project, instance: dg.DagsterInstance
-) -> None:
-    (project.root / "churches.ttl").write_text("<http://a> <http://b> <http://c> .")
-    with pytest.raises(BuildError, match="no class or property of CIDOC-CRM") as caught:
-        run_build(request(project), instance)
-    assert "crmrag_query.errors" not in str(caught.value) and "Traceback" not in str(caught.value)
-
-
+@pytest.mark.slow
 def test_the_job_of_the_ui_builds_the_same_release(
     project: Project, tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
-    run_build(request(project), instance)
+    build(project, instance)
     release = open_release("churches", project.data).id
-    other = Project(project.root)
-    folders = BuildResource(data=str(tmp_path / "data2"), config=str(other.config))
-    config = dg.RunConfig(
-        ops={"build_layers": {"config": {"dataset": "churches"}}}, resources={"build": folders}
-    )
-    with open_instance(tmp_path / "data2") as own:
-        done = defs.resolve_job_def("build").execute_in_process(run_config=config, instance=own)
-        assert done.success and len(own.get_runs()) == len(LAYERS) + 1
-    assert open_release("churches", tmp_path / "data2").id == release
+    again = make_project(tmp_path / "again")
+    shutil.copy(project.config / "method.yaml", again.config)
+    with open_instance(again.data) as own:
+        assert run_job(again, own).success and len(own.get_runs()) == len(LAYERS) + 1
+    assert open_release("churches", again.data).id == release
 
 
+@pytest.mark.slow
 def test_a_sample_is_a_data_set_of_its_own(project: Project, instance: dg.DagsterInstance) -> None:
-    result = run_build(request(project, sample=20), instance)
+    result = build(project, instance, sample=20)
     assert result.dataset == "churches-sample"
     assert open_release("churches-sample", project.data).manifest.counts["entities"] == 20
     assert instance.get_dynamic_partitions("dataset") == ["churches-sample"]
@@ -159,10 +138,3 @@ def test_runs_of_a_killed_build_are_ended_by_the_next(instance: dg.DagsterInstan
     assert end_dead_runs(instance, {DATASET_TAG: "churches"}) == 1
     ended = instance.get_run_by_id(run.run_id)
     assert ended is not None and ended.status == dg.DagsterRunStatus.CANCELED
-
-
-def test_dagster_home_is_made_once_and_sends_nothing(tmp_path: Path) -> None:
-    home = dagster_home(tmp_path)
-    assert "enabled: false" in (home / "dagster.yaml").read_text()
-    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
-    assert (dagster_home(tmp_path) / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"

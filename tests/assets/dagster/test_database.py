@@ -15,12 +15,11 @@ import pytest
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from crmrag_assets.build.reporting import SilentReporter
-from crmrag_assets.database import database_trouble, trouble_in_words
-from crmrag_assets.home import open_instance
-from crmrag_assets.launch import BuildRequest, BuildResult, run_build
-from crmrag_assets.resources import BuildResource
+from crmrag_assets.instance import database_trouble, open_instance, trouble_in_words
+from crmrag_assets.launch import BuildResult
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, DatabaseUnreachable
+from tests.support import runs
 from tests.support.builds import Project, make_project, turtle
 
 EVENTS = "dagster._core.storage.event_log.sqlite.sqlite_event_log"
@@ -46,7 +45,7 @@ class Injury(SilentReporter):
             self.done = True
             self.harm()
 
-    def told(self, text: str) -> None:
+    def remark(self, text: str) -> None:
         self.heard.append(text)
 
 
@@ -60,9 +59,7 @@ def project(tmp_path: Path) -> Project:
 def build(project: Project, harm: Callable[[], object] = lambda: None) -> tuple[BuildResult, Injury]:
     """A whole build, which meets the harm in the middle."""
     reporter = Injury(harm)
-    folders = BuildResource(data=str(project.data), config=str(project.config))
-    with open_instance(project.data) as instance:
-        return run_build(BuildRequest("churches", folders), instance, reporter), reporter
+    return runs.build(project, reporter=reporter), reporter
 
 
 def history(project: Project) -> Path:
@@ -78,6 +75,7 @@ def locked(file: Path, seconds: float) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_a_database_that_another_process_holds_is_waited_for(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +90,7 @@ def test_a_database_that_another_process_holds_is_waited_for(
         assert not left and len(result.runs) == 7
 
 
+@pytest.mark.slow
 def test_a_database_that_was_removed_is_told_and_the_next_build_goes_on(project: Project) -> None:
     with pytest.raises(BuildError, match=r"Was it removed\? Run the build again: only the history"):
         build(project, lambda: shutil.rmtree(history(project)))
@@ -101,6 +100,7 @@ def test_a_database_that_was_removed_is_told_and_the_next_build_goes_on(project:
     open_release("churches", project.data).verify()
 
 
+@pytest.mark.slow
 def test_a_damaged_database_is_told_and_without_it_the_build_goes_on(project: Project) -> None:
     def damage() -> None:
         for file in [*history(project).glob("runs.db*"), *history(project).glob("runs/index.db*")]:

@@ -8,32 +8,20 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from crmrag_assets.definitions import defs
 from crmrag_assets.partitions import DATASET
-from crmrag_assets.resources import BuildResource
 from tests.support.builds import Project, make_project
 from tests.support.gold import gold_project
+from tests.support.runs import run_job
 
 pytest.importorskip("ir_measures")
 
 
 def evaluated(project: Project) -> dg.ExecuteInProcessResult:
     """The job `evaluate` as the UI launches it."""
-    build = BuildResource(data=str(project.data), config=str(project.config))
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(DATASET, ["churches"])
-        return (
-            defs.get_repository_def()
-            .get_job("evaluate")
-            .execute_in_process(
-                run_config={
-                    "resources": {"build": {"config": build.settings()}},
-                    "ops": {"evaluation": {"config": {"stages": "typed"}}},
-                },
-                instance=instance,
-                partition_key="churches",
-            )
-        )
+        ops = {"evaluation": {"config": {"stages": "typed"}}}
+        return run_job(project, instance, "evaluate", ops, partition_key="churches", raise_on_error=True)
 
 
 def materialisations(result: dg.ExecuteInProcessResult) -> list[dg.AssetMaterialization]:
@@ -41,6 +29,7 @@ def materialisations(result: dg.ExecuteInProcessResult) -> list[dg.AssetMaterial
     return [event.step_materialization_data.materialization for event in events]
 
 
+@pytest.mark.slow
 def test_tables_plots_and_figures_are_in_the_catalogue_and_the_report_in_a_folder(tmp_path: Path) -> None:
     project = gold_project(tmp_path / "project")
     (first,), (again,) = (materialisations(evaluated(project)) for _ in range(2))

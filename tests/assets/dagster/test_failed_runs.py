@@ -12,16 +12,24 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from crmrag_assets.definitions import defs
-from crmrag_assets.failures import failure_message
-from crmrag_assets.home import open_instance
-from crmrag_assets.launch import PARENT_TAG, BuildRequest, run_build
-from crmrag_assets.operations.message import Message
-from crmrag_assets.resources import BuildResource
-from crmrag_assets.told import FAULT, KIND, NO_MEMORY, StepFailed, explained, reason, told_of
+from crmrag_assets.automation import failure_message
+from crmrag_assets.instance import (
+    FAULT,
+    KIND,
+    NO_MEMORY,
+    StepFailed,
+    explained,
+    open_instance,
+    reason,
+    run_error,
+)
+from crmrag_assets.operations.notify import Message
+from crmrag_assets.runs import PARENT_TAG
 from crmrag_query.errors import BuildError, BuildFault, BuildHeldUp, SourceError
 from tests.conftest import ROOT
 from tests.support.builds import CRM, Project, failing_at, make_project, turtle
+from tests.support.runs import build as build_all
+from tests.support.runs import run_job
 
 FAILED = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE])
 LEFT = "What is finished is kept, and the next build goes on from there."
@@ -67,15 +75,10 @@ def message(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Message | None:
 
 def travel(project: Project, instance: dg.DagsterInstance) -> Roads:
     """Have the build fail by every road."""
-    folders = BuildResource(data=str(project.data), config=str(project.config))
     with pytest.raises(BuildError) as caught:
-        run_build(BuildRequest("churches", folders), instance)
+        build_all(project, instance)
     (alone,) = instance.get_runs(FAILED)
-    config = dg.RunConfig(
-        ops={"build_layers": {"config": {"dataset": "churches"}}}, resources={"build": folders}
-    )
-    job = defs.resolve_job_def("build")
-    done = job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
+    done = run_job(project, instance)
     build = instance.get_run_by_id(done.run_id)
     (layer,) = (run for run in instance.get_runs(FAILED) if run.tags.get(PARENT_TAG) == done.run_id)
     assert build is not None and not done.success
@@ -122,11 +125,11 @@ def test_every_road_tells_what_failed_why_what_to_do_and_what_is_left(
     assert f"{LEFT} There is no release of it yet." in told
     assert not any(noise in told for noise in ("Traceback", "dagster.", "crmrag_query", "Error:"))
     for event in (roads.build, roads.layer):
-        found, error = told_of(event), event.step_failure_data.error
+        found, error = run_error(event), event.step_failure_data.error
         assert found is not None and told.startswith(found.text.partition("\nOther checks")[0])
         assert found.text == told or event is roads.layer
         assert error is not None and (
-            error.message.startswith(f"crmrag_assets.told.{StepFailed.__name__}: {step}")
+            error.message.startswith(f"crmrag_assets.instance.{StepFailed.__name__}: {step}")
             or error.message.startswith("Exceeded max_retries of 0")
         )
     alone, of_job = (sent.why for sent in roads.messages)
@@ -144,12 +147,12 @@ def test_what_nobody_foresaw_is_said_to_be_a_fault_and_has_its_traceback(
     assert isinstance(roads.command, BuildFault)
     said = "'entities' failed. RuntimeError: Fail-point entities was reached. "
     assert str(roads.command).startswith(said + FAULT) and LEFT in str(roads.command)
-    found = told_of(roads.layer)
+    found = run_error(roads.layer)
     assert found is not None and found.kind == ""
     for trace in (roads.command.trace, found.trace):
-        assert "failpoints.py" in trace and "RuntimeError" in trace and "_core/execution" not in trace
+        assert "store.py" in trace and "RuntimeError" in trace and "_core/execution" not in trace
     shown = roads.build.step_failure_data.user_failure_data
-    assert shown is not None and "failpoints.py" in str(shown.metadata["traceback"].value)
+    assert shown is not None and "store.py" in str(shown.metadata["traceback"].value)
     assert shown.metadata[KIND].value == "BuildFault"
 
 
@@ -163,7 +166,7 @@ def test_the_command_ends_with_the_message_after_the_traceback(project: Project)
     )  # fmt: skip
     assert done.returncode == 1 and done.stdout == ""
     trace, _, told = done.stderr.partition("\n\nError: 'entities' failed. RuntimeError: ")
-    assert trace.startswith("RuntimeError: Fail-point") and "failpoints.py" in trace
+    assert trace.startswith("RuntimeError: Fail-point") and "store.py" in trace
     assert FAULT in told and told.endswith("There is no release of it yet.\n")
 
 
@@ -176,4 +179,4 @@ def test_errors_that_are_not_ours_are_named_and_memory_is_no_fault() -> None:
     assert reason(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")) == NO_MEMORY
     with pytest.raises(StepFailed, match="'graph' failed"), explained("graph"), explained("graph"):
         raise OSError("twice is told once")
-    assert told_of(dg.DagsterEvent(dg.DagsterEventType.RUN_START.value, "build")) is None
+    assert run_error(dg.DagsterEvent(dg.DagsterEventType.RUN_START.value, "build")) is None

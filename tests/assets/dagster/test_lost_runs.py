@@ -20,23 +20,31 @@ from filelock import FileLock
 
 from crmrag_assets.build.locks import HOLDER
 from crmrag_assets.definitions import defs
-from crmrag_assets.home import open_instance
-from crmrag_assets.jobs import BUILDS_TAG
-from crmrag_assets.launch import LAYER_TAG, BuildRequest, run_build
-from crmrag_assets.lost import BEFORE_LOCK, FOLDER, FROM_ASSETS, JOBS, attend, end_lost_runs, lost_runs_sensor
-from crmrag_assets.resources import BuildResource
-from crmrag_assets.told import LOST
+from crmrag_assets.instance import LOST, open_instance
+from crmrag_assets.partitions import BuildResource
+from crmrag_assets.runs import (
+    BEFORE_LOCK,
+    BUILDS_TAG,
+    FOLDER,
+    FROM_ASSETS,
+    JOBS,
+    LAYER_TAG,
+    end_lost_runs,
+    hold_run_lock,
+    lost_runs_sensor,
+)
 from crmrag_query.artifacts.release import open_release
 from tests.conftest import ROOT
 from tests.support.builds import Project, make_project, turtle
 from tests.support.daemon import daemon, queue, until
+from tests.support.runs import build as build_again
 
 STATUS = dg.DagsterRunStatus
 RUN = """
 import sys
 from pathlib import Path
 from crmrag_assets.definitions import defs
-from crmrag_assets.home import open_instance
+from crmrag_assets.instance import open_instance
 with open_instance(Path(sys.argv[1])) as instance:
     config = {
         "ops": {"build_layers": {"config": {"dataset": "churches"}}},
@@ -71,6 +79,7 @@ def statuses(instance: DagsterInstance) -> dict[str, set[dg.DagsterRunStatus]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_is_lost_when_its_process_is_gone_and_not_before(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project", turtle(300), write_markdown=False)
     with open_instance(project.data) as instance:
@@ -86,8 +95,7 @@ def test_a_run_is_lost_when_its_process_is_gone_and_not_before(tmp_path: Path) -
         assert [event.dagster_event.message for event in events if event.dagster_event] == [LOST]
         assert not list((project.data / "dagster" / FOLDER).iterdir())
 
-        folders = BuildResource(data=str(project.data), config=str(project.config))
-        result = run_build(BuildRequest("churches", folders), instance)
+        result = build_again(project, instance)
         made = {outcome.record.artifact: outcome.reused for outcome in result.outcomes}
         assert made["entities"] and made["prefetch"]
     open_release("churches", project.data).verify()
@@ -110,7 +118,7 @@ def test_a_run_that_never_came_to_its_lock_is_lost_after_a_while_and_others_are_
             run = dg.DagsterRun(job, f"{number}" * 8, status=status, asset_selection=chosen)
             instance.add_run(run)
             if job == "evaluate":
-                attend(tmp_path, run)
+                hold_run_lock(tmp_path, run)
         now = time.time()
         assert end_lost_runs(instance, tmp_path, now + BEFORE_LOCK - 60) == []
         lost = end_lost_runs(instance, tmp_path, now + BEFORE_LOCK + 60)
@@ -127,10 +135,10 @@ def test_a_run_keeps_its_lock_from_step_to_step_and_one_of_its_processes_is_enou
     with open_instance(tmp_path) as instance:
         instance.add_run(run)
         with FileLock(lock, timeout=0):
-            attend(tmp_path, run)
-        attend(tmp_path, run)
+            hold_run_lock(tmp_path, run)
+        hold_run_lock(tmp_path, run)
         lock.unlink()  # whoever tidies up the folder
-        attend(tmp_path, run)
+        hold_run_lock(tmp_path, run)
         assert end_lost_runs(instance, tmp_path, time.time() + BEFORE_LOCK + 60) == []
 
 
@@ -156,6 +164,7 @@ def museums(tmp_path: Path) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_taken_up_again_and_builds_beside_it_are_left_alone(museums: Project) -> None:
     with open_instance(museums.data) as instance, daemon(museums):
         for name in ("large", "broken", "small"):

@@ -1,4 +1,4 @@
-"""What a materialisation says of itself is readable and harmless."""
+"""What a materialisation says of itself agrees with the artifact, is readable and harmless."""
 
 from __future__ import annotations
 
@@ -6,48 +6,129 @@ from collections import Counter
 from pathlib import Path
 
 import dagster as dg
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from crmrag_assets.build.step import Outcome
+from crmrag_assets.build.step import BuildContext, Outcome
 from crmrag_assets.build.store import Record
-from crmrag_assets.glances import Glance
-from crmrag_assets.harvest.report import traffic_stats
-from crmrag_assets.harvest.traffic import Gathered, Traffic
-from crmrag_assets.metadata import markdown_bars, markdown_table, metadata_of, summary_rows
+from crmrag_assets.harvest.report import Gathered, Traffic, traffic_stats
+from crmrag_assets.metadata import (
+    COLUMNS,
+    LOOKS,
+    Glance,
+    columns_of,
+    doublings,
+    glance,
+    markdown_bars,
+    markdown_table,
+    metadata_of,
+    summary_rows,
+)
+from crmrag_assets.opened import documents_of
+from crmrag_assets.steps.registry import STEPS
+from crmrag_query.documents.documents import open_table
+from crmrag_query.retrieval.dense import open_chunk
+from tests.support.builds import build_all, make_project
 
 
-def outcome(**stats: object) -> Outcome:
-    return Outcome(Record("graph", "v", (), dict(stats)), False)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> BuildContext:
+    context = make_project(tmp_path_factory.mktemp("glances")).context()
+    build_all(context)
+    return context
+
+
+def outcome(artifact: str = "graph", **stats: object) -> Outcome:
+    return Outcome(Record(artifact, "v", (), dict(stats)), False)
+
+
+@pytest.mark.parametrize("artifact", sorted(LOOKS))
+def test_every_glance_shows_something_short(built: BuildContext, artifact: str) -> None:
+    found = glance(artifact, built, "00" if STEPS[artifact].chunked else None)
+    assert found.tables or found.plots
+    assert all(len(table) <= 20 for table in found.tables.values())
+    assert all(sum(count for _, count in bars) > 0 for bars in found.plots.values())
+
+
+def test_a_glance_counts_what_the_files_hold(built: BuildContext) -> None:
+    predicates = pq.read_table(built.folder("prefetch", "00") / "triples.parquet").column("p").to_pylist()
+    shown = dict(glance("prefetch", built, "00").plots["most_used_predicates"])
+    assert shown == dict(Counter(predicates).most_common(len(shown)))
+    edges = glance("graph", built).plots["edges_by_property"]
+    assert sum(count for _, count in edges) == built.finished("graph").stats["triples"]
+    documents = documents_of(built)
+    lengths = sorted((len(documents.text(i)) for i in range(documents.count)), reverse=True)
+    longest = [row["characters"] for row in glance("documents", built).tables["longest"]]
+    assert longest == lengths[: len(longest)]
+
+
+@given(st.lists(st.integers(0, 5000)))
+def test_doublings_count_every_value_in_its_span(values: list[int]) -> None:
+    bars = doublings(np.array(values, np.int64))
+    assert sum(count for _, count in bars) == len(values)
+    assert all(bars[at][1] for at in (0, -1) if bars), "no empty bars at the ends"
+    for name, count in bars:
+        low, _, high = name.replace(",", "").partition("–")
+        assert count == sum(int(low) <= value <= int(high or low) for value in values)
+
+
+def test_columns_are_those_of_the_files_and_come_from_columns_of_what_the_artifact_is_made_from(
+    built: BuildContext,
+) -> None:
+    vectors, windows = open_chunk(built.folder("embeddings", "00"))
+    found = {
+        "prefetch": pq.read_schema(built.folder("prefetch", "00") / "triples.parquet").names,
+        "edges": pq.read_schema(built.folder("edges") / "edges.parquet").names,
+        "fr_documents": open_table(built.folder("fr_documents", "00"), "fr_documents").schema.names,
+        "documents": open_table(built.folder("documents"), "documents").schema.names,
+        "embeddings": [*windows.schema.names, "vector"],
+    }
+    assert found == {artifact: schema.names for artifact, (schema, _) in COLUMNS.items()}
+    vector = COLUMNS["embeddings"][0].field("vector").type.value_type
+    assert pa.types.is_float32(vector) and vectors.dtype == "float32"
+    for artifact, (schema, columns) in COLUMNS.items():
+        assert list(columns) == schema.names and all(meaning for meaning, _ in columns.values())
+        for source in " ".join(sources for _, sources in columns.values()).split():
+            asset, _, name = source.partition(".")
+            assert name in COLUMNS[asset][0].names and asset in upstream(artifact), f"{artifact}: {source}"
+    assert columns_of("faiss_index") == {}
+
+
+def upstream(artifact: str) -> set[str]:
+    """What an artifact is made from, near and far."""
+    needs = set(STEPS[artifact].needs)
+    return needs.union(*(upstream(need) for need in needs))
 
 
 def test_counts_tables_and_plots_become_metadata() -> None:
-    found = metadata_of(
-        outcome(
-            rows=3, seconds=0.5, samples={"first": [{"a": 1}]}, histograms={"sizes": [["0–9", 4], ["10+", 0]]}
-        )
-    )
+    stats = {"samples": {"first": [{"a": 1}]}, "histograms": {"sizes": [["0–9", 4], ["10+", 0]]}}
+    found = metadata_of(outcome(rows=3, seconds=0.5, **stats))
     assert (found["rows"], found["seconds"], found["files"], found["reused"]) == (3, 0.5, 0, False)
     assert found["first"].value == "| a |\n| --- |\n| 1 |"
     assert found["sizes"].value == "```\n0–9  " + "█" * 40 + " 4\n10+   0\n```"
-
-
-def test_data_cannot_break_a_table() -> None:
-    assert markdown_table([{"x": "a|b\nc<script>"}]).splitlines()[2] == "| a\\|b c&lt;script> |"
-    assert markdown_table([]) == markdown_bars([]) == "(none)"
-
-
-def test_a_bar_is_seen_wherever_there_is_something() -> None:
-    lines = markdown_bars([["many", 1000], ["one", 1], ["none", 0]]).splitlines()
-    assert [line.count("█") for line in lines[1:4]] == [40, 1, 0]
-
-
-def test_rows_are_told_in_the_way_that_dagster_lists_them() -> None:
-    assert metadata_of(outcome(nodes=7))["dagster/row_count"].value == 7
+    seen = Glance(
+        {"rows": [{"a": 1}]},
+        {"sizes": [("1", 2)]},
+        {"folder": Path("/data/work")},
+        {"page": "https://a.example/d/b"},
+    )
+    found = metadata_of(outcome(nodes=1), seen)
+    assert "| 1 |" in found["rows"].value and "█ 2" in found["sizes"].value
+    assert found["folder"] == dg.MetadataValue.path("/data/work")
+    assert found["page"] == dg.MetadataValue.url("https://a.example/d/b")
+    assert found["dagster/row_count"].value == 1
     assert "dagster/row_count" not in metadata_of(outcome(triples=7))
 
 
-def test_what_is_seen_in_the_files_is_shown_with_the_counts() -> None:
-    found = metadata_of(outcome(nodes=1), Glance({"rows": [{"a": 1}]}, {"sizes": [("1", 2)]}))
-    assert "| 1 |" in found["rows"].value and "█ 2" in found["sizes"].value
+def test_data_cannot_break_a_table_and_a_bar_is_seen_wherever_there_is_something() -> None:
+    assert markdown_table([{"x": "a|b\nc<script>"}]).splitlines()[2] == "| a\\|b c&lt;script> |"
+    assert markdown_table([]) == markdown_bars([]) == "(none)"
+    lines = markdown_bars([["many", 1000], ["one", 1], ["none", 0]]).splitlines()
+    assert [line.count("█") for line in lines[1:4]] == [40, 1, 0]
 
 
 def test_a_summary_has_a_row_an_asset_and_adds_chunks() -> None:
@@ -62,13 +143,9 @@ def test_a_summary_has_a_row_an_asset_and_adds_chunks() -> None:
 def test_what_a_source_was_asked_is_shown_beside_the_size_of_the_files() -> None:
     gathered = Gathered(Traffic(3, 1, 100, 5000, 0.5, 0.25), notes=Counter({"batches | halved": 2}))
     found = metadata_of(outcome(triples=90, bytes=700, seconds=4.0, **traffic_stats(gathered)))
-    assert (found["requests"], found["retries"], found["rows_received"], found["bytes_received"]) == (
-        3,
-        1,
-        100,
-        5000,
-    )
-    assert (found["request_seconds"], found["bytes"], found["seconds"]) == (0.5, 700, 4.0)
+    expected = {"requests": 3, "retries": 1, "rows_received": 100, "bytes_received": 5000}
+    expected |= {"bytes": 700, "seconds": 4.0, "request_seconds": 0.5}
+    assert {name: found[name] for name in expected} == expected
     assert "| batches \\| halved | 2 |" in found["notes"].value
 
 
@@ -81,16 +158,8 @@ def test_throughput_is_told_of_what_was_made_and_costs_only_where_they_arose() -
     assert "rows_per_second" not in metadata_of(outcome(nodes=100, seconds=0.0))
 
 
-def test_places_and_pages_are_links() -> None:
-    found = metadata_of(
-        outcome(), Glance(places={"folder": Path("/data/work")}, pages={"page": "https://a.example/d/b"})
-    )
-    assert found["folder"] == dg.MetadataValue.path("/data/work")
-    assert found["page"] == dg.MetadataValue.url("https://a.example/d/b")
-
-
 def test_a_table_tells_its_columns_and_what_they_are_made_from() -> None:
-    found = metadata_of(Outcome(Record("edges", "v", (), {"rows": 3}), False))
+    found = metadata_of(outcome("edges", rows=3))
     assert [column.name for column in found["dagster/column_schema"].columns][:2] == ["s", "s_label"]
     assert found["dagster/column_lineage"].deps_by_column["p"][0].asset_key == dg.AssetKey("prefetch")
     chunk = metadata_of(Outcome(Record("prefetch", "v", (), {"triples": 3}), False, "00"))

@@ -24,6 +24,7 @@ def operator(project: Project) -> Iterator[Operator]:
         yield Operator(page)
 
 
+@pytest.mark.slow
 def test_a_data_set_is_built_from_the_launchpad_and_what_was_made_and_checked_is_seen(
     operator: Operator,
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,17 +10,16 @@ import pyoxigraph as ox
 import pytest
 
 from crmrag_assets.build.context import REFRESH_FILE, ask_again, choose_sample, harvested_at, open_context
-from crmrag_assets.build.source import ENTITIES
 from crmrag_assets.build.step import current_outcome
-from crmrag_assets.definitions import defs
-from crmrag_assets.home import open_instance
-from crmrag_assets.jobs import LAUNCHPAD
-from crmrag_assets.launch import BuildRequest, BuildResult, run_build
-from crmrag_assets.resources import BuildResource
+from crmrag_assets.instance import open_instance
+from crmrag_assets.launch import LAUNCHPAD
+from crmrag_assets.steps.source import ENTITIES
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
+from crmrag_query.graph.graph import Graph
 from tests.conftest import ROOT
 from tests.support.builds import CRM, Project, failing_at, made, make_project, turtle
+from tests.support.runs import build, locked_elsewhere, run_job
 from tests.support.sparql_auth import Auth
 from tests.support.sparql_exchange import Endpoint
 from tests.support.sparql_server import serving
@@ -54,17 +51,11 @@ def project(tmp_path: Path, endpoint: Endpoint) -> Project:
     return make_project(tmp_path / "project", rdf=None, endpoint=declared)
 
 
-def build(
-    project: Project, instance: dg.DagsterInstance, refresh: bool = False, sample: int | None = None
-) -> BuildResult:
-    folders = BuildResource(data=str(project.data), config=str(project.config))
-    return run_build(BuildRequest("churches", folders, sample, refresh), instance)
-
-
 def release(project: Project) -> str:
     return open_release("churches", project.data).id
 
 
+@pytest.mark.slow
 def test_an_endpoint_is_asked_once_and_the_next_build_says_how_to_ask_again(
     project: Project, endpoint: Endpoint, instance: dg.DagsterInstance
 ) -> None:
@@ -90,9 +81,10 @@ def test_a_refresh_brings_what_is_new_and_the_same_release_where_nothing_is(
     assert made(build(project, instance).outcomes) == [] and release(project) == first
     build(project, instance, refresh=True)
     assert release(project) != first
-    assert open_release("churches", project.data).graph.node(FOUND.subject.value) is not None
+    assert open_release("churches", project.data)[Graph].node(FOUND.subject.value) is not None
 
 
+@pytest.mark.slow
 def test_a_refresh_that_was_stopped_goes_on_without_asking_twice(
     project: Project, endpoint: Endpoint, instance: dg.DagsterInstance
 ) -> None:
@@ -118,6 +110,7 @@ def asked_for(endpoint: Endpoint, since: int) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_a_sample_is_as_fresh_as_its_base(
     project: Project, endpoint: Endpoint, instance: dg.DagsterInstance
 ) -> None:
@@ -146,21 +139,14 @@ def test_the_time_of_a_refresh_is_read_back_by_every_later_context(project: Proj
 def test_a_refresh_while_another_process_builds_changes_nothing(
     project: Project, instance: dg.DagsterInstance
 ) -> None:
-    work = project.data / "work" / "churches"
-    hold = (
-        "import sys, time, pathlib; from crmrag_assets.build.locks import dataset_lock\n"
-        "with dataset_lock(pathlib.Path(sys.argv[1]), 'churches'): print('held', flush=True); time.sleep(60)"
-    )
-    for sample in (None, 10):
-        command = [sys.executable, "-c", hold, str(work)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as other:
-            assert other.stdout is not None and other.stdout.readline().strip() == b"held"
+    with locked_elsewhere(project.data / "work" / "churches", "churches"):
+        for sample in (None, 10):
             with pytest.raises(BuildError, match="another process"):
                 build(project, instance, refresh=True, sample=sample)
-            other.kill()
     assert project.context().refreshed == ""
 
 
+@pytest.mark.slow
 def test_files_need_no_refresh_and_are_told_so(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     project = make_project(tmp_path / "files")
     assert build(project, instance).remarks == []
@@ -172,15 +158,11 @@ def test_files_need_no_refresh_and_are_told_so(tmp_path: Path, instance: dg.Dags
     assert not (project.data / "work" / "churches" / REFRESH_FILE).exists()
 
 
+@pytest.mark.slow
 def test_the_job_of_the_ui_can_refresh(project: Project, endpoint: Endpoint) -> None:
     assert LAUNCHPAD["ops"]["build_layers"]["config"]["refresh"] is False
-    folders = BuildResource(data=str(project.data), config=str(project.config))
-    config = dg.RunConfig(
-        ops={"build_layers": {"config": {"dataset": "churches", "refresh": True}}},
-        resources={"build": folders},
-    )
-    with open_instance(project.data) as own:
-        assert defs.resolve_job_def("build").execute_in_process(run_config=config, instance=own).success
+    ops = {"build_layers": {"config": {"dataset": "churches", "refresh": True}}}
+    assert run_job(project, ops=ops).success
     assert (project.data / "work" / "churches" / REFRESH_FILE).exists() and endpoint.log
 
 

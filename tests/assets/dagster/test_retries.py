@@ -10,15 +10,13 @@ import dagster as dg
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.definitions import defs
-from crmrag_assets.home import open_instance
-from crmrag_assets.jobs import WAITS_TAG
-from crmrag_assets.launch import BuildRequest, run_build
-from crmrag_assets.resources import BuildResource
+from crmrag_assets.instance import open_instance
+from crmrag_assets.runs import WAITS_TAG
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, BuildHeldUp
 from tests.support.builds import Project, make_project, turtle
 from tests.support.faults import Fault, refusal
+from tests.support.runs import build, run_job
 from tests.support.sparql_exchange import Endpoint
 from tests.support.sparql_server import serving
 
@@ -62,16 +60,6 @@ def project(tmp_path: Path, endpoint: Endpoint) -> Project:
     return project
 
 
-def run_job(project: Project) -> dg.ExecuteInProcessResult:
-    folders = BuildResource(data=str(project.data), config=str(project.config))
-    config = dg.RunConfig(
-        ops={"build_layers": {"config": {"dataset": "churches"}}}, resources={"build": folders}
-    )
-    with open_instance(project.data) as own:
-        job = defs.resolve_job_def("build")
-        return job.execute_in_process(run_config=config, instance=own, raise_on_error=False)
-
-
 def test_the_job_goes_on_when_the_endpoint_answers_again(project: Project, outage: Outage) -> None:
     done = run_job(project)
     assert done.success and len(outage.asked) > outage.begin + outage.length
@@ -83,24 +71,26 @@ def test_the_job_goes_on_when_the_endpoint_answers_again(project: Project, outag
     assert open_release("churches", project.data).manifest.counts["entities"]
 
 
-def test_a_person_at_the_command_line_is_told_at_once(project: Project, outage: Outage) -> None:
-    folders = BuildResource(data=str(project.data), config=str(project.config))
-    with dg.DagsterInstance.ephemeral() as instance:
-        with pytest.raises(BuildHeldUp, match=r"does not answer|stopped answering"):
-            run_build(BuildRequest("churches", folders), instance)
-        assert run_build(BuildRequest("churches", folders), instance).outcomes
+@pytest.mark.slow
+def test_a_person_at_the_command_line_is_told_at_once(
+    project: Project, outage: Outage, instance: dg.DagsterInstance
+) -> None:
+    with pytest.raises(BuildHeldUp, match=r"does not answer|stopped answering"):
+        build(project, instance)
+    assert build(project, instance).outcomes
     assert outage.asked
 
 
 @pytest.mark.parametrize("outage", [Outage(0, 0)])
-def test_a_mistake_is_not_tried_again(project: Project, endpoint: Endpoint) -> None:
+def test_a_mistake_is_not_tried_again(
+    project: Project, endpoint: Endpoint, instance: dg.DagsterInstance
+) -> None:
     (project.config / "datasets.yaml").write_text(
         f"datasets:\n  churches: {{endpoint: '{endpoint.url}/nowhere', embedding: {{model: hash}}}}\n"
     )
     done = run_job(project)
     assert not done.success
     assert not [e for e in done.all_events if e.event_type == dg.DagsterEventType.STEP_UP_FOR_RETRY]
-    folders = BuildResource(data=str(project.data), config=str(project.config))
-    with dg.DagsterInstance.ephemeral() as instance, pytest.raises(BuildError) as told:
-        run_build(BuildRequest("churches", folders), instance)
+    with pytest.raises(BuildError) as told:
+        build(project, instance)
     assert not isinstance(told.value, BuildHeldUp)

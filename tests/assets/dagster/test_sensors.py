@@ -16,24 +16,33 @@ import dagster as dg
 import pytest
 import yaml
 
-from crmrag_assets.automation import BEFORE_LOCK, ENDPOINT_TAG, build_request, busy, dataset_of, names_of
+from crmrag_assets.automation import (
+    CHECK,
+    ENDPOINT_TAG,
+    TELLING,
+    build_request,
+    busy,
+    dataset_of,
+    names_of,
+    schedules_of,
+    sensors_of,
+)
+from crmrag_assets.automation import check_freshness as look
 from crmrag_assets.build.locks import dataset_lock, is_locked
-from crmrag_assets.build.marks import PUBLISHED, confirm
 from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.store import PUBLISHED, confirm
 from crmrag_assets.definitions import defs
-from crmrag_assets.freshness import CHECK, look
-from crmrag_assets.home import open_instance
-from crmrag_assets.jobs import BUILDS_TAG, WAITS_TAG, build_job
-from crmrag_assets.launch import PARENT_TAG
-from crmrag_assets.operations.declared import read_declared
+from crmrag_assets.instance import open_instance
+from crmrag_assets.launch import build_job
+from crmrag_assets.operations.freshness import read_declared
 from crmrag_assets.partitions import DATASET
-from crmrag_assets.resources import BuildResource
-from crmrag_assets.schedules import schedules_of
-from crmrag_assets.sensors import TELLING, sensors_of
+from crmrag_assets.runs import BEFORE_LOCK, BUILDS_TAG, PARENT_TAG, WAITS_TAG
 from crmrag_query.artifacts.release import open_release
+from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
 from tests.support.api_server import answering, send
 from tests.support.builds import Project, build_all, make_project, turtle
+from tests.support.runs import build, folders, run_job
 
 REBUILD = {
     "watch": True,
@@ -65,10 +74,6 @@ def instance(project: Project) -> Iterator[dg.DagsterInstance]:
         yield opened
 
 
-def resource(project: Project) -> BuildResource:
-    return BuildResource(data=str(project.data), config=str(project.config))
-
-
 def sensor(project: Project, name: str) -> dg.SensorDefinition:
     return next(one for one in sensors_of(read_declared(project.config)) if one.name == name)
 
@@ -83,7 +88,7 @@ class Ticks:
     def tick(self) -> Any:
         """What a tick gives; the sensor is declared anew each time, as after a restart."""
         context = dg.build_sensor_context(
-            self.instance, self.cursor, resources={"build": resource(self.project)}, sensor_name=self.name
+            self.instance, self.cursor, resources={"build": folders(self.project)}, sensor_name=self.name
         )
         with context:
             found = sensor(self.project, self.name).evaluate_tick(context)
@@ -100,10 +105,7 @@ def launched(
     project: Project, instance: dg.DagsterInstance, request: dg.RunRequest
 ) -> dg.ExecuteInProcessResult:
     """The run that a request asks for."""
-    config = {**request.run_config, "resources": {"build": {"config": resource(project).settings()}}}
-    return defs.resolve_job_def("build").execute_in_process(
-        run_config=config, instance=instance, tags=request.tags, raise_on_error=False
-    )
+    return run_job(project, instance, ops=request.run_config["ops"], tags=request.tags)
 
 
 # What is declared.
@@ -255,7 +257,7 @@ def test_a_data_set_that_is_not_declared_any_more_is_told(
 ) -> None:
     watching = sensor(project, "watch_churches")
     (project.config / "datasets.yaml").write_text("datasets: {palaces: {rdf: x.ttl}}")
-    with dg.build_sensor_context(instance, "kept", resources={"build": resource(project)}) as context:
+    with dg.build_sensor_context(instance, "kept", resources={"build": folders(project)}) as context:
         found = watching.evaluate_tick(context)
     assert "No data set 'churches' is declared" in str(found.skip_message) and found.cursor == "kept"
 
@@ -266,7 +268,7 @@ def test_a_schedule_asks_for_a_build_unless_there_is_one(
     (schedule,) = schedules_of(read_declared(project.config).datasets)
 
     def evaluated() -> Any:
-        with dg.build_schedule_context(instance, resources={"build": resource(project)}) as context:
+        with dg.build_schedule_context(instance, resources={"build": folders(project)}) as context:
             return schedule.evaluate_tick(context)
 
     (request,) = evaluated().run_requests
@@ -285,7 +287,7 @@ def test_an_endpoint_is_asked_again_by_what_is_scheduled(tmp_path: Path) -> None
     (schedule,) = schedules_of(read_declared(declared.config).datasets)
     with (
         open_instance(declared.data) as instance,
-        dg.build_schedule_context(instance, resources={"build": resource(declared)}) as context,
+        dg.build_schedule_context(instance, resources={"build": folders(declared)}) as context,
     ):
         (request,) = schedule.evaluate_tick(context).run_requests or []
     assert request.run_config["ops"]["build_layers"]["config"]["refresh"] is True
@@ -332,14 +334,11 @@ def test_a_failed_build_is_told_once_in_our_words_with_a_link(
 def test_a_layer_that_fails_without_a_job_around_it_is_told_itself_and_other_jobs_are_not(
     project: Project, instance: dg.DagsterInstance, told: list[dict[str, Any]]
 ) -> None:
-    from crmrag_assets.launch import BuildRequest, run_build
-    from crmrag_query.errors import BuildError
-
     ticks = Ticks(project, instance, TELLING)
     ticks.tick()
     (project.root / "churches.ttl").write_text("<http://a> <http://b> <http://c> .")
     with pytest.raises(BuildError):
-        run_build(BuildRequest("churches", resource(project)), instance)
+        build(project, instance)
 
     @dg.op
     def broken() -> None:
@@ -375,7 +374,7 @@ def test_assets_that_fail_when_they_are_made_from_the_graph_are_told_with_their_
         assert not done.success
         return done.run_id
 
-    config = {"resources": {"build": {"config": resource(project).settings()}}}
+    config = {"resources": {"build": {"config": folders(project).settings()}}}
     run = made(defs, "entities", partition_key="churches", run_config=config)
     made(dg.Definitions(assets=[elsewhere]), "elsewhere")
     for _ in range(4):
@@ -397,8 +396,8 @@ def test_what_is_stale_is_recorded_and_told_once_until_a_look_confirms_it(
 
     def at(hours: float) -> dg.SensorResult:
         nonlocal cursor
-        context = dg.build_sensor_context(instance, cursor, resources={"build": resource(project)})
-        found = look(context, resource(project), datetime.now(UTC) + timedelta(hours=hours))
+        context = dg.build_sensor_context(instance, cursor, resources={"build": folders(project)})
+        found = look(context, folders(project), datetime.now(UTC) + timedelta(hours=hours))
         cursor = found.cursor
         return found
 
@@ -414,10 +413,10 @@ def test_what_is_stale_is_recorded_and_told_once_until_a_look_confirms_it(
 
 
 def test_a_build_checks_the_age_of_every_data_set(project: Project, instance: dg.DagsterInstance) -> None:
-    from crmrag_assets.freshness import releases_are_fresh
+    from crmrag_assets.automation import releases_are_fresh
 
     (project.context().store.root / PUBLISHED).unlink()
-    found = releases_are_fresh(dg.build_asset_check_context(instance=instance), resource(project))
+    found = releases_are_fresh(dg.build_asset_check_context(instance=instance), folders(project))
     assert isinstance(found, dg.AssetCheckResult) and not found.passed
     assert found.severity == dg.AssetCheckSeverity.WARN and found.metadata["stale"].value == 1
     assert "'churches' has not been published yet" in str(found.description)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from crmrag_assets.documents.build import DocumentStats, write_documents
+from crmrag_assets.documents.build import write_documents
 from crmrag_assets.documents.chunk import ChunkDocuments, build_chunk
-from crmrag_assets.documents.setting import Setting, make_setting
+from crmrag_assets.documents.setting import Setting
 from crmrag_query.config import Method, load_method
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
@@ -45,7 +46,7 @@ def setting_of(
     graph = graph_from_turtle(
         source, tmp_path, languages=languages, method=method, ontology=ontology, name=name
     )
-    return make_setting(graph, Catalogue.load(method, catalogue), ontology, method, languages)
+    return Setting(graph, Catalogue.load(method, catalogue), ontology, method, tuple(languages))
 
 
 def all_nodes(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
@@ -65,7 +66,7 @@ def text_of(setting: Setting, iri: str) -> str:
     return str(texts[node])
 
 
-def artifact(setting: Setting, folder: Path, chunks: int = 1) -> tuple[Documents, DocumentStats]:
+def artifact(setting: Setting, folder: Path, chunks: int = 1) -> tuple[Documents, dict[str, Any]]:
     """Build all chunks and the documents artifact in ``folder``/documents."""
     parts = []
     nodes = all_nodes(setting.graph)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.documents.drafts import enumerate_names
-from crmrag_assets.documents.markdown import markdown
-from crmrag_assets.documents.words import clean, distinct, file_name, same, shorten
+from crmrag_assets.documents.build import markdown
+from crmrag_assets.documents.drafts import clean, coded, distinct, enumerate_all, file_name, same, shorten
 
 
 @given(st.text())
@@ -45,8 +46,8 @@ def test_file_names_are_safe_for_any_label_and_iri(label: str, iri: str) -> None
 
 
 def test_file_names_tell_iris_apart_whose_labels_are_equal() -> None:
-    assert file_name("Narthex", "http://a") != file_name("Narthex", "http://b")
-    assert file_name("Narthex", "http://a").startswith("narthex-")
+    first, second = file_name("Narthex", "http://a"), file_name("Narthex", "http://b")
+    assert first != second and first.startswith("narthex-")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,9 @@ def test_file_names_tell_iris_apart_whose_labels_are_equal() -> None:
     ],
 )
 def test_enumerations_state_true_counts(names: list[str], total: int, limit: int, written: str) -> None:
-    assert enumerate_names(names, total, limit) == written
+    numbers, pool = coded(pl.Series(names))
+    lines = np.zeros(len(names), np.int32)
+    assert enumerate_all(lines, numbers, pool, np.array([total]), limit).to_list() == [written]
 
 
 def test_markdown_is_inert() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.documents.portable import Numbering, open_nodes, remapped
+from crmrag_assets.documents.portable import Numbering, open_nodes, remapped, save_tables
+from crmrag_query.documents.documents import SCHEMAS
 from crmrag_query.errors import BuildError, ReleaseError
 
 IRIS = [f"http://example.org/{letter}" for letter in "abcdefghij"]
 some = st.sets(st.sampled_from(IRIS), min_size=1)
+
+
+def write(iris: Sequence[str], nodes: Iterable[int], folder: Path) -> None:
+    """A table that speaks of these nodes of a graph."""
+    table = pa.table(
+        {"entity": pa.array(nodes, pa.int32()), "text": ["…"] * len(list(nodes))}, SCHEMAS["fr_documents"]
+    )
+    save_tables(folder, Numbering.of(pa.array(iris)), {"fr_documents": (table, ["entity"])})
 
 
 @given(some, some)
@@ -23,8 +33,7 @@ def test_a_list_names_the_same_iris_in_a_larger_graph(
 ) -> None:
     folder = tmp_path_factory.mktemp("nodes")
     small, large = sorted(spoken), sorted(spoken | others)
-    numbering = Numbering.of(pa.array(small))
-    numbering.listed([np.arange(len(small), dtype=np.int32)]).save(folder)
+    write(small, range(len(small)), folder)
     found = open_nodes(folder, Numbering.of(pa.array(large)))
     assert [large[node] for node in found.tolist()] == small
 
@@ -43,7 +52,7 @@ def test_values_and_lists_are_mapped_one_by_one(rows: list[list[int]], cut: int,
 
 
 def test_a_chunk_of_another_graph_or_without_its_list_is_named(tmp_path: Path) -> None:
-    Numbering.of(pa.array(IRIS)).listed([np.array([1, 2], np.int32)]).save(tmp_path)
+    write(IRIS, [1, 2], tmp_path)
     with pytest.raises(BuildError, match=f"chunk in {tmp_path} speaks of nodes"):
         open_nodes(tmp_path, Numbering.of(pa.array(IRIS[:2])))
     with pytest.raises(ReleaseError, match=r"nodes\.npy cannot be read"):

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.documents.facts import gather_facts
 from crmrag_assets.documents.setting import Setting
-from crmrag_assets.documents.stated import Lines, informative, stating
+from crmrag_assets.documents.ways import Lines, gather_facts, informative, stating
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.relationships.engine import walk
 from tests.assets.documents.made import setting_of

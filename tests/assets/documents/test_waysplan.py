@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.documents.ways import Ways, split_ways
-from crmrag_assets.documents.waysplan import make_ways_plan
+from crmrag_assets.documents.ways import Ways, make_ways_plan, split_ways
 from crmrag_query.graph.arrays import Adjacency
 from crmrag_query.relationships.engine import LIMIT, Matches, walk
 from tests.assets.documents.made import method_and_ontology
@@ -57,6 +56,7 @@ def test_the_ways_of_a_random_graph(net: Net) -> None:
     compare(ways, net.adjacency)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fr76", "fr109"])
 @pytest.mark.parametrize("limit", [LIMIT, 7])
 def test_the_ways_of_a_graph_in_which_every_path_holds(name: str, limit: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.errors import BuildError
-from crmrag_query.graph.records import Link
+from crmrag_query.graph.graph import Link
 from tests.support.graphs import graph_from_turtle, node_of
 
 WIKIDATA = "http://www.wikidata.org/entity/Q1"

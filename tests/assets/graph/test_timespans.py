@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.dates import describe
-from crmrag_query.graph.graph import Graph
-from crmrag_query.graph.records import Timespan
+from crmrag_query.graph.graph import Graph, Timespan
 from tests.support.graphs import graph_from_turtle, node_of
 
 

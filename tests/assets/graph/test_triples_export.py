@@ -5,16 +5,19 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-from crmrag_assets.graph.triples import PICKLE, write_triples_index
+from crmrag_assets.graph.edges import PICKLE, write_triples_index
 from crmrag_query.artifacts.files import sha256_file
 from tests.support.graphs import graph_from_turtle
 
 TURTLE = """:a rdfs:label "Icon" ; crm:P46_is_composed_of :b . :b rdfs:label "Frame" ."""
 
 
-def test_the_pickle_holds_each_entitys_triples_and_literals(tmp_path: Path) -> None:
+def test_the_pickle_holds_each_entitys_triples_and_literals_and_is_written_where_wanted(
+    tmp_path: Path,
+) -> None:
     graph = graph_from_turtle(TURTLE, tmp_path)
-    assert write_triples_index(graph.folder, tmp_path / "index", pickle=True) == 1
+    for name, wanted in (("index", True), ("again", True), ("plain", False)):
+        assert write_triples_index(graph.folder, tmp_path / name, with_pickle=wanted) == 1
     exported = pickle.loads((tmp_path / "index" / PICKLE).read_bytes())
     link = {
         "s": "http://example.org/a", "s_label": "Icon",
@@ -24,12 +27,5 @@ def test_the_pickle_holds_each_entitys_triples_and_literals(tmp_path: Path) -> N
     assert list(exported) == ["http://example.org/a", "http://example.org/b"]
     assert exported["http://example.org/a"][0] == exported["http://example.org/b"][0] == link
     assert [entry["o"] for entry in exported["http://example.org/b"]] == ["http://example.org/b", "Frame"]
-
-
-def test_the_pickle_is_the_same_each_time_and_absent_unless_wanted(tmp_path: Path) -> None:
-    graph = graph_from_turtle(TURTLE, tmp_path)
-    for name in ("one", "two"):
-        write_triples_index(graph.folder, tmp_path / name, pickle=True)
-    write_triples_index(graph.folder, tmp_path / "plain")
-    assert sha256_file(tmp_path / "one" / PICKLE) == sha256_file(tmp_path / "two" / PICKLE)
+    assert sha256_file(tmp_path / "index" / PICKLE) == sha256_file(tmp_path / "again" / PICKLE)
     assert not (tmp_path / "plain" / PICKLE).exists()

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.harvest.account import Account, as_dict, verdict
-from crmrag_assets.harvest.prefetch import ChunkReport
-from crmrag_assets.harvest.report import LEFT_OUT, MERGED, HarvestReport
-from crmrag_assets.harvest.traffic import Gathered, Missing, Traffic
-from crmrag_assets.sources.base import Counted, Discovery
+from crmrag_assets.harvest.prefetch import Account, ChunkReport, as_dict, verdict
+from crmrag_assets.harvest.report import LEFT_OUT, MERGED, Gathered, HarvestReport, Missing, Traffic
+from crmrag_assets.harvest.source import Counted, Discovery
 
 
 def account(
@@ -34,87 +32,74 @@ def account(
 COUNTED = Counted(2339, 101)
 
 
-def test_a_harvest_that_agrees_with_the_sources_counts_is_whole_and_verified() -> None:
-    found = as_dict(account(COUNTED, COUNTED))
-    assert found["whole"] and found["verified"] and not found["concerns"]
-    assert found["counted"]["harvested"] == {"triples": 2339, "subjects": 101}
-    assert verdict(found) == "The harvest is whole: the source's own counts agree with it."
-
-
-def test_files_are_whole_without_counts() -> None:
-    found = as_dict(account(None, None, countable=False))
-    assert found["whole"] and found["verified"] is None and not found["concerns"]
-    assert verdict(found) == "The harvest is whole."
-    broken = replace(
-        account(None, None, countable=False).discovery, report=HarvestReport(broken_count=2, repaired=3)
-    )
-    found = as_dict(Account(broken, []))
-    assert found["whole"] and found["concerns"] == ["2 broken lines were skipped."] and found["repaired"] == 3
-    assert verdict(found) == "All that could be read was harvested."
-
-
-@pytest.mark.parametrize(
-    ("after", "said"),
-    [
-        (Counted(2350, 101), "The source changed while it was read: 2,339 triples before, 2,350 after."),
-        (Counted(2339, 102), "The source changed while it was read: 101 subjects before, 102 after."),
-    ],
+BROKEN = replace(
+    account(None, None, countable=False).discovery, report=HarvestReport(broken_count=2, repaired=3)
 )
-def test_a_source_that_changed_is_not_whole(after: Counted, said: str) -> None:
-    found = as_dict(account(COUNTED, after))
-    assert not found["whole"] and found["concerns"] == [said]
-
-
-def test_what_is_missing_is_named_and_counted() -> None:
-    some = Missing("status 500", "http://x/1", "http://p", 9)
-    found = as_dict(account(COUNTED, COUNTED, 2330, missing=(some,)))
-    assert not found["whole"] and found["counted"]["unexplained_triples"] == 0
-    assert found["concerns"] == ["9 triples are missing, which the source would not give (1 place)."]
-    assert found["missing"] == [
-        {"reason": "status 500", "subject": "http://x/1", "property": "http://p", "triples": 9}
-    ]
-    more = as_dict(account(COUNTED, COUNTED, 2300, missing=(some, Missing("time-out", "http://x/2"))))
-    assert more["missing_triples"] == {"known": 9, "unknown": 1}
-    assert more["concerns"] == ["At least 9 triples are missing, which the source would not give (2 places)."]
-    none = as_dict(account(COUNTED, COUNTED, 2300, missing=(Missing("time-out"),)))
-    assert none["concerns"] == [
-        "An unknown number of triples are missing, which the source would not give (1 place)."
-    ]
-
-
-def test_triples_that_vanished_without_a_word_are_noticed() -> None:
-    found = as_dict(account(COUNTED, COUNTED, 2330))
-    assert not found["whole"] and not found["verified"]
-    assert found["concerns"] == [
-        "The source counted 2,339 triples and 2,330 were harvested: what became of 9 is not known."
-    ]
-
-
-def test_triples_that_are_held_once_or_left_out_are_explained_by_their_notes() -> None:
-    found = as_dict(account(COUNTED, COUNTED, 2330, notes={MERGED: 5, LEFT_OUT: 4, "batches halved": 7}))
-    assert found["whole"] and found["verified"] and found["concerns"] == ["4 triples were left out."]
-
-
-def test_more_triples_than_were_counted_are_told_and_prove_nothing() -> None:
-    found = as_dict(account(COUNTED, COUNTED, 2345))
-    assert found["whole"] and not found["verified"]
-    assert found["concerns"] == [
-        "The source counted 2,339 triples and 2,345 were harvested: more than it counted."
-    ]
-    assert verdict(found) == "Nothing is known to be missing."
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "word"),
-    [(Counted(), Counted(), "triples:"), (COUNTED, None, "again:"), (COUNTED, Counted(), "again:")],
+SOME, LACKING = (
+    Missing("status 500", "http://x/1", "http://p", 9),
+    Missing("lacks rows", "http://x/1", triples=9),
 )
-def test_a_source_that_would_not_count_leaves_the_harvest_unverified(
-    before: Counted, after: Counted | None, word: str
-) -> None:
-    found = as_dict(account(before, after))
-    assert found["whole"] and not found["verified"]
-    (said,) = found["concerns"]
-    assert said.startswith("The source would not count its triples") and word in said
+GIVEN = "triples are missing, which the source would not give"
+WHOLE, NOT_WHOLE, UNPROVEN = (
+    "The harvest is whole: the source's own counts agree with it.",
+    "The harvest is not whole.",
+    "Nothing is known to be missing.",
+)
+CASES: dict[str, tuple[Account, str, list[str]]] = {
+    "agrees": (account(COUNTED, COUNTED), WHOLE, []),
+    "files": (account(None, None, countable=False), "The harvest is whole.", []),
+    "broken lines": (Account(BROKEN, []), "All that could be read was harvested.", ["2 broken lines were skipped."]),
+    "changed triples": (account(COUNTED, Counted(2350, 101)), NOT_WHOLE, [
+        "The source changed while it was read: 2,339 triples before, 2,350 after."]),
+    "changed subjects": (account(COUNTED, Counted(2339, 102)), NOT_WHOLE, [
+        "The source changed while it was read: 101 subjects before, 102 after."]),
+    "missing": (account(COUNTED, COUNTED, 2330, missing=(SOME,)), NOT_WHOLE, [f"9 {GIVEN} (1 place)."]),
+    "missing and unknown": (account(COUNTED, COUNTED, 2300, missing=(SOME, Missing("time-out", "http://x/2"))),
+        NOT_WHOLE, [f"At least 9 {GIVEN} (2 places)."]),
+    "unknown": (account(COUNTED, COUNTED, 2300, missing=(Missing("time-out"),)), NOT_WHOLE, [
+        f"An unknown number of {GIVEN} (1 place)."]),
+    "vanished": (account(COUNTED, COUNTED, 2330), NOT_WHOLE, [
+        "The source counted 2,339 triples and 2,330 were harvested: what became of 9 is not known."]),
+    "held once or left out": (account(COUNTED, COUNTED, 2330, notes={MERGED: 5, LEFT_OUT: 4, "batches halved": 7}),
+        WHOLE, ["4 triples were left out."]),
+    "more": (account(COUNTED, COUNTED, 2345), UNPROVEN, [
+        "The source counted 2,339 triples and 2,345 were harvested: more than it counted."]),
+    "contradiction": (account(COUNTED, COUNTED, 2339, missing=(LACKING,)), NOT_WHOLE, [
+        f"9 {GIVEN} (1 place).",
+        "The source counted 2,339 triples and 2,339 were harvested; with 9 more that are missing, repeated or left out, "
+        "these are more than it counted: its counts contradict one another."]),
+    "never counted": (account(Counted(), Counted()), UNPROVEN, [
+        "The source would not count its triples: nothing proves that it gave all of them."]),
+    **{f"not counted again, {after}": (account(COUNTED, after), UNPROVEN, [
+        "The source would not count its triples again: nothing proves that it gave all of them."])
+        for after in (None, Counted())},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_harvest_is_whole_where_nothing_says_otherwise(name: str) -> None:
+    """It is verified where the source's own counts prove it; files count nothing."""
+    found_of, said, concerns = CASES[name]
+    found = as_dict(found_of)
+    assert (verdict(found), found["concerns"]) == (said, concerns)
+    assert found["whole"] == (said != NOT_WHOLE)
+    if said == WHOLE:
+        assert found["verified"]
+    elif not found_of.countable:
+        assert found["verified"] is None
+    elif not name.startswith(("changed", "missing")):
+        assert not found["verified"]
+
+
+def test_what_is_missing_and_repaired_is_counted() -> None:
+    found = as_dict(CASES["missing and unknown"][0])
+    assert found["missing_triples"] == {"known": 9, "unknown": 1}
+    assert found["missing"][0] == {
+        "reason": "status 500", "subject": "http://x/1", "property": "http://p", "triples": 9,
+    }  # fmt: skip
+    assert as_dict(CASES["missing"][0])["counted"]["unexplained_triples"] == 0
+    assert as_dict(CASES["agrees"][0])["counted"]["harvested"] == {"triples": 2339, "subjects": 101}
+    assert as_dict(CASES["broken lines"][0])["repaired"] == 3
 
 
 @given(

@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 
 from crmrag_assets.harvest.prefetch import ChunkReport, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import (
+    Gathered,
     HarvestReport,
+    Missing,
+    Traffic,
     gathered_as_dict,
     gathered_from,
     traffic_from,
     traffic_stats,
 )
-from crmrag_assets.harvest.traffic import Gathered, Missing, Traffic
+from crmrag_assets.harvest.source import Counted, Discovery, Fetched
 from crmrag_assets.harvest.triples import TRIPLES
-from crmrag_assets.sources.base import Counted, Discovery, Fetched
 from crmrag_query.config.loading import load_method
 from tests.support.builds import CRM, contents
 

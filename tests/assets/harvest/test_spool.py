@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -10,18 +11,14 @@ import pytest
 from crmrag_assets.harvest import spool
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.spool import SpoolWriter, read_buckets
-from crmrag_query.artifacts.chunks import bucket_of
+from crmrag_assets.harvest.triples import COLUMNS
+from crmrag_query.artifacts.files import bucket_of
 from crmrag_query.errors import BuildError
+from tests.support.harvests import row_of
 
+OBJECTS = "<http://x/{}0>", '"{}"@en-gb', '"{}"^^<http://www.w3.org/2001/XMLSchema#gYear>', '"plain"'
 NT = "".join(
-    f"<http://x/{n}> <http://p/{n % 3}> {o} .\n"
-    for n in range(200)
-    for o in (
-        f"<http://x/{n + 1}>",
-        f'"{n}"@en-gb',
-        f'"{n}"^^<http://www.w3.org/2001/XMLSchema#gYear>',
-        '"plain"',
-    )
+    f"<http://x/{n}> <http://p/{n % 3}> {text.format(n)} .\n" for n in range(200) for text in OBJECTS
 )
 QUADS = list(ox.parse(NT, format=ox.RdfFormat.N_TRIPLES))
 
@@ -34,18 +31,8 @@ def written(folder: Path, portions: list[list[ox.Quad]]) -> tuple[Tally, list[ox
     return tally, blank
 
 
-def expected(quad: ox.Quad) -> tuple[str, ...]:
-    value = quad.object
-    if isinstance(value, ox.NamedNode):
-        return (quad.subject.value, quad.predicate.value, value.value, "0", "", "", "")
-    lang = value.language or ""
-    datatype = "" if lang or value.datatype.value.endswith("#string") else value.datatype.value
-    return (quad.subject.value, quad.predicate.value, value.value, "1", datatype, lang, "")
-
-
-def rows(folder: Path, buckets: range) -> list[tuple[str, ...]]:
-    frame = read_buckets(folder, buckets).select("s", "p", "o", "kind", "datatype", "lang", "g")
-    return [tuple(map(str, row)) for row in frame.iter_rows()]
+def rows(folder: Path, buckets: range) -> list[tuple[Any, ...]]:
+    return read_buckets(folder, buckets).select(*COLUMNS).rows()
 
 
 @pytest.mark.parametrize("portion", [7, 1000])
@@ -54,10 +41,10 @@ def test_every_term_comes_back_in_its_bucket(
 ) -> None:
     monkeypatch.setattr(spool, "ROWS", 50)
     written(tmp_path, [QUADS[start : start + portion] for start in range(0, len(QUADS), portion)])
-    assert sorted(rows(tmp_path, range(256))) == sorted(map(expected, QUADS))
+    assert sorted(rows(tmp_path, range(256))) == sorted(map(row_of, QUADS))
     for first in range(0, 256, 64):
         found = rows(tmp_path, range(first, first + 64))
-        wanted = [expected(quad) for quad in QUADS if first <= bucket_of(quad.subject.value) < first + 64]
+        wanted = [row_of(quad) for quad in QUADS if first <= bucket_of(quad.subject.value) < first + 64]
         assert sorted(found) == sorted(wanted)
 
 

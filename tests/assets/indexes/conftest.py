@@ -7,13 +7,8 @@ import warnings
 
 import pytest
 
-from crmrag_assets.indexes.encoder import encoder_for
-from crmrag_assets.indexes.export import Exported, export_encoder
-from crmrag_assets.indexes.sentence import SentenceTransformerEncoder
-from crmrag_query.config.build import Windows
+from crmrag_assets.indexes.encoder import Exported, SentenceTransformerEncoder, encoder_for, export_encoder
 from crmrag_query.config.datasets import EmbeddingConfig
-
-WINDOWS = Windows(tokens=256, batch=32)
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +17,7 @@ def minilm() -> SentenceTransformerEncoder:
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", lambda *_: pytest.fail("the default model asked the network"))
         warnings.simplefilter("ignore")  # of libraries being imported
-        encoder = encoder_for(EmbeddingConfig(), WINDOWS)
+        encoder = encoder_for(EmbeddingConfig())
         assert isinstance(encoder, SentenceTransformerEncoder)
         assert encoder.model is not None
     return encoder

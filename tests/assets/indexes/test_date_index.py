@@ -12,19 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_assets.indexes.dates import OWN, time_relationships, write_dates
-from crmrag_query.artifacts.files import entries
 from crmrag_query.config import load_method
 from crmrag_query.dates import Interval, day_number, year_interval
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.extents import OPEN_BEGIN, OPEN_END, extents
-from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.ontology import Category, load_ontology
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval.date_index import META, SCHEMA_VERSION, DateIndex
-from tests.support.graphs import graph_from_rows, graph_from_turtle, node_of, quad_rows, read_quads
+from crmrag_query.retrieval.aggregation import DATED_BY, META, SCHEMA_VERSION, DateIndex
+from tests.support.graphs import graph_from_turtle, node_of
 
-METHOD = load_method()
-RELATIONSHIPS = time_relationships(Catalogue.load(METHOD, METHOD.date_index.relationships))
+RELATIONSHIPS = time_relationships(Catalogue.load(load_method(), DATED_BY))
 CREATED, BORN, OCCURRED, TOOK_PART = (
     "thing_time_a_created",
     "actor_time_b_born",
@@ -57,15 +54,6 @@ def dated(turtle: str, tmp_path: Path) -> tuple[Graph, DateIndex]:
     return graph, DateIndex.open(tmp_path / "dates")
 
 
-def date_of(turtle: str, tmp_path: Path, relationship: str = CREATED, name: str = "icon") -> Interval | None:
-    graph, index = dated(turtle, tmp_path)
-    return index.of(node_of(graph, name), relationship)
-
-
-def days(begin: tuple[int, int, int], end: tuple[int, int, int]) -> Interval:
-    return Interval(day_number(*begin), day_number(*end))
-
-
 def test_the_relationships_are_those_that_lead_to_time_and_the_entity_itself(tmp_path: Path) -> None:
     assert {one.range for one in RELATIONSHIPS} == {Category.Time}
     assert {CREATED, BORN, OCCURRED, TOOK_PART} <= {one.id for one in RELATIONSHIPS}
@@ -74,12 +62,15 @@ def test_the_relationships_are_those_that_lead_to_time_and_the_entity_itself(tmp
 
 
 def test_a_thing_is_dated_by_its_production_and_the_production_itself(tmp_path: Path) -> None:
-    graph, index = dated(made("painting", span("1500-03-01", "1510-12-31")), tmp_path)
-    expected = days((1500, 3, 1), (1510, 12, 31))
-    assert index.of(node_of(graph, "icon"), CREATED) == expected
-    assert index.of(node_of(graph, "painting"), OCCURRED) == expected
-    assert index.of(node_of(graph, "icon"), OCCURRED) is None
-    assert index.of(node_of(graph, "icon"), "no_such_relationship") is None
+    graph = graph_from_turtle(made("painting", span("1500-03-01", "1510-12-31")), tmp_path)
+    counted = write(graph, tmp_path / "dates")
+    index = DateIndex.open(tmp_path / "dates")
+    icon, painting = node_of(graph, "icon"), node_of(graph, "painting")
+    assert index.of(icon, CREATED) == index.of(painting, OCCURRED)
+    assert index.of(icon, CREATED) == Interval(day_number(1500, 3, 1), day_number(1510, 12, 31))
+    assert index.of(icon, OCCURRED) is index.of(icon, "no_such_relationship") is None
+    assert counted == {"dates": len(index.entity), "entities": len(set(index.entity.tolist()))}
+    assert {icon, painting} <= set(index.entity.tolist())
 
 
 def test_an_actor_is_dated_by_birth_and_by_taking_part(tmp_path: Path) -> None:
@@ -94,82 +85,65 @@ def test_an_actor_is_dated_by_birth_and_by_taking_part(tmp_path: Path) -> None:
     assert index.of(painter, TOOK_PART) == year_interval(1500)
 
 
-def test_a_production_without_a_date_has_that_of_the_whole_it_is_part_of(tmp_path: Path) -> None:
-    turtle = f"""{made("painting")} :painting crm:P9i_forms_part_of :campaign . :campaign crm:P9i_forms_part_of :works .
-    :campaign a crm:E7_Activity . :works a crm:E7_Activity ; crm:P4_has_time-span {span("1480-01-01", "1499-12-31")} ."""
-    assert date_of(turtle, tmp_path) == year_interval(1480, 1499)
+def year(begin: int, end: int | None = None) -> str:
+    return span(f"{begin}-01-01", f"{end or begin}-12-31")
 
 
-def test_its_own_date_counts_and_not_that_of_the_whole(tmp_path: Path) -> None:
-    turtle = f"""{made("painting", span("1490-01-01", "1490-12-31"))} :painting crm:P9i_forms_part_of :works .
-    :works a crm:E7_Activity ; crm:P4_has_time-span {span("1480-01-01", "1499-12-31")} ."""
-    assert date_of(turtle, tmp_path) == year_interval(1490)
+PART = ":painting crm:P9i_forms_part_of :works . :works a crm:E7_Activity ; crm:P4_has_time-span"
+AGE = "crm:P86_falls_within :age . :age a crm:E52_Time-Span ; crm:P82_at_some_time_within '1453-1571' ."
+INNER = (
+    '; crm:P81a_end_of_the_begin "1501-01-01"^^xsd:date ; crm:P81b_begin_of_the_end "1502-12-31"^^xsd:date'
+)
+REVERSED = span("1600-01-01", "1500-12-31")
+CROSSED = span("1600-01-01", more='; crm:P81b_begin_of_the_end "1500-01-01"^^xsd:date')
+CASES = {
+    "without a date, that of the whole it is part of": (
+        f"""{made("painting")} :painting crm:P9i_forms_part_of :campaign . :campaign a crm:E7_Activity ;
+        crm:P9i_forms_part_of :works . :works a crm:E7_Activity ; crm:P4_has_time-span {year(1480, 1499)} .""",
+        year_interval(1480, 1499),
+    ),
+    "its own, not that of the whole": (
+        f"{made('painting', year(1490))} {PART} {year(1480, 1499)} .", year_interval(1490)
+    ),
+    "the nearer, not the period that it falls within": (
+        f"""{made("painting", ":year")} :year a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1500-01-01"^^xsd:date ;
+        crm:P82b_end_of_the_end "1500-12-31"^^xsd:date ; {AGE}""",
+        year_interval(1500),
+    ),
+    "of a time-span without dates, the period that it falls within": (
+        f"{made('painting', ':year')} :year a crm:E52_Time-Span ; {AGE}", year_interval(1453, 1571)
+    ),
+    "of several productions, from the first to the last": (
+        made("painting", year(1500)) + made("repainting", year(1650, 1651)), year_interval(1500, 1651)
+    ),
+    "of several time-spans, from the first to the last": (
+        made("painting", year(1500, 1501), year(1490, 1495)), year_interval(1490, 1501)
+    ),
+    "open at the end": (made("painting", span("1500-01-01")), Interval(day_number(1500), None)),
+    "open at the begin": (made("painting", span(end="1500-12-31")), Interval(None, day_number(1501) - 1)),
+    "open where one is": (
+        made("painting", span("1500-01-01"), year(1400)), Interval(day_number(1400), None)
+    ),
+    "open at both": (made("painting", span("1500-01-01"), span(end="1600-12-31")), Interval(None, None)),
+    "before Christ": (
+        made("throwing", "[ a crm:E52_Time-Span ; crm:P82_at_some_time_within '500-401 BC' ]"), year_interval(-499, -400)
+    ),
+    "outer bounds before inner ones": (
+        made("painting", span("1500-01-01", "1510-12-31", INNER)), year_interval(1500, 1510)
+    ),
+    "inner bounds without outer ones": (made("painting", span(more=INNER)), year_interval(1501, 1502)),
+    "none of reversed ones": (made("painting", REVERSED), None),
+    "none of crossed ones": (made("painting", CROSSED), None),
+    "those beside reversed ones": (made("painting", REVERSED, year(1400)), year_interval(1400)),
+    "those beside crossed ones": (made("painting", CROSSED, year(1400)), year_interval(1400)),
+}  # fmt: skip
 
 
-def test_the_nearer_date_counts_and_not_the_period_that_it_falls_within(tmp_path: Path) -> None:
-    age = "crm:P86_falls_within :age . :age a crm:E52_Time-Span ; crm:P82_at_some_time_within '1453-1571' ."
-    turtle = f"""{made("painting", ":year")} :year a crm:E52_Time-Span ;
-    crm:P82a_begin_of_the_begin "1500-01-01"^^xsd:date ; crm:P82b_end_of_the_end "1500-12-31"^^xsd:date ; {age}"""
-    assert date_of(turtle, tmp_path) == year_interval(1500)
-
-
-def test_a_time_span_without_dates_has_those_of_the_period_that_it_falls_within(tmp_path: Path) -> None:
-    turtle = f"""{made("painting", ":year")} :year a crm:E52_Time-Span ; crm:P86_falls_within :age .
-    :age a crm:E52_Time-Span ; crm:P82_at_some_time_within "1453-1571" ."""
-    assert date_of(turtle, tmp_path) == year_interval(1453, 1571)
-
-
-def test_several_productions_count_from_the_first_to_the_last(tmp_path: Path) -> None:
-    turtle = made("painting", span("1500-01-01", "1500-12-31")) + made(
-        "repainting", span("1650-01-01", "1651-12-31")
-    )
+@pytest.mark.parametrize("case", CASES)
+def test_a_thing_was_made_at(case: str, tmp_path: Path) -> None:
+    turtle, expected = CASES[case]
     graph, index = dated(turtle, tmp_path)
-    assert index.of(node_of(graph, "icon"), CREATED) == year_interval(1500, 1651)
-    assert index.of(node_of(graph, "repainting"), OCCURRED) == year_interval(1650, 1651)
-
-
-def test_several_time_spans_of_one_event_count_from_the_first_to_the_last(tmp_path: Path) -> None:
-    turtle = made("painting", span("1500-01-01", "1501-12-31"), span("1490-01-01", "1495-12-31"))
-    assert date_of(turtle, tmp_path) == year_interval(1490, 1501)
-
-
-@pytest.mark.parametrize(
-    ("spans", "expected"),
-    [
-        ([span("1500-01-01")], Interval(day_number(1500), None)),
-        ([span(end="1500-12-31")], Interval(None, day_number(1501) - 1)),
-        ([span("1500-01-01"), span("1400-01-01", "1400-12-31")], Interval(day_number(1400), None)),
-        ([span("1500-01-01"), span(end="1600-12-31")], Interval(None, None)),
-    ],
-)
-def test_an_open_end_stays_open(spans: list[str], expected: Interval, tmp_path: Path) -> None:
-    assert date_of(made("painting", *spans), tmp_path) == expected
-
-
-def test_years_before_christ_are_kept(tmp_path: Path) -> None:
-    turtle = made("throwing", "[ a crm:E52_Time-Span ; crm:P82_at_some_time_within '500-401 BC' ]", of="vase")
-    assert date_of(turtle, tmp_path, name="vase") == year_interval(-499, -400)
-
-
-def test_inner_bounds_count_where_no_outer_ones_are_stated(tmp_path: Path) -> None:
-    inner = '; crm:P81a_end_of_the_begin "1501-01-01"^^xsd:date ; crm:P81b_begin_of_the_end "1502-12-31"^^xsd:date'
-    assert date_of(
-        made("painting", span("1500-01-01", "1510-12-31", inner)), tmp_path / "a"
-    ) == year_interval(1500, 1510)
-    assert date_of(made("painting", span(more=inner)), tmp_path / "b") == year_interval(1501, 1502)
-
-
-@pytest.mark.parametrize(
-    "contradiction",
-    [
-        span("1600-01-01", "1500-12-31"),
-        span("1600-01-01", more='; crm:P81b_begin_of_the_end "1500-01-01"^^xsd:date'),
-    ],
-)
-def test_dates_that_contradict_each_other_are_none(contradiction: str, tmp_path: Path) -> None:
-    assert date_of(made("painting", contradiction), tmp_path / "a") is None
-    beside = made("painting", contradiction, span("1400-01-01", "1400-12-31"))
-    assert date_of(beside, tmp_path / "b") == year_interval(1400)
+    assert index.of(node_of(graph, "icon"), CREATED) == expected
 
 
 def test_an_entity_that_states_its_dates_has_them_as_its_own(tmp_path: Path) -> None:
@@ -180,17 +154,9 @@ def test_an_entity_that_states_its_dates_has_them_as_its_own(tmp_path: Path) -> 
         + ' :span a crm:E52_Time-Span ; rdfs:label "1500" .',
         tmp_path,
     )
-    assert index.of(node_of(graph, "siege"), OWN) == days((1570, 9, 22), (1571, 8, 5))
+    assert index.of(node_of(graph, "siege"), OWN) == Interval(day_number(1570, 9, 22), day_number(1571, 8, 5))
     assert index.of(node_of(graph, "span"), OWN) == year_interval(1500)
     assert index.of(node_of(graph, "icon"), OWN) is None
-
-
-def test_counts_tell_rows_and_entities(tmp_path: Path) -> None:
-    graph = graph_from_turtle(made("painting", span("1500-01-01", "1500-12-31")), tmp_path)
-    counted = write(graph, tmp_path / "dates")
-    index = DateIndex.open(tmp_path / "dates")
-    assert counted == {"dates": len(index.entity), "entities": len(set(index.entity.tolist()))}
-    assert {node_of(graph, "icon"), node_of(graph, "painting")} <= set(index.entity.tolist())
 
 
 def test_a_graph_without_dates_gives_an_index_that_finds_nothing(tmp_path: Path) -> None:
@@ -213,14 +179,6 @@ def test_rows_of_a_relationship_are_sorted_by_begin_then_entity(tmp_path: Path) 
     assert isinstance(index.begin.base, np.memmap)
 
 
-def test_the_same_graph_gives_the_same_files(tmp_path: Path) -> None:
-    turtle = made("painting", span("1500-01-01", "1500-12-31")) + made("other", span("1600-01-01"))
-    rows = quad_rows(read_quads(turtle))
-    for name, chunks in (("a", 1), ("b", 4)):
-        write(graph_from_rows(rows, tmp_path, name=name, chunks=chunks), tmp_path / f"dates-{name}")
-    assert entries(tmp_path / "dates-a") == entries(tmp_path / "dates-b")
-
-
 def test_a_missing_index_or_one_of_another_version_is_named(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="No date index"):
         DateIndex.open(tmp_path)
@@ -240,17 +198,13 @@ def test_a_damaged_column_is_named(tmp_path: Path, array: str) -> None:
     dated(made("painting", span("1500-01-01", "1500-12-31")), tmp_path)
     file = tmp_path / "dates" / f"{array}.npy"
     sound = np.load(file)
+    file.unlink()
+    with pytest.raises(ReleaseError, match=array):
+        DateIndex.open(tmp_path / "dates")
     for damaged in (sound.astype(np.float64), sound[:-1], np.append(sound, sound[-1:] + 1)):
         np.save(file, damaged)
         with pytest.raises(ReleaseError, match=r"date index|\.npy"):
             DateIndex.open(tmp_path / "dates")
-
-
-def test_a_lost_column_is_named(tmp_path: Path) -> None:
-    dated(made("painting"), tmp_path)
-    (tmp_path / "dates" / "begin.npy").unlink()
-    with pytest.raises(ReleaseError, match="begin"):
-        DateIndex.open(tmp_path / "dates")
 
 
 DAY = st.integers(-5, 5)

@@ -17,8 +17,8 @@ from crmrag_assets.indexes.embed import WINDOW_SCHEMA, Embedded
 from crmrag_query.artifacts.files import entries
 from crmrag_query.config.build import Dense
 from crmrag_query.errors import BuildError, ReleaseError
-from crmrag_query.retrieval.dense import DenseIndex, Similarity
-from crmrag_query.retrieval.hashing import unit
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import unit
 
 Floats = npt.NDArray[np.float32]
 DIMENSION = 8
@@ -44,23 +44,21 @@ def index_of(
     seed: int,
     folder: Path,
     chunks: int = 1,
-    similarity: Similarity = "squared",
     sizes: Dense = FLAT,
 ) -> DenseIndex:
     rows, vectors = corpus(windows, seed)
     parts = [[n for n, (document, _) in enumerate(rows) if document % chunks == c] for c in range(chunks)]
     chunked = [embedded([rows[n] for n in part], vectors[part]) for part in parts]
-    return written(chunked, np.arange(len(windows), dtype=np.int32), folder, similarity, sizes)
+    return written(chunked, np.arange(len(windows), dtype=np.int32), folder, sizes)
 
 
 def written(
     chunks: list[Embedded],
     document_of: npt.NDArray[np.int32],
     folder: Path,
-    similarity: Similarity = "squared",
     sizes: Dense = FLAT,
 ) -> DenseIndex:
-    write_dense(chunks, document_of, folder, DIMENSION, similarity, sizes.codes_from)
+    write_dense(chunks, document_of, folder, DIMENSION, sizes.codes_from)
     return DenseIndex.open(folder, sizes)
 
 
@@ -121,16 +119,13 @@ def test_a_document_of_many_windows_does_not_push_others_out(sizes: Dense, tmp_p
     assert [document for document, _ in index.search(near, 3)] == [0, 1, 2]
 
 
-@pytest.mark.parametrize(("similarity", "expected"), [("squared", 1 / 3), ("plain", 1 / (1 + 2**0.5))])
-def test_similarity_is_the_configured_formula(
-    similarity: Similarity, expected: float, tmp_path: Path
-) -> None:
+def test_a_score_is_one_over_one_plus_the_squared_distance(tmp_path: Path) -> None:
     chunk = embedded([(0, 0)], np.eye(1, DIMENSION, dtype=np.float32))
-    index = written([chunk], np.zeros(1, np.int32), tmp_path, similarity)
+    index = written([chunk], np.zeros(1, np.int32), tmp_path)
     orthogonal = np.eye(2, DIMENSION, dtype=np.float32)[1]
     ((document, score),) = index.search(orthogonal, 1)
     assert document == 0
-    assert score == pytest.approx(expected)
+    assert score == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("sizes", [FLAT, CODED])
@@ -155,16 +150,12 @@ def test_embeddings_of_other_documents_are_refused(tmp_path: Path) -> None:
         written([chunk], np.array([0, -1], np.int32), tmp_path)
 
 
-def test_a_vector_of_another_encoder_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_cut_index_or_a_vector_of_another_encoder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="No dense index"):
+        DenseIndex.open(tmp_path, FLAT)
     index = index_of([1, 1], 0, tmp_path)
     with pytest.raises(ReleaseError, match="the index 8"):
         index.search(np.ones(3, np.float32), 5)
-
-
-def test_a_missing_or_cut_index_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseError, match="No dense index"):
-        DenseIndex.open(tmp_path, FLAT)
-    index_of([1, 1], 0, tmp_path)
     np.save(tmp_path / "window_document.npy", np.zeros(1, np.int32))
     with pytest.raises(ReleaseError, match="2 rows, not 1"):
         DenseIndex.open(tmp_path, FLAT)
@@ -179,14 +170,10 @@ def test_products_of_codes_differ_by_no_more_than_is_told(tmp_path: Path) -> Non
         assert np.abs(coded @ asked * step - index.rows @ vector).max() <= index.codes.error_of(vector)
 
 
-def test_a_large_index_keeps_its_vectors_as_they_were(tmp_path: Path) -> None:
+def test_a_large_index_keeps_its_vectors_as_they_were_and_needs_them(tmp_path: Path) -> None:
     index = index_of([2, 1, 3], 4, tmp_path, sizes=CODED)
     assert index.rows.tolist() == corpus([2, 1, 3], 4)[1].tolist()
     assert isinstance(index.rows.base, np.memmap)
-
-
-def test_a_large_index_without_its_vectors_is_named(tmp_path: Path) -> None:
-    index_of([1, 1], 0, tmp_path, sizes=CODED)
     (tmp_path / "vectors.npy").unlink()
     with pytest.raises(ReleaseError, match="No dense index"):
         DenseIndex.open(tmp_path, CODED)

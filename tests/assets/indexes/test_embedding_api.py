@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 from crmrag_assets.indexes.embed import embed_chunk
-from crmrag_assets.indexes.encoder import EncoderOptions, LiteLLMEncoder
-from crmrag_assets.indexes.export import export_encoder
+from crmrag_assets.indexes.encoder import LiteLLMEncoder, export_encoder
+from crmrag_query.artifacts.release import Opener
+from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.errors import ModelError, ModelUnreachable
 from crmrag_query.llm.loading import load_litellm
-from crmrag_query.retrieval.embedding_api import EmbeddingApi
-from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.hashing import hash_vectors
+from crmrag_query.retrieval.encoder import EmbeddingApi, QueryEncoder, hash_vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's and its dependencies' own
 
@@ -125,7 +124,7 @@ def test_a_key_that_is_not_there_is_named_at_once(
 
 def test_vectors_of_another_length_than_before_are_an_error(server: EmbeddingServer) -> None:
     model = replace(api(server), model="openai/text-embedding-3-small", dimensions=8)
-    encoder = LiteLLMEncoder(model, EncoderOptions())
+    encoder = LiteLLMEncoder(model, EmbeddingConfig())
     server.dimension = 12
     with pytest.raises(ModelError, match="gave vectors of 12 dimensions in place of 8"):
         encoder.encode(["icon"])
@@ -140,21 +139,22 @@ def test_an_answer_with_too_few_vectors_is_an_error(server: EmbeddingServer) -> 
 def test_documents_are_embedded_and_questions_asked_of_the_same_api(
     server: EmbeddingServer, tmp_path: Path
 ) -> None:
-    options = EncoderOptions(query_prefix="query: ", document_prefix="passage: ", tokens=50)
-    encoder = LiteLLMEncoder(api(server), options)
+    config = EmbeddingConfig(query_prefix="query: ", document_prefix="passage: ", window_tokens=50)
+    encoder = LiteLLMEncoder(api(server), config)
     found = embed_chunk([(1, "icon"), (2, "mural\n" + "of the church " * 30)], encoder, tmp_path / "00.bin")
     assert found.windows.num_rows > 2
     assert all(text.startswith("passage: ") for request in server.requests[1:] for text in request["input"])
     exported = export_encoder(encoder, tmp_path / "encoders")
     assert [path.name for path in exported.folder.iterdir()] == ["encoder.json"]
     assert "not-a-key" not in (exported.folder / "encoder.json").read_text()
-    vector = QueryEncoder.open(exported.folder).encode(["icon"])
+    opener = Opener.here([server.address.split("/")[2]])
+    vector = QueryEncoder.open(exported.folder, opener).encode(["icon"])
     np.testing.assert_allclose(vector, hash_vectors(["query: icon"], DIMENSION), atol=1e-6)
 
 
 def test_shorter_vectors_are_asked_for(server: EmbeddingServer) -> None:
     encoder = LiteLLMEncoder(
-        replace(api(server), model="openai/text-embedding-3-small", dimensions=8), EncoderOptions()
+        replace(api(server), model="openai/text-embedding-3-small", dimensions=8), EmbeddingConfig()
     )
     assert encoder.encode(["icon"]).shape == (1, encoder.dimension) == (1, 8)
     assert server.requests[0]["dimensions"] == 8

@@ -11,11 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.cache import VectorCache, record_type
-from crmrag_assets.indexes.embed import BATCH, embed_chunk, open_embedded, write_embedded
+from crmrag_assets.indexes.embed import (
+    BATCH,
+    VectorCache,
+    embed_chunk,
+    open_embedded,
+    record_type,
+    write_embedded,
+)
 from crmrag_assets.indexes.encoder import HashEncoder, encoder_for
 from crmrag_query.artifacts.files import entries
-from crmrag_query.config.build import Windows
 from crmrag_query.config.datasets import EmbeddingConfig
 
 Floats = npt.NDArray[np.float32]
@@ -165,17 +170,9 @@ def test_files_do_not_hold_the_numbers_of_entities(tmp_path: Path) -> None:
         moved = [(entity + 100 * shift, text) for entity, text in [*documents(3), (99, LONG)]]
         write_embedded(folder, embed_chunk(moved, HashEncoder(window=64), tmp_path / f"{folder.name}.bin"))
     assert entries(folders[0]) == entries(folders[1])
-
-
-def test_files_are_equal_and_read_back(tmp_path: Path) -> None:
-    folders = [tmp_path / "a", tmp_path / "b"]
-    for folder in folders:
-        folder.mkdir()
-        write_embedded(folder, embed_chunk(documents(5), HashEncoder(), tmp_path / f"{folder.name}.bin"))
-    assert entries(folders[0]) == entries(folders[1])
-    read = open_embedded(folders[0], np.arange(50, 55, dtype=np.int32))
-    assert read.windows.column("entity").to_pylist() == [50, 51, 52, 53, 54]
-    assert len(read.vectors) == 5
+    read = open_embedded(folders[0], np.arange(50, 54, dtype=np.int32))
+    assert read.windows.column("entity").to_pylist()[:4] == [50, 51, 52, 53]
+    assert len(read.vectors) == read.windows.num_rows > 4
 
 
 def test_a_chunk_without_documents_has_no_rows(tmp_path: Path) -> None:
@@ -185,7 +182,6 @@ def test_a_chunk_without_documents_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_keys_tell_models_and_settings_apart() -> None:
-    windows = Windows(tokens=256, batch=32)
     configs = [
         EmbeddingConfig(model="hash"),
         EmbeddingConfig(model="hash", dimension=64),
@@ -193,5 +189,5 @@ def test_keys_tell_models_and_settings_apart() -> None:
         EmbeddingConfig(model="openai/x", provider="litellm", dimension=64),
         EmbeddingConfig(model="openai/x", provider="litellm", document_prefix="passage: "),
     ]
-    assert len({encoder_for(config, windows).key for config in configs}) == len(configs)
-    assert all(encoder_for(config, windows).key.replace("-", "").isalnum() for config in configs)
+    assert len({encoder_for(config).key for config in configs}) == len(configs)
+    assert all(encoder_for(config).key.replace("-", "").isalnum() for config in configs)

@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 
 from crmrag_assets.indexes.names import names_of, variants, write_names
-from crmrag_query.artifacts.files import entries
-from crmrag_query.artifacts.release import open_release
 from crmrag_query.graph.graph import Graph
-from crmrag_query.linking.index import NameIndex, bag_hash
-from crmrag_query.linking.link import link
-from crmrag_query.linking.spelling import sound, words_of
+from crmrag_query.linking import SPELLING, STOP_WEIGHT, NameIndex, bag_hash, link, sound, words_of
 from crmrag_query.ontology.load import load_ontology
-from tests.support.builds import build_all, make_project
 from tests.support.graphs import graph_from_turtle
-from tests.support.names import LINKING, METHOD, STOP, index_of
+from tests.support.names import METHOD, PLAIN, STOP, index_of
 
 TURTLE = """
 :church a crm:E22_Human-Made_Object ; rdfs:label "Church of Asinou"@en, "Εκκλησία της Ασίνου"@el ;
@@ -34,19 +29,15 @@ TURTLE = """
 """
 
 
-def graph_in(folder: Path, chunks: int = 1) -> Graph:
-    return graph_from_turtle(TURTLE, folder, chunks=chunks)
-
-
 def write(graph: Graph, out: Path) -> NameIndex:
     out.mkdir()
-    write_names(names_of(graph, load_ontology(), METHOD), STOP, LINKING.names, out)
+    write_names(names_of(graph, load_ontology(), METHOD), STOP, out)
     return NameIndex.open(out)
 
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    return graph_in(tmp_path_factory.mktemp("graph"))
+    return graph_from_turtle(TURTLE, tmp_path_factory.mktemp("graph"))
 
 
 def named(graph: Graph, index: NameIndex) -> set[tuple[str, str, str]]:
@@ -67,27 +58,10 @@ def test_entities_have_their_labels_alternative_names_and_identifiers(graph: Gra
     }
 
 
-def test_satellites_that_are_kept_are_configured(graph: Graph) -> None:
-    keep_all = LINKING.names.model_copy(update={"left_out": ()})
-    method = METHOD.model_copy(update={"linking": LINKING.model_copy(update={"names": keep_all})})
-    texts = set(names_of(graph, load_ontology(), method).texts.to_pylist())
-    assert {"twelve metres", "about 1105"} <= texts
-
-
 def test_questions_reach_the_graph(graph: Graph, tmp_path: Path) -> None:
     index = write(graph, tmp_path / "names")
-    (mention,) = link(index, "Who painted the Panagia Forviotissa?", STOP, LINKING)
+    (mention,) = link(index, "Who painted the Panagia Forviotissa?", STOP, PLAIN)
     assert mention.entities[0].entity == graph.node("http://example.org/church")
-
-
-def test_the_same_data_give_the_same_bytes_whatever_the_chunks(tmp_path: Path) -> None:
-    written = []
-    for chunks in (1, 4):
-        place = tmp_path / str(chunks)
-        place.mkdir()
-        write(graph_in(place, chunks), place / "names")
-        written.append(entries(place / "names"))
-    assert written[0] == written[1]
 
 
 def test_postings_weights_and_hashes_are_those_of_the_names(tmp_path: Path) -> None:
@@ -101,12 +75,12 @@ def test_postings_weights_and_hashes_are_those_of_the_names(tmp_path: Path) -> N
         number = index.number(word)
         assert number is not None
         assert index.bags_of(number).tolist() == [i for i, bag in enumerate(bags) if word in bag]
-        idf = np.log(1 + len(bags) / count) * (LINKING.names.stop_weight if word in index.stop else 1)
+        idf = np.log(1 + len(bags) / count) * (STOP_WEIGHT if word in index.stop else 1)
         assert index.weight[number] == pytest.approx(1024 * idf, abs=0.51)
     for number, bag in enumerate(bags):
         content = [word for word in bag if word not in index.stop]
         assert index.bag_size[number] == len(content)
-        hashed = bag_hash([sound(word, LINKING.names.spelling.shortest) for word in content])
+        hashed = bag_hash([sound(word, SPELLING.shortest) for word in content])
         assert number in index.bags_with(np.array([hashed], np.uint64))
         assert index.bag_weight[number] == sum(index.weight[index.number(word)] for word in bag)
 
@@ -133,11 +107,3 @@ def test_equal_names_of_one_entity_count_once_by_the_best_kind(tmp_path: Path) -
 )
 def test_a_text_may_hold_several_names(text: str, expected: list[str]) -> None:
     assert variants(text) == expected
-
-
-def test_a_release_has_the_names_of_its_entities(tmp_path: Path) -> None:
-    project = make_project(tmp_path)
-    build_all(project.context())
-    release = open_release(project.dataset, project.data)
-    (mention,) = link(release.names, "What stands in Marathasa?", STOP, release.method.linking)
-    assert release.graph.iri(mention.entities[0].entity) == "http://example.org/district"

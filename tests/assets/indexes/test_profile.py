@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 
 from crmrag_assets.indexes.dates import time_relationships, write_dates
 from crmrag_assets.indexes.profile import count_ties, make_profile, write_profile
-from crmrag_assets.profile.ground import class_sets
+from crmrag_assets.profile import ground, kinds
+from crmrag_assets.profile.ground import CHARACTERS, TOP, class_sets
+from crmrag_assets.profile.ties import TieCounts
 from crmrag_query.artifacts.files import entries
-from crmrag_query.config import Method, load_method
+from crmrag_query.config import load_method
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology import Category, load_ontology
-from crmrag_query.plans.profile import PROFILE, READABLE, Content, Fact, Profile
+from crmrag_query.plans.profile import PROFILE, READABLE, Content, Extent, Fact, Profile
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval.date_index import DateIndex
+from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
 from tests.conftest import ROOT
 from tests.support.froracle import Alphabet, property_path
 from tests.support.graphs import graph_from_rows, graph_from_turtle, quad_rows, read_quads
@@ -37,39 +39,32 @@ TYPED = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 MADE = "thing_actor_d_created_by"
 
 
-def limited(**limits: int) -> Method:
-    return METHOD.model_copy(update={"profile": METHOD.profile.model_copy(update=limits)})
-
-
-def content_of(graph: Graph, folder: Path, method: Method = METHOD) -> Content:
+def content_of(graph: Graph, folder: Path, parts: list[TieCounts] | None = None) -> Content:
     folder.mkdir(parents=True)
-    times = time_relationships(Catalogue.load(method, method.date_index.relationships))
+    times = time_relationships(Catalogue.load(METHOD, DATED_BY))
     write_dates(graph, ONTOLOGY, times, folder)
-    return make_profile(graph, DateIndex.open(folder), ONTOLOGY, method, CATALOGUE)
+    return make_profile(graph, DateIndex.open(folder), ONTOLOGY, METHOD, CATALOGUE, parts)
 
 
-def profiled(turtle: str, tmp_path: Path, method: Method = METHOD) -> Profile:
-    return Profile(content_of(graph_from_turtle(turtle, tmp_path), tmp_path / "dates", method))
+def profiled(turtle: str, tmp_path: Path) -> Profile:
+    return Profile(content_of(graph_from_turtle(turtle, tmp_path), tmp_path / "dates"))
+
+
+Sample = tuple[Profile, ox.Store, Graph]
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Profile, ox.Store, Graph]:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     folder = tmp_path_factory.mktemp("sample")
     rows = quad_rows(read_quads(SAMPLE))
     graph = graph_from_rows(rows, folder, languages=("en", "el"))
     return Profile(content_of(graph, folder / "dates")), store_of(rows), graph
 
 
-def test_entities_counted_in_parts_give_the_same(
-    sample: tuple[Profile, ox.Store, Graph], tmp_path: Path
-) -> None:
-    graph = sample[2]
-    times = time_relationships(Catalogue.load(METHOD, METHOD.date_index.relationships))
-    write_dates(graph, ONTOLOGY, times, tmp_path)
-    dates = DateIndex.open(tmp_path)
+def test_entities_counted_in_parts_give_the_same(sample: Sample, tmp_path: Path) -> None:
+    profile, _, graph = sample
     parts = [count_ties(graph, ONTOLOGY, METHOD, CATALOGUE, (part, 3)) for part in range(3)]
-    whole = make_profile(graph, dates, ONTOLOGY, METHOD, CATALOGUE)
-    assert make_profile(graph, dates, ONTOLOGY, METHOD, CATALOGUE, parts) == whole
+    assert content_of(graph, tmp_path / "dates", parts) == profile.content
 
 
 def rows_of(store: ox.Store, query: str) -> list[tuple[Any, ...]]:
@@ -88,9 +83,7 @@ def _plain(term: Any) -> Any:
 # the sample, by SPARQL
 
 
-def test_every_property_has_the_triples_subjects_and_objects_that_sparql_counts(
-    sample: tuple[Profile, ox.Store, Graph],
-) -> None:
+def test_every_property_has_the_triples_subjects_and_objects_that_sparql_counts(sample: Sample) -> None:
     profile, store, _ = sample
     expected = rows_of(
         store,
@@ -101,20 +94,15 @@ def test_every_property_has_the_triples_subjects_and_objects_that_sparql_counts(
     assert found == set(expected)
 
 
-def test_every_literal_property_has_the_counts_that_sparql_gives(
-    sample: tuple[Profile, ox.Store, Graph],
-) -> None:
+def test_every_literal_property_has_the_counts_that_sparql_gives(sample: Sample) -> None:
     profile, store, _ = sample
     expected = rows_of(
         store,
         """SELECT ?p (COUNT(*) AS ?n) (COUNT(DISTINCT ?s) AS ?subjects) (SUM(STRLEN(STR(?o))) AS ?length)
         WHERE { ?s ?p ?o FILTER(isLiteral(?o)) } GROUP BY ?p""",
     )
-    found = {
-        (iri, one.count, one.subjects, one.length)
-        for iri, one in ((p.iri, p.literals) for p in profile.properties.values())
-        if one
-    }
+    stated = [(p.iri, p.literals) for p in profile.properties.values() if p.literals]
+    found = {(iri, one.count, one.subjects, one.length) for iri, one in stated}
     assert found == {(p, n, subjects, round(length / n, 1)) for p, n, subjects, length in expected}
     for p, *_ in expected:
         languages = rows_of(
@@ -124,21 +112,17 @@ def test_every_literal_property_has_the_counts_that_sparql_gives(
         assert literals is not None and set(literals.languages) == set(languages)
 
 
-def test_the_first_and_last_date_of_a_property_are_told(
-    sample: tuple[Profile, ox.Store, Graph],
-) -> None:
+def test_the_first_and_last_date_of_a_property_are_told(sample: Sample) -> None:
     profile, store, _ = sample
     for name in ("P82a_begin_of_the_begin", "P82b_end_of_the_end"):
         values = [text for (text,) in rows_of(store, f"SELECT (STR(?o) AS ?t) WHERE {{ ?s crm:{name} ?o }}")]
+        # of four digits each, so that spelling and time agree
         assert all(re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", value) for value in values)
         literals = profile.properties[CRM + name].literals
-        assert literals is not None and literals.dates is not None
-        first, last = min(values), max(values)  # of four digits each, so that spelling and time agree
-        assert (literals.dates.lowest, literals.dates.highest) == (first, last)
-        assert literals.dates.count == len(values)
+        assert literals and literals.dates == Extent(len(values), min(values), max(values))
 
 
-def test_class_pairs_of_a_property_are_those_of_sparql(sample: tuple[Profile, ox.Store, Graph]) -> None:
+def test_class_pairs_of_a_property_are_those_of_sparql(sample: Sample) -> None:
     profile, store, graph = sample
     name = {graph.class_iri(n): code or graph.class_iri(n) for n, code in enumerate(graph.class_codes)}
     for one in profile.properties.values():
@@ -148,12 +132,10 @@ def test_class_pairs_of_a_property_are_those_of_sparql(sample: tuple[Profile, ox
             GROUP BY ?a ?b""",
         )
         pairs = sorted(((name[a], name[b], int(n)) for a, b, n in expected), key=lambda p: (-p[2], p[:2]))
-        assert list(one.classes) == pairs[: METHOD.profile.top], one.iri
+        assert list(one.classes) == pairs[:TOP], one.iri
 
 
-def test_classes_have_their_entities_and_with_sub_classes_their_instances(
-    sample: tuple[Profile, ox.Store, Graph],
-) -> None:
+def test_classes_have_their_entities_and_with_sub_classes_their_instances(sample: Sample) -> None:
     profile, store, graph = sample
     stated = rows_of(store, f"SELECT ?c (COUNT(DISTINCT ?s) AS ?n) WHERE {{ ?s {TYPED} ?c }} GROUP BY ?c")
     assert {(one.iri, one.entities) for one in profile.classes.values()} == set(stated)
@@ -168,9 +150,7 @@ def test_classes_have_their_entities_and_with_sub_classes_their_instances(
     assert profile.classes["E21"].mask == int(Category.Actor)
 
 
-def test_types_have_the_entities_that_sparql_counts_by_class(
-    sample: tuple[Profile, ox.Store, Graph],
-) -> None:
+def test_types_have_the_entities_that_sparql_counts_by_class(sample: Sample) -> None:
     profile, store, _ = sample
     expected = dict(
         rows_of(store, "SELECT ?t (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s crm:P2_has_type ?t } GROUP BY ?t")
@@ -190,9 +170,7 @@ def test_types_have_the_entities_that_sparql_counts_by_class(
     assert {(t.iri, b) for t in profile.types for b in t.broader} == set(rows_of(store, broader))
 
 
-def test_pairs_of_a_relationship_and_of_its_paths_are_those_of_property_paths(
-    sample: tuple[Profile, ox.Store, Graph],
-) -> None:
+def test_pairs_of_a_relationship_and_of_its_paths_are_those_of_property_paths(sample: Sample) -> None:
     profile, store, graph = sample
     alphabet, present = Alphabet(ONTOLOGY), defaultdict(list)
     for number, code in enumerate(graph.property_codes):
@@ -356,12 +334,7 @@ def test_numbers_and_dates_are_told_by_value_and_not_by_spelling(tmp_path: Path)
     profile = profiled(MUSEUM + f":vase crm:P3_has_note {', '.join(values)} .", tmp_path)
     notes = profile.properties["P3"].literals
     assert notes is not None and notes.numbers is not None and notes.dates is None
-    assert (notes.count, notes.numbers.count, notes.numbers.lowest, notes.numbers.highest) == (
-        5,
-        4,
-        "-3",
-        "1e2",
-    )
+    assert notes.count == 5 and notes.numbers == Extent(4, "-3", "1e2")
     begin, end = (profile.properties[code].literals for code in ("P82a", "P82b"))
     assert begin and begin.dates and begin.dates.lowest == begin.dates.highest == "-0450-01-01"
     assert end and end.dates and end.dates.lowest == "0010"
@@ -371,11 +344,20 @@ def test_what_is_shown_is_cut_and_on_one_line(tmp_path: Path) -> None:
     text = ":vase crm:P3_has_note '''first\nsecond " + "long " * 100 + "''' ."
     notes = profiled(MUSEUM + text, tmp_path).properties["P3"].literals
     assert notes is not None and notes.examples[0].startswith("first second long")
-    assert len(notes.examples[0]) == METHOD.profile.characters and notes.length > 500
+    assert len(notes.examples[0]) == CHARACTERS and notes.length > 500
 
 
-def test_lists_keep_to_their_limits_and_totals_tell_the_whole(tmp_path: Path) -> None:
-    few = profiled(MUSEUM, tmp_path, limited(classes=2, types=1, properties=3, examples=1, top=1))
+def test_lists_keep_to_their_limits_and_totals_tell_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, limit in (
+        (kinds, "CLASSES", 2),
+        (kinds, "TYPES", 1),
+        (kinds, "PROPERTIES", 3),
+        (ground, "EXAMPLES", 1),
+    ):
+        monkeypatch.setattr(module, name, limit)
+    few = profiled(MUSEUM, tmp_path)
     assert (len(few.classes), len(few.types), len(few.properties)) == (2, 1, 3)
     assert few.totals["types"] == 2 and few.totals["classes"] == 7 and few.totals["properties"] > 3
     assert all(len(one.examples) <= 1 for one in few.classes.values())
@@ -404,9 +386,7 @@ def test_the_same_graph_gives_the_same_files_whatever_its_chunks(tmp_path: Path)
     assert all(other == first for other in others)
 
 
-def test_the_json_is_read_back_as_it_was_made(
-    sample: tuple[Profile, ox.Store, Graph], tmp_path: Path
-) -> None:
+def test_the_json_is_read_back_as_it_was_made(sample: Sample, tmp_path: Path) -> None:
     profile = sample[0]
     counts = write_profile(profile.content, "Sample", tmp_path)
     assert Profile.open(tmp_path) == profile

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from dataclasses import replace
@@ -10,11 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.encoder import EncoderOptions
-from crmrag_assets.indexes.models import describe, model_folder, model_identity
-from crmrag_assets.indexes.sentence import SentenceTransformerEncoder, Shape, batches
-from crmrag_assets.indexes.windows import windows
+from crmrag_assets.indexes.embed import windows
+from crmrag_assets.indexes.encoder import (
+    ACCELERATOR,
+    CPU,
+    SentenceTransformerEncoder,
+    Shape,
+    batches,
+    describe,
+    model_identity,
+)
+from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.errors import ModelError
+from crmrag_query.retrieval.encoder import PACKAGED, model_folder
 
 TEXTS = [
     "Panagia Phorbiotissa",
@@ -31,27 +40,30 @@ def shuffled() -> list[int]:
     return order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [Shape(), Shape(rows=4, step=64)])
 def test_a_vector_does_not_depend_on_batch_order_or_cores(
     minilm: SentenceTransformerEncoder, shape: Shape
 ) -> None:
-    encoder = replace(minilm, shape=shape)
-    encoder.__dict__["model"] = minilm.model
+    encoder = replace(minilm)
+    encoder.__dict__.update(model=minilm.model, shape=shape)
     together = encoder.encode(TEXTS)
     order = shuffled()
     np.testing.assert_array_equal(encoder.encode([TEXTS[n] for n in order]), together[order])
     halves = [encoder.encode(TEXTS[:4]), encoder.encode(TEXTS[4:])]
     np.testing.assert_array_equal(np.vstack(halves), together)
-    single = replace(encoder, options=EncoderOptions(tokens=256, workers=1))
+    single = replace(encoder, workers=1)
     single.__dict__["model"] = minilm.model
     np.testing.assert_array_equal(single.encode(TEXTS), together)
 
 
+@pytest.mark.slow
 def test_vectors_are_those_of_sentence_transformers(minilm: SentenceTransformerEncoder) -> None:
     theirs = minilm.model.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
     assert np.min(np.sum(theirs * minilm.encode(TEXTS), axis=1)) > 1 - 1e-5
 
 
+@pytest.mark.slow
 def test_windows_are_read_whole_by_the_model(minilm: SentenceTransformerEncoder) -> None:
     assert (minilm.tokens, minilm.window, minilm.dimension) == (256, 254, 384)
     text = "[Thing] Church\n" + "\n".join(
@@ -63,22 +75,25 @@ def test_windows_are_read_whole_by_the_model(minilm: SentenceTransformerEncoder)
     assert max(len(ids) for ids in minilm._ids(parts)) <= minilm.tokens
 
 
+@pytest.mark.slow
 def test_the_prefix_is_part_of_the_text_and_of_the_key(minilm: SentenceTransformerEncoder) -> None:
-    other = replace(minilm, options=EncoderOptions(document_prefix="passage: ", tokens=256))
+    other = replace(minilm, config=EmbeddingConfig(document_prefix="passage: "))
     other.__dict__["model"] = minilm.model
     np.testing.assert_array_equal(other.encode(["icon"]), minilm.encode(["passage: icon"]))
     assert other.key != minilm.key
     assert other.window == minilm.window - len(["passage", ":"])
 
 
+@pytest.mark.slow
 def test_key_and_sizes_are_known_without_loading_the_model(minilm: SentenceTransformerEncoder) -> None:
-    fresh = SentenceTransformerEncoder.named(minilm.name, minilm.options)
+    fresh = SentenceTransformerEncoder.of(minilm.config)
     assert (fresh.key, fresh.window, fresh.dimension) == (minilm.key, 254, 384)
     assert "model" not in fresh.__dict__
     assert fresh.tokens == minilm.model.max_seq_length
     assert fresh.dimension == minilm.model.get_embedding_dimension()
 
 
+@pytest.mark.slow
 def test_a_model_of_another_make_is_not_guessed_at(
     minilm: SentenceTransformerEncoder, tmp_path: Path
 ) -> None:
@@ -99,6 +114,36 @@ def test_the_identity_is_the_content_of_a_folder(tmp_path: Path) -> None:
     assert first == second != third
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("model.safetensors", b"other weights"),
+        ("tokenizer.json", b"{}"),
+        ("1_Pooling/config.json", b"{}"),
+        ("config.json", None),
+        ("pytorch_model.bin", b"a file that was not published"),
+    ],
+)
+def test_a_package_with_another_model_than_the_published_one_is_refused(
+    minilm: SentenceTransformerEncoder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    content: bytes | None,
+) -> None:
+    package = tmp_path / "another_minilm"
+    shutil.copytree(minilm.folder, package / "model", copy_function=os.symlink)
+    (package / "__init__.py").write_text("raise SystemExit('the code of the package ran')")
+    (package / "model" / file).unlink(missing_ok=True)
+    if content is not None:
+        (package / "model" / file).write_bytes(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    published = PACKAGED["all-MiniLM-L6-v2"]
+    monkeypatch.setitem(PACKAGED, "another", replace(published, module=package.name))
+    with pytest.raises(ModelError, match=rf"{published.distribution} .*{file} differs.*pip install"):
+        model_folder("another")
+
+
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/model"])
 def test_a_missing_folder_is_named(name: str) -> None:
     with pytest.raises(ModelError, match="no model folder"):
@@ -108,7 +153,16 @@ def test_a_missing_folder_is_named(name: str) -> None:
 def test_a_folder_that_holds_no_model_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelError, match="cannot be loaded"):
-        _ = SentenceTransformerEncoder.named(str(tmp_path), EncoderOptions()).model
+        _ = SentenceTransformerEncoder.of(EmbeddingConfig(model=str(tmp_path))).model
+
+
+@pytest.mark.parametrize(("found", "used"), [(True, ("cuda", ACCELERATOR)), (False, ("cpu", CPU))])
+def test_a_gpu_is_used_where_pytorch_finds_one(
+    found: bool, used: tuple[str, Shape], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: found)
+    encoder = SentenceTransformerEncoder.of(EmbeddingConfig(model=str(tmp_path)))
+    assert (encoder.device, encoder.shape) == used
 
 
 @given(st.lists(st.integers(1, 300), max_size=60), st.integers(1, 8), st.sampled_from([1, 32, 64]))

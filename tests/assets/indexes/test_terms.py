@@ -12,14 +12,21 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes import terms
-from crmrag_assets.indexes.sparse import postings_of, write_sparse
-from crmrag_assets.indexes.terms import Counts, Digests, KnownCounts, count_new_terms, count_terms
+from crmrag_assets.indexes import sparse as terms
+from crmrag_assets.indexes.sparse import (
+    Counts,
+    Digests,
+    KnownCounts,
+    count_new_terms,
+    count_terms,
+    postings_of,
+    write_sparse,
+)
 from crmrag_query.artifacts.files import entries
 from crmrag_query.config.build import Sparse
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
-CONSTANTS = Sparse(k1=1.5, b=0.75, epsilon=0.25)
+CONSTANTS = Sparse(k1=1.5, b=0.75)
 PARTS = [
     "icon",
     "Ναός",

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.windows import split, windows
+from crmrag_assets.indexes.embed import split, windows
 
 
 def words(texts: Sequence[str]) -> list[int]:
@@ -34,17 +35,23 @@ def test_every_word_is_in_a_window_and_in_order(text: str, room: int) -> None:
     assert "".join(body.split()) == "".join(text.split())
 
 
-def test_a_text_that_fits_is_its_own_window() -> None:
-    assert windows("[Thing] Icon\nType: icon", words, 50) == ["[Thing] Icon\nType: icon"]
+HEADER, PAINTED = "[Thing] Icon", "was painted by the master"
 
 
-def test_lines_stay_whole_behind_the_repeated_header() -> None:
-    text = "\n".join(["[Thing] Icon", *("was painted by the master" for _ in range(5))])
-    assert windows(text, words, 28) == [
-        "[Thing] Icon\nwas painted by the master\nwas painted by the master",
-        "[Thing] Icon\nwas painted by the master\nwas painted by the master",
-        "[Thing] Icon\nwas painted by the master",
-    ]
+@pytest.mark.parametrize(
+    ("text", "room", "expected"),
+    [
+        ("", 10, [""]),
+        (f"{HEADER}\nType: icon", 50, [f"{HEADER}\nType: icon"]),
+        (
+            "\n".join([HEADER, *[PAINTED] * 5]),
+            28,
+            [f"{HEADER}\n{PAINTED}\n{PAINTED}", f"{HEADER}\n{PAINTED}\n{PAINTED}", f"{HEADER}\n{PAINTED}"],
+        ),
+    ],
+)
+def test_lines_stay_whole_behind_the_repeated_header(text: str, room: int, expected: list[str]) -> None:
+    assert windows(text, words, room) == expected
 
 
 def test_a_header_longer_than_a_quarter_is_repeated_in_part_and_kept_whole() -> None:
@@ -58,7 +65,3 @@ def test_a_line_and_a_word_too_long_are_cut() -> None:
     assert split("aaa bbb ccc", words, 2) == ["aaa bbb ", "ccc"]
     assert split("a" * 12, words, 2) == ["a" * 6, "a" * 6]
     assert "".join(split("é" * 100, words, 1)) == "é" * 100
-
-
-def test_an_empty_text_has_one_window() -> None:
-    assert windows("", words, 10) == [""]

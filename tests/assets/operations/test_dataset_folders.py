@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.step import Outcome
-from crmrag_assets.home import open_instance
-from crmrag_assets.launch import BuildRequest, run_build
+from crmrag_assets.instance import open_instance
 from crmrag_assets.operations.dataset_folders import folders, removing, renaming
 from crmrag_assets.partitions import DATASET
-from crmrag_assets.resources import BuildResource
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.cli.main import group
 from crmrag_query.config import load_datasets
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import BuildError, ConfigError
-from tests.conftest import ROOT
 from tests.support.builds import Project, make_project, turtle
+from tests.support.builds import made as made_of
+from tests.support.runs import build, locked_elsewhere
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("datasets") / "project", turtle(4), write_markdown=False)
-    built(project)
+    build(project)
     return project
-
-
-def built(project: Project) -> list[Outcome]:
-    folders = BuildResource(data=str(project.data), config=str(project.config))
-    with open_instance(project.data) as instance:
-        return run_build(BuildRequest(project.dataset, folders), instance).outcomes
 
 
 def command(project: Project, *arguments: str, given: str = "") -> Result:
@@ -47,6 +38,7 @@ def partitions(project: Project) -> list[str]:
         return sorted(instance.get_dynamic_partitions(DATASET))
 
 
+@pytest.mark.slow
 def test_a_data_set_is_renamed_built_on_and_removed(project: Project) -> None:
     first = open_release("churches", project.data)
     renamed = command(project, "rename", "churches", "chapels")
@@ -54,10 +46,10 @@ def test_a_data_set_is_renamed_built_on_and_removed(project: Project) -> None:
     assert "crmrag build chapels" in renamed.output and "crmrag datasets remove churches" in renamed.output
     assert list(load_datasets(project.config / "datasets.yaml")) == partitions(project) == ["chapels"]
 
-    made = [one.record.artifact for one in built(Project(project.root, "chapels")) if not one.reused]
+    made = made_of(build(Project(project.root, "chapels")).outcomes)
     assert not {"entities", "prefetch", "graph", "documents", "embeddings"} & set(made)
     second = open_release("chapels", project.data)
-    assert second.documents.text(0) == first.documents.text(0)
+    assert second[Documents].text(0) == first[Documents].text(0)
 
     asked = command(project, "remove", "churches", given="n\n")
     assert asked.exit_code == 1 and folders(project.data, "churches")
@@ -81,15 +73,10 @@ def test_what_is_being_built_or_would_be_hidden_is_left_alone(tmp_path: Path) ->
     for to in ("two", "three"):
         with pytest.raises(BuildError, match="Choose another name"), renaming(tmp_path, "one", to):
             done.append(to)
-    hold = "import sys; from pathlib import Path; from crmrag_assets.build.locks import dataset_lock\n"
-    hold += "with dataset_lock(Path(sys.argv[1]), 'one'): print('held', flush=True); sys.stdin.read()"
-    holder = [sys.executable, "-c", hold, str(tmp_path / "work" / "one")]
-    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as other:
-        assert other.stdout is not None and other.stdout.readline() == b"held\n"
+    with locked_elsewhere(tmp_path / "work" / "one", "one"):
         for change in (renaming(tmp_path, "one", "four"), removing(tmp_path, "one")):
             with pytest.raises(BuildError, match="is being built by another process"), change:
                 done.append("while built")
-        other.communicate()
     assert not done and folders(tmp_path, "one")
 
 

@@ -16,8 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from crmrag_assets.cli.notify import notify
-from crmrag_assets.operations.message import LONGEST, Message
-from crmrag_assets.operations.notify import Sent, name_of, tell
+from crmrag_assets.operations.notify import LONGEST, Message, Sent, name_of, tell
 from crmrag_query.config.operations import Operations
 from tests.support.api_server import answering, send
 from tests.support.smtp_server import Manner, mailing

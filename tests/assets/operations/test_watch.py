@@ -15,14 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_assets.build.context import ask_again
-from crmrag_assets.build.marks import Published
-from crmrag_assets.build.release import RELEASE
 from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.operations.filelooks import Listing
-from crmrag_assets.operations.settling import compare
-from crmrag_assets.operations.state import Watched
-from crmrag_assets.operations.watch import Verdict, watch
+from crmrag_assets.build.store import Published
+from crmrag_assets.operations.watch import Listing, Verdict, Watched, compare, watch
 from crmrag_assets.sources import source_for
+from crmrag_assets.steps.release import RELEASE
 from crmrag_query.config.operations import Watching
 from tests.support.builds import Project, build_all, make_project, turtle
 from tests.support.endpoints import Always, quad
@@ -492,7 +489,11 @@ def test_a_clock_that_was_wrong_delays_nothing_for_ever(files: Watch) -> None:
 
 
 def test_a_memory_reads_back_as_it_was_written_and_another_version_is_forgotten() -> None:
-    state = Watched({"a": "1"}, 5, "c", {"a": "2"}, 3.5, ("x",), ("ETag",), "h", True, 2, "why", 9.0)
+    state = Watched(
+        known={"a": "1"}, amount=5, content="c", pending={"a": "2"}, since=3.5, checksums=("x",),
+        volatile=("ETag",), harvest="h", asked=True, faults=2, fault="why", before=9.0,
+    )  # fmt: skip
+    assert state.model_fields_set == set(Watched.model_fields)
     assert Watched.loaded(state.dumped()) == state
     assert Watched.loaded(state.dumped().replace('"version": 1', '"version": 99')) == Watched()
     assert Watched.loaded(state.dumped().replace('"amount": 5', '"amount": "5"')) == Watched()

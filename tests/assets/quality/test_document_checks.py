@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from crmrag_assets.build.opened import documents_of, graph_of
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality.documents import every_entity_is_told, lengths_are_fair
+from crmrag_assets.opened import documents_of, graph_of
+from crmrag_assets.quality.indexes import every_entity_is_told, lengths_are_fair
 from tests.support.quality import rewriting, with_checks
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality.evaluated import retrieval_is_as_good
-from crmrag_query.evaluation.evaluate import Outcome
-from crmrag_query.evaluation.records import ContextScore, Evaluation
+from crmrag_assets.quality.release import retrieval_is_as_good
+from crmrag_query.evaluation.evaluate import PIPELINE, Outcome
 from crmrag_query.evaluation.report import evaluations_folder, write_report
 from crmrag_query.evaluation.runs import MEASURES
-from crmrag_query.evaluation.systems import PIPELINE
+from crmrag_query.evaluation.scores import ContextScore, Evaluation
 
 
 def evaluated(context: BuildContext, release: str, scores: list[float]) -> Path:

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.build.steps import STEPS
 from crmrag_assets.quality.indexes import (
     dense_covers_documents,
     dense_finds_the_nearest,
     sparse_covers_documents,
 )
+from crmrag_assets.steps.registry import STEPS
 from tests.support.quality import rewriting
 
 

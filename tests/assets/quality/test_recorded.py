@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.build.steps import STEPS
 from crmrag_assets.quality.checks import CHECKS
-from crmrag_assets.quality.finding import Check, Finding
-from crmrag_assets.quality.recorded import held, judge, require_sound
+from crmrag_assets.quality.finding import held, judge, require_sound
+from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.places import dataset_folder, pointer
 from crmrag_query.errors import BuildError, ReleaseError
+from crmrag_query.verify.check import Check, Finding
 from tests.support.quality import lose_a_literal, with_checks
 
 LOST = next(check for check in CHECKS if check.name == "no_triple_lost")
 
 
 def test_every_check_has_a_name_of_its_own_and_says_what_to_do() -> None:
-    assert len({(check.asset, check.name) for check in CHECKS}) == len(CHECKS)
+    assert len({(check.of, check.name) for check in CHECKS}) == len(CHECKS)
     assert all(check.about.endswith(".") for check in CHECKS)
 
 
 def test_a_finding_counts_for_what_it_was_found_of(copied: BuildContext) -> None:
     assert held(LOST, copied) is None
     assert judge(LOST, copied).holds and held(LOST, copied) is True
-    assert held(LOST, with_checks(copied, shown=1)) is None
+    assert held(LOST, with_checks(copied, thin_share=0.1)) is None
     lose_a_literal(copied)
     assert held(LOST, copied) is None
     assert not judge(LOST, copied).holds and held(LOST, copied) is False
@@ -45,8 +47,6 @@ def test_what_was_refused_is_not_published_by_another_way(copied: BuildContext) 
 def test_a_refusal_ends_with_what_was_refused(copied: BuildContext) -> None:
     lose_a_literal(copied)
     judge(LOST, copied)
-    import shutil
-
     shutil.rmtree(copied.folder("graph"))
     require_sound(CHECKS, copied)
     run_step(STEPS["graph"], copied)
@@ -63,12 +63,12 @@ def faulty(context: BuildContext) -> Finding:
 
 
 def test_a_check_that_cannot_look_warns_or_stops_by_its_weight(sound: BuildContext) -> None:
-    warned = judge(Check("tried", "graph", "warns", "", broken), sound)
+    warned = judge(Check("tried", "graph", broken, "warns"), sound)
     assert not warned.holds and warned.says == "This could not be looked at: The file is damaged."
     assert warned.remedy == "Build it again."
-    fault = judge(Check("tried", "graph", "warns", "", faulty), sound)
+    fault = judge(Check("tried", "graph", faulty, "warns"), sound)
     assert "ZeroDivisionError: by nothing" in fault.says and "report it" in fault.remedy
-    stopped = judge(Check("tried", "graph", "blocks", "", broken), sound)
+    stopped = judge(Check("tried", "graph", broken), sound)
     assert (stopped.holds, stopped.says) == (False, "The file is damaged.")
     with pytest.raises(ZeroDivisionError):
-        judge(Check("tried", "graph", "blocks", "", faulty), sound)
+        judge(Check("tried", "graph", faulty), sound)

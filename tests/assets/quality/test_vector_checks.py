@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.build.steps import STEPS
-from crmrag_assets.quality.vectors import vectors_are_distinct, vectors_are_sound, vectors_have_not_drifted
+from crmrag_assets.quality.indexes import vectors_are_distinct, vectors_are_sound, vectors_have_not_drifted
+from crmrag_assets.steps.registry import STEPS
 from tests.support.builds import turtle
 from tests.support.quality import build_up_to, rewriting, with_checks
 
@@ -25,6 +25,7 @@ def test_a_vector_that_is_none_is_named(copied: BuildContext, wrong: float, unfi
         vectors = np.load(folder / "vectors.npy")
         vectors[1] = wrong
         np.save(folder / "vectors.npy", vectors)
+    run_step(STEPS["faiss_index"], copied)
     found = vectors_are_sound(copied)
     assert not found.holds and found.counts["wrong"] == 1 and found.counts["not_finite"] == unfinite
     assert "“" in found.says and str(copied.data / "cache" / "embeddings") in found.remedy

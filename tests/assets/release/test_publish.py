@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from crmrag_assets.build.failpoints import FailPoint
-from crmrag_assets.release.contents import Pinned
-from crmrag_assets.release.publish import publish
+from crmrag_assets.build.store import FailPoint
+from crmrag_assets.release.publish import Pinned, publish
 from crmrag_query.artifacts.files import FileEntry, sha256_file
 from crmrag_query.artifacts.manifest import PROVENANCE, Manifest
 from crmrag_query.artifacts.places import PREVIOUS, dataset_folder, pointer, release_ids
@@ -21,29 +20,21 @@ from tests.support.builds import contents, failing_at
 from tests.support.published import files_of, publish_text
 
 
-def test_a_published_release_opens_and_verifies(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("refused", "names"), [(False, 2), (True, 1)])
+def test_a_published_release_verifies_and_holds_hard_links_where_they_are_not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool, names: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    if refused:
+        monkeypatch.setattr(os, "link", refuse)
     name = publish_text(tmp_path, "first")
     release = open_release("churches", tmp_path)
     release.verify()
     assert release.id == name and release.provenance == {"built": "first", "companions": []}
     assert (release.folder / "graph" / "a" / "one.txt").read_text() == "first"
-
-
-def test_files_are_hard_links_where_the_file_system_has_them(tmp_path: Path) -> None:
-    publish_text(tmp_path, "first")
-    path = open_release("churches", tmp_path).folder / "graph" / "two.txt"
-    assert path.stat().st_nlink == 2
-
-
-def test_files_are_copied_where_links_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(18, "Invalid cross-device link")
-
-    monkeypatch.setattr(os, "link", refuse)
-    publish_text(tmp_path, "first")
-    release = open_release("churches", tmp_path)
-    release.verify()
-    assert (release.folder / "graph" / "two.txt").stat().st_nlink == 1
+    assert (release.folder / "graph" / "two.txt").stat().st_nlink == names
 
 
 def test_current_and_previous_are_kept_and_older_ones_removed(tmp_path: Path) -> None:
@@ -70,7 +61,7 @@ def test_a_release_that_is_not_accepted_leaves_the_old_one_current(tmp_path: Pat
         seen.append(contents(folder / "graph"))
         raise BuildError("It contradicts itself.")
 
-    files = tuple(sorted(files_of(tmp_path, "second"), key=lambda p: p.entry.path))
+    files = files_of(tmp_path, "second")
     manifest = Manifest("churches", tuple(p.entry for p in files))
     with pytest.raises(BuildError):
         publish(tmp_path, manifest, files, {}, accept=refuse)
@@ -86,8 +77,7 @@ def test_stopped_at_any_stage_the_old_release_stays_current_and_whole(tmp_path: 
     release = open_release("churches", tmp_path)
     release.verify()
     assert release.id == first
-    files = tuple(sorted(files_of(tmp_path / "again", "second"), key=lambda p: p.entry.path))
-    second = publish(tmp_path, Manifest("churches", tuple(p.entry for p in files)), files, {}).name
+    second = publish_text(tmp_path / "again", "second", into=tmp_path)
     assert open_release("churches", tmp_path).id == second
     assert pointer(tmp_path / "releases" / "churches", PREVIOUS) == first
 
@@ -105,8 +95,7 @@ def test_a_damaged_release_of_the_same_id_is_replaced(tmp_path: Path, damage: Ca
     """Of a file of the right size too: the build has just made it anew, from whose bytes the id is known."""
     name = publish_text(tmp_path, "first")
     damage(tmp_path / "releases" / "churches" / name / "graph" / "a" / "one.txt")
-    files = files_of(tmp_path / "again", "first")
-    publish(tmp_path, Manifest("churches", tuple(p.entry for p in files)), files, {})
+    publish_text(tmp_path / "again", "first", into=tmp_path)
     open_release("churches", tmp_path).verify()
 
 

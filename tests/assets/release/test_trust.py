@@ -11,14 +11,13 @@ import dagster as dg
 import numpy as np
 import pytest
 
-from crmrag_assets.build.invariants import manifest_verifies
-from crmrag_assets.build.layers import LAYERS
+from crmrag_assets.build.step import LAYERS
 from crmrag_assets.build.store import RECORD
 from crmrag_assets.definitions import defs
-from crmrag_assets.jobs import layer_job_name
 from crmrag_assets.launch import QUIET
-from crmrag_assets.partitions import DATASET
-from crmrag_assets.resources import BuildResource
+from crmrag_assets.layer_jobs import layer_job_name
+from crmrag_assets.partitions import DATASET, BuildResource
+from crmrag_assets.quality.release import manifest_verifies
 from crmrag_query.artifacts.files import entries
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import switch
@@ -40,12 +39,20 @@ def spoil(folder: Path, name: str) -> None:
     values[-1] += 1
     (folder / name).unlink()  # the release's file is the same one by another name
     np.save(folder / name, values)
+    record_files(folder)
+
+
+def record_files(folder: Path, **stats: object) -> None:
+    """Put the checksums of an artifact's files as they are now into its record, with ``stats``."""
     record = json.loads((folder / RECORD).read_bytes())
     record["files"] = [entry.as_dict() for entry in entries(folder) if entry.path != RECORD]
+    record["stats"] |= stats
     (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
 
 
-def test_artifacts_that_contradict_each_other_are_not_published(project: Project) -> None:
+def test_artifacts_that_contradict_each_other_are_not_published_and_what_is_said_helps(
+    project: Project,
+) -> None:
     before = open_release("churches", project.data).id
     context = project.context()
     folder = context.folder("triples_index")
@@ -58,6 +65,22 @@ def test_artifacts_that_contradict_each_other_are_not_published(project: Project
     assert open_release("churches", project.data).id == before
     open_release("churches", project.data).verify()
     assert manifest_verifies(context).holds
+    shutil.rmtree(folder)
+    build_all(project.context())
+    assert open_release("churches", project.data).id == before and manifest_verifies(project.context()).holds
+
+
+def test_a_release_whose_encoder_cannot_be_opened_is_not_published(project: Project) -> None:
+    before = open_release("churches", project.data).id
+    folder = project.context().folder("encoder")
+    settings = json.loads((folder / "encoder.json").read_bytes()) | {"provider": "onnx"}
+    (folder / "encoder.json").unlink()
+    (folder / "encoder.json").write_text(json.dumps(settings), encoding="utf-8")
+    record_files(folder, provider="onnx")
+    with pytest.raises(BuildError, match=r"(?s)was not published.*encoder/: it cannot be opened") as refused:
+        build_all(project.context())
+    assert f"rm -r {folder};" in str(refused.value)
+    assert open_release("churches", project.data).id == before
 
 
 def test_the_asset_fails_with_that_message_and_leaves_current_where_it_was(project: Project) -> None:
@@ -76,17 +99,6 @@ def test_the_asset_fails_with_that_message_and_leaves_current_where_it_was(proje
     told = [str(event.step_failure_data.error) for event in run.all_events if event.is_step_failure]
     assert not run.success and "triples_index/tri_p.npy: properties other than the graph's" in told[0]
     assert open_release("churches", project.data).id == before
-
-
-def test_what_the_message_says_helps(project: Project) -> None:
-    before = open_release("churches", project.data).id
-    folder = project.context().folder("triples_index")
-    spoil(folder, "tri_s.npy")
-    with pytest.raises(BuildError):
-        build_all(project.context())
-    shutil.rmtree(folder)
-    build_all(project.context())
-    assert open_release("churches", project.data).id == before and manifest_verifies(project.context()).holds
 
 
 def test_a_byte_that_turned_in_a_release_is_found_by_the_check_and_mended_by_the_next_build(

@@ -11,8 +11,7 @@ import pyoxigraph as ox
 import pytest
 import zstandard
 
-from crmrag_assets.sources.formats import format_of, sniff
-from crmrag_assets.sources.streams import ByteStream
+from crmrag_assets.sources.streams import ByteStream, format_of, sniff
 from crmrag_query.errors import SourceError
 
 QUADS = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pyoxigraph as ox
@@ -11,14 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.harvest.columns import canonical_lines
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.triples import IRI, XSD_STRING
 from crmrag_assets.sources import lines
-from crmrag_assets.sources.formats import JSON_LD, N_QUADS, N_TRIPLES, RDF_XML, TRIG, TURTLE, Format
-from crmrag_assets.sources.lines import blocks, read_lines
-from crmrag_assets.sources.statements import read_statements
-from crmrag_assets.sources.streams import ByteStream
+from crmrag_assets.sources.lines import blocks, read_lines, read_statements
+from crmrag_assets.sources.streams import JSON_LD, N_QUADS, N_TRIPLES, RDF_XML, TRIG, TURTLE, ByteStream
 from crmrag_query.errors import SourceError
 
 GOOD = [f'<http://x/{n}> <http://x/p> "value {n}" .' for n in range(6)]
@@ -33,32 +30,25 @@ BAD = [
 ]
 
 
-def stated(columns: pl.DataFrame) -> bytes:
-    """Columns as N-Quads."""
-    return canonical_lines(quad_of(row) for row in columns.iter_rows(named=True))
+def quads_of(columns: pl.DataFrame) -> Iterator[ox.Quad]:
+    """Columns as quads again."""
+    for s, p, o, kind, datatype, lang, g in columns.iter_rows():
+        literal = (
+            ox.Literal(o, language=lang)
+            if lang
+            else ox.Literal(o, datatype=ox.NamedNode(datatype or XSD_STRING))
+        )
+        graph = ox.NamedNode(g) if g else ox.DefaultGraph()
+        yield ox.Quad(ox.NamedNode(s), ox.NamedNode(p), ox.NamedNode(o) if kind == IRI else literal, graph)
 
 
-def quad_of(row: dict[str, Any]) -> ox.Quad:
-    value: ox.NamedNode | ox.Literal = ox.NamedNode(row["o"]) if row["kind"] == IRI else literal_of(row)
-    graph = ox.NamedNode(row["g"]) if row["g"] else ox.DefaultGraph()
-    return ox.Quad(ox.NamedNode(row["s"]), ox.NamedNode(row["p"]), value, graph)
-
-
-def literal_of(row: dict[str, Any]) -> ox.Literal:
-    if row["lang"]:
-        return ox.Literal(row["o"], language=row["lang"])
-    return ox.Literal(row["o"], datatype=ox.NamedNode(row["datatype"] or XSD_STRING))
-
-
-def read(path: Path, kind: Format, text: str | bytes, base: str = "") -> tuple[list[str], Tally]:
+def read(path: Path, kind: ox.RdfFormat, text: str | bytes, base: str = "") -> tuple[list[str], Tally]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     tally = Tally(file=path.name)
     with ByteStream(path) as stream:
-        if kind.lines:
-            text = b"".join(
-                stated(columns) + rest for columns, rest in read_lines(stream, kind.parser, tally)
-            )
-            quads = list(ox.parse(text, format=ox.RdfFormat.N_QUADS))
+        if kind in (N_TRIPLES, N_QUADS):
+            parts = read_lines(stream, kind, tally)
+            quads = [quad for columns, rest in parts for quad in (*quads_of(columns), *rest)]
         else:
             quads = list(read_statements(stream, kind, base, tally))
     return [str(quad) for quad in quads], tally
@@ -98,7 +88,7 @@ def test_blocks_are_the_file_in_whole_lines(tmp_path: Path, content: bytes, bloc
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300), st.sampled_from([N_TRIPLES, N_QUADS, TURTLE, TRIG, RDF_XML, JSON_LD]))
-def test_bytes_are_read_or_told_never_a_crash(tmp_path: Path, content: bytes, kind: Format) -> None:
+def test_bytes_are_read_or_told_never_a_crash(tmp_path: Path, content: bytes, kind: ox.RdfFormat) -> None:
     quads, tally = read(tmp_path / "any.rdf", kind, b"<<<" + content)
     assert not quads
     assert tally.broken_count > 0

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.build.progress import SilentProgress
-from crmrag_assets.harvest.chunks import chunk_keys
-from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
+from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.skolem import Skolemiser
 from crmrag_assets.sources.files import RdfFiles
-from crmrag_query.artifacts.chunks import chunk_of
+from crmrag_query.artifacts.files import chunk_of
 from crmrag_query.config import load_method
+from tests.support.harvests import files_of, harvested
 
 BITS = 2
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
@@ -41,7 +40,7 @@ def stated(label: str, named: list[ox.NamedNode]) -> st.SearchStrategy[list[ox.Q
     )
 
 
-def harvested(
+def read(
     folder: Path, quads: list[ox.Quad], seed: int, extension: str
 ) -> tuple[dict[str, bytes], pl.DataFrame]:
     """The bytes of each chunk of a file that states the triples in some order, and all rows."""
@@ -49,15 +48,10 @@ def harvested(
     path = folder / f"data.{extension}"
     mixed = random.Random(seed).sample(quads, len(quads))
     ox.serialize(mixed, path, format=ox.RdfFormat.from_extension(extension))
-    method = load_method()
-    source = RdfFiles((path,), method)
-    source.discover(folder, SilentProgress())
-    for key in chunk_keys(BITS):
-        (folder / key).mkdir()
-        write_prefetch(*prefetch_chunk(source, folder, key, BITS, method), folder / key)
-    files = {key: folder / key / TRIPLES_FILE for key in chunk_keys(BITS)}
-    rows = pl.concat(pl.read_parquet(file).cast(pl.String) for file in files.values())
-    return {key: file.read_bytes() for key, file in files.items()}, rows
+    _, chunks = harvested(RdfFiles((path,), load_method()), folder / "d", BITS)
+    rows = pl.concat(pl.DataFrame(table).cast(pl.String) for table, _ in chunks.values())
+    written = files_of(chunks, folder / "w")
+    return {key: written[f"{key}/{TRIPLES_FILE}"] for key in chunks}, rows
 
 
 def subjects(quads: list[ox.Quad]) -> set[str]:
@@ -80,8 +74,8 @@ def test_only_chunks_that_a_change_speaks_of_change(
     after: list[ox.Quad], seed: int,
 ) -> None:  # fmt: skip
     folder = tmp_path_factory.mktemp("changed")
-    first, old = harvested(folder / "old", kept + before, 0, extension)
-    second, new = harvested(folder / "new", kept + after, seed, extension)
+    first, old = read(folder / "old", kept + before, 0, extension)
+    second, new = read(folder / "new", kept + after, seed, extension)
     spoken_of = subjects(before) | subjects(after)
     for subject in subjects(kept) - spoken_of:
         mine = pl.col("s") == subject

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.answers.claims import Claims, Known, as_date, claims_of, dates_in, number_of, numbers_in
+from crmrag_query.answers.support import Claims, Ground, Known, as_date, claims_of, number_of, numbers_in
 from crmrag_query.dates import year_interval
 
 ENGLISH = Known(
@@ -111,7 +111,7 @@ def test_what_a_date_takes_is_no_number_and_no_name() -> None:
 
 def test_a_small_bare_number_is_no_date() -> None:
     assert as_date("12") is None
-    assert dates_in("12 scenes, 3 walls") == set()
+    assert Ground(["12 scenes, 3 walls"]).dates == set()
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ from datetime import date
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, Done, Found, Planned, SetFound, Token, ask, stream
+from crmrag_query.answers import exact
+from crmrag_query.answers.ask import Ask, ask, stream
 from crmrag_query.answers.exact import shown_by
-from crmrag_query.answers.records import Answer, Source
+from crmrag_query.answers.records import Answer, Cited, Done, Evidence, Planned, SetFound, Source, Token
 from crmrag_query.artifacts.release import Release
+from crmrag_query.graph.graph import Graph
 from crmrag_query.plans.execute import execute, members_of
 from crmrag_query.plans.records import Anchor, Column, Compute, Measure, Plan, Related, Way, read_plan
+from crmrag_query.plans.world import World
 from crmrag_query.questions.state import ConversationState, Kind
 from crmrag_query.sets.records import AnswerSet
 from tests.support import small_world as village
@@ -49,7 +52,7 @@ def rows(answer: Answer) -> list[tuple[str, ...]]:
 
 def test_a_list_is_the_whole_set_and_says_how_many(museum: Release) -> None:
     answer = ask(museum, BY_HER)
-    assert members(answer) == {museum.graph.iri(node) for node in members_of(museum.world, BY_ADA)}
+    assert members(answer) == {museum[Graph].iri(node) for node in members_of(museum[World], BY_ADA)}
     assert set_of(answer).size == 3 and re.search(r"\b3\b", answer.text)
     assert set(cited(answer)) == names("p1", "p2", "p3")
 
@@ -138,15 +141,15 @@ def test_a_period_takes_what_is_dated_in_it_and_tells_what_has_no_date(museum: R
 def test_the_plan_of_an_answer_gives_its_set_again(museum: Release) -> None:
     for question in (BY_HER, "How many paintings per material?", "Did Cy Holm paint Storm?"):
         answer = ask(museum, question)
-        outcome = execute(read_plan(set_of(answer).plan), museum.world)
-        assert {museum.graph.iri(node) for node in outcome.members} == members(answer)
+        outcome = execute(read_plan(set_of(answer).plan), museum[World])
+        assert {museum[Graph].iri(node) for node in outcome.members} == members(answer)
         assert re.search(r"^(SELECT|ASK)\b", set_of(answer).sparql, re.MULTILINE)
 
 
 def test_the_stream_tells_the_plan_and_the_set_before_a_word(museum: Release) -> None:
     planned, found, evidence, *words, last = stream(museum, BY_HER)
-    assert isinstance(planned, Planned) and isinstance(found, SetFound) and isinstance(evidence, Found)
-    assert isinstance(last, Done) and all(isinstance(word, Token) for word in words)
+    assert isinstance(planned, Planned) and isinstance(found, SetFound) and isinstance(evidence, Evidence)
+    assert isinstance(last, Done) and all(isinstance(word, Token | Cited) for word in words)
     assert planned.chips and planned.title in found.set.title
     assert found.set == last.answer.set and last.answer.timings["exact"] > 0
 
@@ -278,3 +281,16 @@ def test_a_conversation_over_sets_goes_on_the_same_when_it_is_stored(museum: Rel
     stored = Talk(museum, Ask(), ConversationState.from_json(talk.state.to_json()))
     assert stored.ask("And the rest?") == talk.ask("And the rest?")
     assert read_plan(talk.state.turns[0].plan).target == PAINTING
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [("READING_SECONDS", "Reading the question"), ("SECONDS", "the plan's set")]
+)
+def test_what_takes_too_long_is_answered_from_the_documents_and_told(
+    museum: Release, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
+) -> None:
+    assert ask(museum, BY_HER).exhaustive
+    monkeypatch.setattr(exact, limit, 0)
+    answer = ask(museum, BY_HER)
+    assert answer.set is None and not answer.exhaustive and answer.sources
+    assert any(said in note and "took longer" in note for note in answer.notes)

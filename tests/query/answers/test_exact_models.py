@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, Done, Planned, Restart, SetFound, Token, ask, stream
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.ask import Ask, ask, stream
+from crmrag_query.answers.records import Answer, Done, Planned, Restart, SetFound, Token
 from crmrag_query.artifacts.release import Release
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.plans.records import read_plan

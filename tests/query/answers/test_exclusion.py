@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crmrag_query.answers.exclusion import Exclusion
-from crmrag_query.answers.prepare import prepare
+from crmrag_query.answers.ask import prepare
+from crmrag_query.answers.understand import Exclusion
 from crmrag_query.artifacts.release import Release
+from crmrag_query.context.context import Kind
 from crmrag_query.context.evidence import Evidence, gather
-from crmrag_query.context.records import Kind
-from crmrag_query.context.text import tokens
+from crmrag_query.graph.graph import Graph
 from crmrag_query.questions.form import Reading
+from crmrag_query.text import tokens
 from tests.support.small_world import iri
 
 QUESTION = "Which churches are in Kolva?"
@@ -18,7 +19,7 @@ MURALS = ("Mural of Saint Anna", "Mural of Saint Bruno", "Mural of Saint Clara")
 
 
 def node(release: Release, name: str) -> int:
-    found = release.graph.node(iri(name))
+    found = release[Graph].node(iri(name))
     assert found is not None
     return found
 

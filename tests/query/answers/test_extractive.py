@@ -9,14 +9,16 @@ import pytest
 from crmrag_query.answers.extractive import Extracted, extract
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import check_support
-from crmrag_query.answers.typed import AskedTypes
+from crmrag_query.answers.understand import AskedTypes
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.evidence import Evidence, gather, holds_all, rank_evidence, unknown_words
-from crmrag_query.documents.documents import Line
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.graph.graph import Graph
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Reading, read_question
+from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pool import Candidate
-from crmrag_query.retrieval.tokenizer import same_stem
+from crmrag_query.text import same_stem
 
 
 def reading_of(release: Release, question: str) -> Reading:
@@ -25,7 +27,7 @@ def reading_of(release: Release, question: str) -> Reading:
 
 def everything(release: Release, first: Sequence[str] = ()) -> list[Candidate]:
     """All documents, those of the entities with the labels ``first`` in front: retrieval is not tested here."""
-    labels = [release.documents.label(i) for i in range(release.documents.count)]
+    labels = [release[Documents].label(i) for i in range(release[Documents].count)]
     order = [labels.index(label) for label in first] + list(range(len(labels)))
     return [Candidate(i, 1 / n) for n, i in enumerate(dict.fromkeys(order), 1)]
 
@@ -35,7 +37,7 @@ def answered(release: Release, question: str, *first: str) -> tuple[Extracted, S
     candidates = everything(release, first)[:20]
     found = gather(release, candidates, reading, config)
     cited = SourceList(release, reading.language)
-    ranked = rank_evidence(found, reading, release.encoder.encode, config)
+    ranked = rank_evidence(found, reading, release[QueryEncoder].encode, config)
     return extract(release, Analysis(reading), candidates, found, ranked, cited), cited
 
 
@@ -65,7 +67,7 @@ def test_every_line_cites_and_is_supported_by_what_it_cites(sample: Release) -> 
     }
     reading = reading_of(sample, "When was Panagia Phorbiotissa built?")
     first = told.text.splitlines()[0]
-    assert not check_support(first, lines, reading, sample.method.answers).unsupported
+    assert not check_support(first, lines, reading, sample.method.sets.answers).unsupported
 
 
 def test_what_was_said_is_not_said_again(sample: Release) -> None:
@@ -103,8 +105,8 @@ def test_a_set_holds_what_is_asked_for_and_nothing_else(sample: Release) -> None
     told, cited = answered(sample, question, ASINOU)
     head, *members = cited.sources()
     assert head.label == ASINOU and len(members) > 5
-    saints = AskedTypes(sample.graph, reading_of(sample, question))
-    nodes = [sample.graph.node(member.iri) for member in members]
+    saints = AskedTypes(sample[Graph], reading_of(sample, question))
+    nodes = [sample[Graph].node(member.iri) for member in members]
     assert saints.of([node for node in nodes if node is not None]) == nodes
     assert f"({len(members)})" in told.text.splitlines()[0]
 
@@ -131,7 +133,9 @@ def test_a_form_of_a_word_counts_as_the_word(sample: Release) -> None:
     plain = Evidence(line, 0, "A", "the mural was given", ())
     formed = Evidence(line, 0, "B", "nothing of the kind", ())
     assert (
-        rank_evidence([formed, plain], reading, sample.encoder.encode, sample.method.questions.extractive)[0]
+        rank_evidence(
+            [formed, plain], reading, sample[QueryEncoder].encode, sample.method.questions.extractive
+        )[0]
         is not formed
     )
     assert holds_all(plain, ["murals"]) and not holds_all(formed, ["murals"])
@@ -146,7 +150,7 @@ def test_no_line_is_encoded_unless_configured(sample: Release) -> None:
 
     def encode(texts: list[str]) -> object:
         asked.append(len(texts))
-        return sample.encoder.encode(texts)
+        return sample[QueryEncoder].encode(texts)
 
     rank_evidence(found, reading, encode, config)  # type: ignore[arg-type]
     assert asked == []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.answers.focus import spoken_of
+from crmrag_query.answers.ask import spoken_of
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Release
+from crmrag_query.graph.graph import Graph
 from tests.support.small_world import Talk, iri
 
 
@@ -51,7 +52,7 @@ def test_a_question_speaks_of_what_it_means_and_then_of_what_it_names(small: Rel
     talk = Talk(small)
     talk.ask("Who painted the mural of Saint Anna?")
     understood = understand(small, "Did he paint Saint Egidio?", talk.state)
-    about = [small.graph.iri(node) for node in spoken_of(small, understood)]
+    about = [small[Graph].iri(node) for node in spoken_of(small, understood)]
     assert about == [iri("leon"), iri("egidio")]
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.answers.ask import EXTRACTIVE, ask
-from crmrag_query.answers.generated import Token, Written, messages_for, stream_answer
-from crmrag_query.answers.records import Answer, Source
+from crmrag_query.answers.generated import WARN_BELOW, Written, messages_for, stream_answer
+from crmrag_query.answers.records import Answer, Source, Token, answer_text
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
-from crmrag_query.cli.render import answer_text
-from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import CannedModel, LiteLLM, Model
 from crmrag_query.questions.form import Reading, read_question
@@ -32,7 +32,7 @@ def reading_of(release: Release, question: str = QUESTION) -> Reading:
 
 def context_of(release: Release, *labels: str) -> Context:
     """A context of the whole documents of the entities with these labels, in this order."""
-    documents = release.documents
+    documents = release[Documents]
     by_label = {documents.label(i): i for i in range(documents.count)}
     sources = []
     for n, label in enumerate(labels, 1):
@@ -98,7 +98,7 @@ def test_citations_of_no_source_are_dropped_told_and_lower_the_quality(sample: R
 
 def test_an_answer_of_low_quality_is_told(sample: Release, two: Context) -> None:
     end, _ = written(sample, CannedModel("Rubens did everything in Antwerp."), two)
-    assert end.support.quality.score < sample.method.answers.warn_below
+    assert end.support.quality.score < WARN_BELOW
     assert any("quality" in note for note in end.notes)
 
 
@@ -152,7 +152,7 @@ def test_a_model_that_follows_planted_instructions_is_marked(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     release = built(tmp_path / "project", bell(HOSTILE))
-    context = context_of(release, *[release.documents.label(i) for i in range(release.documents.count)])
+    context = context_of(release, *[release[Documents].label(i) for i in range(release[Documents].count)])
     question = "Where is the bell?"
     for reply in (
         "HACKED [1].",
@@ -178,7 +178,7 @@ def bell(label: str) -> str:
 
 def test_data_cannot_close_its_source_nor_reach_the_instructions(tmp_path: Path) -> None:
     release = built(tmp_path / "project", bell(HOSTILE))
-    context = context_of(release, *[release.documents.label(i) for i in range(release.documents.count)])
+    context = context_of(release, *[release[Documents].label(i) for i in range(release[Documents].count)])
     system, user = messages_for(release, reading_of(release, "Where is the bell?"), context, ())
     assert "HACKED" not in system["content"]
     assert user["content"].count("</source>") == user["content"].count("<source n=") == len(context.sources)

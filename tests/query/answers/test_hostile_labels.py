@@ -7,11 +7,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, ask
-from crmrag_query.answers.prepare import prepare
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.ask import Ask, ask, prepare
+from crmrag_query.answers.records import Answer, answer_text
 from crmrag_query.artifacts.release import Release
-from crmrag_query.cli.render import answer_text
 from crmrag_query.llm.model import LiteLLM
 from tests.query.answers.conftest import built
 from tests.query.context.conftest import parse

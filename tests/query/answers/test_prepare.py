@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, Found, ask, stream
-from crmrag_query.answers.prepare import prepare, search
+from crmrag_query.answers.ask import Ask, ask, prepare, search, stream
+from crmrag_query.answers.records import Evidence
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.context.wikidata import WikidataTexts
-from crmrag_query.errors import QuestionError
-from crmrag_query.retrieval.interleave import interleave
+from crmrag_query.documents.documents import Documents
+from crmrag_query.graph.graph import Graph
+from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.pipeline import k_of, retrieve
+from crmrag_query.retrieval.pool import interleave
 from tests.support.builds import build_all, make_project
 from tests.support.small_world import PREFIXES, Talk, iri
 from tests.support.wikidata_server import Wiki, wiki
@@ -34,7 +36,7 @@ def test_two_rankings_are_interleaved_and_cut_where_one_would_be(small: Release)
     understood = understand(small, "And where was he born?", talk.state)
     config = small.method.retrieval
     k = k_of(understood.analysis.form, config.k)
-    one, other = (retrieve(small.channels, query, config, None, k) for query in understood.queries)
+    one, other = (retrieve(small[ReleaseChannels], query, config, None, k) for query in understood.queries)
     expected = list(dict.fromkeys([
         *interleave([c.document for c in one.chosen], [c.document for c in other.chosen]),
         *interleave(one.ranking, other.ranking),
@@ -46,10 +48,10 @@ def test_two_rankings_are_interleaved_and_cut_where_one_would_be(small: Release)
 def test_excluded_documents_are_neither_chosen_nor_in_the_rest(small: Release) -> None:
     understood = understand(small, "Besides Saint Dunstan, which churches are in Orest?")
     found = search(small, understood)
-    entities = {small.documents.entity(document) for document in found.ranking}
-    dunstan = small.graph.node(iri("dunstan"))
+    entities = {small[Documents].entity(document) for document in found.ranking}
+    dunstan = small[Graph].node(iri("dunstan"))
     assert dunstan not in entities
-    assert [small.documents.entity(one.document) for one in found.left_out] == [dunstan]
+    assert [small[Documents].entity(one.document) for one in found.left_out] == [dunstan]
 
 
 @pytest.mark.parametrize("stage", ALL_OFF)
@@ -80,7 +82,7 @@ def test_a_stage_that_is_off_takes_no_part(small: Release) -> None:
     dense_only = stages.model_copy(update=dict.fromkeys(ALL_OFF, False) | {"dense": True})
     understood = understand(small, QUESTION)
     found = search(small, understood, dense_only)
-    nearest = small.channels.dense(understood.queries[0].vector, len(found.ranking))
+    nearest = small[ReleaseChannels].dense(understood.queries[0].vector, len(found.ranking))
     assert found.ranking == nearest[: len(found.ranking)]
 
 
@@ -89,12 +91,6 @@ def test_timings_are_of_every_stage_and_their_sums(small: Release) -> None:
     assert {"linking", "analysis", "encoding", "dense", "evidence", "context"} <= timings.keys()
     assert timings["total"] == pytest.approx(timings["retrieval"] + timings["evidence"] + timings["context"])
     assert all(spent >= 0 for spent in timings.values())
-
-
-def test_a_bad_question_is_refused_before_anything_is_streamed(small: Release) -> None:
-    events = stream(small, "  ")
-    with pytest.raises(QuestionError):
-        next(events)
 
 
 LINKED = f"""{PREFIXES}
@@ -142,7 +138,7 @@ def test_the_data_set_decides_whether_wikidata_is_asked(asked: tuple[Release, Wi
 def test_the_asker_may_decide_otherwise(asked: tuple[Release, Wiki], wanted: bool) -> None:
     release, server = asked
     events = list(stream(release, "What is Asinou?", Ask(wikidata=wanted)))
-    [first] = [event for event in events if isinstance(event, Found)]
+    [first] = [event for event in events if isinstance(event, Evidence)]
     assert len(events) > 2
     assert any(IMAGE in source.images for source in first.sources) is wanted
     assert bool(server.asked) is wanted
@@ -165,5 +161,5 @@ def test_a_release_without_the_key_reads_as_off(small: Release) -> None:
 
 def test_opening_a_release_asks_nobody(linked: Release, tmp_path: Path) -> None:
     with wiki() as server:
-        assert open_release(linked.folder).wikidata.config.entities >= 0
+        assert open_release(linked.folder)[WikidataTexts].config.entities >= 0
     assert server.asked == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.answers.ask import ask
-from crmrag_query.answers.refusal import refusal
+from crmrag_query.answers.extractive import refusal
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.parsing.heard import analysed

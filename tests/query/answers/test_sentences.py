@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crmrag_query.answers.sentences import cited_numbers, numbers_of, split_sentences, without_citations
+from crmrag_query.answers.support import cited_numbers, numbers_of, split_sentences, without_citations
 
 ABBREVIATIONS = frozenset({"st", "ca", "d", "ä", "μ.χ"})
 SIGNS = st.sampled_from(
@@ -51,6 +51,7 @@ def test_each_line_of_a_list_is_an_item_and_its_mark_ends_nothing() -> None:
     assert [piece.item for piece in pieces] == [False, True, True, True, False]
 
 
+@example("\n\nA. B.")
 @given(st.lists(SIGNS, max_size=40).map("".join) | st.text(max_size=200))
 def test_pieces_cover_the_text_in_order_without_overlap(text: str) -> None:
     pieces = split_sentences(text, ABBREVIATIONS)

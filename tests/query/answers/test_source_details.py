@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.answers.ask import ask
-from crmrag_query.answers.details import Details
-from crmrag_query.answers.records import Coordinates, Dates, Named, Source, SourceLink
-from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.records import Source, SourceLink
+from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList
 from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.documents.documents import Documents
+from crmrag_query.entities.details import Details
+from crmrag_query.entities.named import Coordinates, Dates, Named
+from crmrag_query.graph.graph import Graph
 from tests.support.builds import build_all, make_project
 
 PREFIXES = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix e: <http://e.org/> .
@@ -50,7 +53,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 def source(release: Release, name: str, language: str = "en") -> Source:
     cited = SourceList(release, language)
-    node = release.graph.node(f"http://e.org/{name}")
+    node = release[Graph].node(f"http://e.org/{name}")
     assert node is not None
     cited.cite(node)
     return cited.sources()[0]
@@ -103,27 +106,27 @@ def test_what_the_data_does_not_have_is_empty(release: Release) -> None:
 
 def test_details_are_read_from_the_release_they_are_asked_of(release: Release) -> None:
     details = Details(release, "en")
-    node = release.graph.node("http://e.org/church")
+    node = release[Graph].node("http://e.org/church")
     assert node is not None and details.named(node) == Named("http://e.org/church", "Church")
 
 
 def test_the_snippet_is_the_line_that_was_cited_and_the_answer_is_json(release: Release) -> None:
     answer = ask(release, "When was the church built?")
-    told = json.loads(json.dumps(answer.as_dict()))
-    assert told["sources"][0]["snippet"] in release.documents.text(0) + "".join(
-        release.documents.text(i) for i in range(release.documents.count)
+    told = json.loads(json.dumps(answer.to_dict()))
+    assert told["sources"][0]["snippet"] in release[Documents].text(0) + "".join(
+        release[Documents].text(i) for i in range(release[Documents].count)
     )
     assert told["sources"][0]["dates"]["begin"] == "1099"
 
 
 def test_an_entity_whose_line_was_cited_in_anothers_document_is_among_its_entities(release: Release) -> None:
     cited = SourceList(release, "en")
-    church, village = (release.graph.node(f"http://e.org/{name}") for name in ("church", "village"))
+    church, village = (release[Graph].node(f"http://e.org/{name}") for name in ("church", "village"))
     assert church is not None and village is not None
     cited.cite(church, entities=[church, village], snippet="word " * 200)
     (told,) = cited.sources()
     assert told.entities == (Named("http://e.org/village", "Village"),)
-    assert len(told.snippet) <= release.method.answers.snippet_characters and told.snippet.endswith("…")
+    assert len(told.snippet) <= SNIPPET_CHARACTERS and told.snippet.endswith("…")
 
 
 def test_a_year_before_christ_is_written_as_iso_8601_has_it(tmp_path: Path) -> None:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from crmrag_query.answers.ask import ask
-from crmrag_query.answers.conversation import Conversation
-from crmrag_query.answers.naming import type_nodes
-from crmrag_query.answers.prepare import Prepared, prepare
+from crmrag_query.answers.ask import Conversation, Prepared, ask, prepare
+from crmrag_query.answers.extractive import TiedSet, tied_set, tied_set_text
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.tied_set import TiedSet, tied_set, tied_set_text
 from crmrag_query.answers.understand import individuals, relied_on
 from crmrag_query.artifacts.release import Release
+from crmrag_query.documents.documents import Documents
+from crmrag_query.entities.named import type_nodes
+from crmrag_query.graph.graph import Graph
+from crmrag_query.retrieval.aggregation import DateIndex
+from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.pipeline import retrieve
 
 CHURCH = "Panagia Phorbiotissa (Asinou)"
@@ -26,12 +28,12 @@ def asked(release: Release, question: str) -> tuple[Prepared, TiedSet | None]:
 
 def types_of(release: Release, node: int) -> str:
     return " ".join(
-        label.text for kind in type_nodes(release.graph, node) for label in release.graph.labels(kind)
+        label.text for kind in type_nodes(release[Graph], node) for label in release[Graph].labels(kind)
     )
 
 
 def labels(release: Release, nodes: Sequence[int]) -> list[str]:
-    return [release.graph.label(node, ("en",)) for node in nodes]
+    return [release[Graph].label(node, ("en",)) for node in nodes]
 
 
 def test_members_are_of_the_type_asked_for_and_never_what_is_named(sample: Release) -> None:
@@ -47,7 +49,7 @@ def test_members_are_dated_within_the_period_and_say_so(sample: Release) -> None
     end = prepared.analysis.period.end
     assert end is not None
     for node in found.members:
-        dates = sample.dates.of(node, "thing_time_a_created")
+        dates = sample[DateIndex].of(node, "thing_time_a_created")
         assert dates is not None and dates.end is not None and dates.end <= end
     words = sample.method.questions.languages["en"]
     cited = SourceList(sample, "en")
@@ -94,7 +96,7 @@ def test_the_noun_that_is_asked_for_names_no_individual(sample: Release) -> None
 def test_the_document_of_what_is_named_is_among_those_retrieved(sample: Release) -> None:
     prepared, _ = asked(sample, "Which saints are depicted in the church of Panagia Phorbiotissa?")
     documents = [candidate.document for candidate in prepared.retrieved.chosen]
-    assert CHURCH in [sample.documents.label(document) for document in documents]
+    assert CHURCH in [sample[Documents].label(document) for document in documents]
     assert len(documents) == len(set(documents)) == sample.method.retrieval.k.enumeration
 
 
@@ -124,7 +126,7 @@ def test_what_only_the_question_by_itself_finds_counts_as_tied_to_nothing(sample
     config = sample.method.retrieval
     of_whole, of_alone = (
         {one.document: one.tied for one in (*found.chosen, *found.rest)}
-        for found in (retrieve(sample.channels, query, config) for query in (whole, alone))
+        for found in (retrieve(sample[ReleaseChannels], query, config) for query in (whole, alone))
     )
     assert any(tied > 0 for document, tied in of_alone.items() if document not in of_whole)
     for one in (*again.retrieved.chosen, *again.retrieved.rest):

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, RdfFormat, Store
 
-from crmrag_query.answers.records import SourceTriple
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.trace import trace
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.records import ContextLine, Kind
-from crmrag_query.documents.documents import Line
+from crmrag_query.context.context import ContextLine, Kind
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.entities.named import SourceTriple
+from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.pool import Candidate
 from tests.query.context.conftest import analysis_of, built, candidates_of
 from tests.support.shared import TROODOS
@@ -29,7 +29,7 @@ def store() -> Store:
 @pytest.fixture(scope="module")
 def everything(sample: Release) -> list[ContextLine]:
     """The lines of contexts that together hold every third document of the sample."""
-    documents = range(0, sample.documents.count, 3)
+    documents = range(0, sample[Documents].count, 3)
     parts = [documents[at : at + 20] for at in range(0, len(documents), 20)]
     contexts = [assemble(sample, analysis_of(sample), [Candidate(d, 1.0) for d in part]) for part in parts]
     return [line for context in contexts for line in context.lines()]
@@ -50,7 +50,7 @@ def test_every_line_has_triples_and_each_exists(
 ) -> None:
     kinds = set()
     for line in everything:
-        triples = list(trace(sample, line, SourceList(sample, "en")))
+        triples = list(SourceList(sample, "en").trace(line))
         if line.kind is Kind.COUNT:
             assert triples == []
             continue
@@ -67,9 +67,9 @@ def test_the_triples_of_a_relationship_touch_what_the_line_names(
     for line in everything:
         if line.line is None or line.line.kind != Line.FR or len(line.shown) > 40:
             continue
-        triples = list(trace(sample, line, SourceList(sample, "en")))
+        triples = list(SourceList(sample, "en").trace(line))
         ends = {end for triple in triples for end in (triple.s, triple.o)}
-        assert {sample.graph.iri(node) for node in line.shown} <= ends
+        assert {sample[Graph].iri(node) for node in line.shown} <= ends
 
 
 def test_a_header_leads_to_the_types_that_it_holds(tmp_path: Path) -> None:
@@ -79,8 +79,7 @@ def test_a_header_leads_to_the_types_that_it_holds(tmp_path: Path) -> None:
     )
     header = assemble(release, analysis_of(release), candidates_of(release, "a")).sources[0].lines[0]
     said = {
-        (triple.p.rpartition("/")[2], triple.o_label)
-        for triple in trace(release, header, SourceList(release, "en"))
+        (triple.p.rpartition("/")[2], triple.o_label) for triple in SourceList(release, "en").trace(header)
     }
     assert said >= {
         ("22-rdf-syntax-ns#type", "Human-Made Object"),
@@ -98,7 +97,7 @@ def test_a_date_leads_to_the_literals_of_its_time_span(tmp_path: Path) -> None:
     release = built(tmp_path, source)
     context = assemble(release, analysis_of(release), candidates_of(release, "c"))
     dated = next(line for line in context.lines() if line.text == "Date: 1885–1887")
-    said = {triple.o for triple in trace(release, dated, SourceList(release, "en"))}
+    said = {triple.o for triple in SourceList(release, "en").trace(dated)}
     assert said == {"http://example.org/s", "1885-01-01", "1887-12-31"}
 
 
@@ -110,4 +109,4 @@ def test_a_name_in_another_language_leads_to_the_literal(tmp_path: Path) -> None
     release = built(tmp_path, source)
     context = assemble(release, analysis_of(release), candidates_of(release, "a"))
     named = next(line for line in context.lines() if "Καμπάνα" in line.text)
-    assert "Καμπάνα" in {triple.o for triple in trace(release, named, SourceList(release, "en"))}
+    assert "Καμπάνα" in {triple.o for triple in SourceList(release, "en").trace(named)}

@@ -14,10 +14,11 @@ from crmrag_query.answers.ask import Ask
 from crmrag_query.answers.understand import checked, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelError, QuestionError
+from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Message
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import Kind
-from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.pipeline import Query
 from tests.support.small_world import Talk, iri
 
 LIMIT = 4000
@@ -94,7 +95,7 @@ def test_a_reference_adds_the_entity_it_means_to_words_and_mentions(small: Relea
     talk = Talk(small)
     talk.ask("Who painted the mural of Saint Anna?")
     understood = understand(small, "And where was he born?", talk.state)
-    leon = small.graph.node(iri("leon"))
+    leon = small[Graph].node(iri("leon"))
     assert [one.entity for one in understood.analysis.mentions[0].entities] == [leon]
     assert {"leon", "karas", "born"} <= set(understood.analysis.reading.content)
     assert "anna" not in understood.analysis.reading.content
@@ -120,9 +121,9 @@ def test_follow_ups_of_follow_ups_ask_for_what_the_topic_asked(small: Release) -
 
 def test_what_is_excluded_are_nodes_of_the_release(small: Release) -> None:
     excluded = understand(small, "Besides Saint Anna, which churches are in Kolva?").excluded
-    anna = small.graph.node(iri("anna"))
+    anna = small[Graph].node(iri("anna"))
     assert excluded.nodes == {anna} and anna in excluded
-    assert small.graph.node(iri("bruno")) not in excluded
+    assert small[Graph].node(iri("bruno")) not in excluded
 
 
 def test_a_model_makes_a_follow_up_whole(small: Release) -> None:

@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from crmrag_query.answers.ask import Done, Found, Restart, Token
-from crmrag_query.answers.records import Answer, Source, SourceTriple, Unsupported
+from crmrag_query.answers.records import (
+    Answer,
+    Done,
+    Evidence,
+    Restart,
+    Source,
+    Token,
+    Unsupported,
+    answer_text,
+)
 from crmrag_query.cli.ask import ask, chat, tell
-from crmrag_query.cli.printable import printable
-from crmrag_query.cli.render import answer_text
+from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import QuestionError, ReleaseNotFound
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.text import printable
 from tests.support.builds import Project, build_all, make_project
 
 QUESTION = "Who painted Mural 4?"
@@ -90,8 +97,8 @@ def test_an_answer_is_shown_as_it_comes_and_what_it_lacks_after_it(
     doubtful = Unsupported(0, 12, ("1250",), "missing")
     source = Source(1, "http://e/bell", "Bell", "Thing", ())
     answer = Answer("Q?", "It is of 1250 [1].", (source,), "crm", "r", False, "m", unsupported=(doubtful,))
-    events = iter([Found(()), Token("It is "), Token("of 1250 [1]."), Done(answer, ConversationState())])
-    assert tell(events, True).answer is answer
+    events = iter([Evidence(()), Token("It is "), Token("of 1250 [1]."), Done(answer)])
+    assert tell(events, True) is answer
     shown = capsys.readouterr().out
     assert shown.startswith("It is of 1250 [1].\n") and shown.count("of 1250 [1].") == 1
     assert "It is of 125 (unsupported: not in what it cites: 1250)" in shown and "[1] Bell" in shown
@@ -99,10 +106,10 @@ def test_an_answer_is_shown_as_it_comes_and_what_it_lacks_after_it(
 
 def test_an_answer_that_fails_half_way_is_followed_by_another(capsys: pytest.CaptureFixture[str]) -> None:
     answer = Answer("Q?", "A bell.", (), "crm", "r", False, "extractive", notes=("The model failed.",))
-    events = [Token("It i"), Restart("cut"), Token("A bell."), Done(answer, ConversationState())]
+    events = [Token("It i"), Restart("cut"), Token("A bell."), Done(answer)]
     tell(iter(events), True)
     assert capsys.readouterr().out == (
         "It i\n(This is no answer; another one follows.)\nA bell.\nNote: The model failed.\n"
     )
-    assert tell(iter(events), None).answer is answer
+    assert tell(iter(events), None) is answer
     assert capsys.readouterr().out == ""

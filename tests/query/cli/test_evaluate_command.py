@@ -99,6 +99,7 @@ def test_a_data_set_without_questions_asks_for_a_file(
         invoke(project, "churches")
 
 
+@pytest.mark.slow
 def test_several_sets_are_pooled_by_the_benchmark(project: Project, tmp_path: Path) -> None:
     pair = f"churches:{project.root / 'gold.json'}"
     command = [

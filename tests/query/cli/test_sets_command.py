@@ -10,20 +10,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from crmrag_query.answers.ask import Done, Event, Planned, SetFound, Token
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.records import Answer, Done, Event, Planned, SetFound, Token, answer_text
+from crmrag_query.answers.settext import facets_text
 from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.ask import ask, chat, set_of, tell
-from crmrag_query.cli.render import answer_text
-from crmrag_query.cli.set_text import facets_text
 from crmrag_query.cli.sets import set_
 from crmrag_query.errors import QuestionError
-from crmrag_query.plans.records import Compute, Plan
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.plans.records import Plan
 from crmrag_query.sets.build import Told, answer_set
 from crmrag_query.sets.describe import plan_json
 from crmrag_query.sets.facets import facets
-from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MATERIAL, iri, set_museum
+from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MATERIAL, computed, iri, set_museum
 
 
 @pytest.fixture(scope="module")
@@ -119,26 +116,24 @@ def test_facets_of_a_set_too_large_say_so(museum: Release) -> None:
 
 
 def test_rows_stand_in_columns(museum: Release) -> None:
-    grouped = shown(museum, ALL.model_copy(update={"compute": Compute(kind="group", way=MATERIAL)}))
+    grouped = shown(museum, computed(ALL, kind="group", way=MATERIAL))
     assert "2 groups of 7 members" in grouped
     assert [line.split()[:2] for line in grouped.splitlines()[5:7]] == [["oil", "5"], ["ivory", "2"]]
-    pairs = shown(
-        museum, ALL.model_copy(update={"compute": Compute(kind="pairs", ways=(MADE,))}), "--limit", "2"
-    )
+    pairs = shown(museum, computed(ALL, kind="pairs", ways=(MADE,)), "--limit", "2")
     assert "Shown: 1 to 2 of 8." in pairs
-    compared = shown(museum, ALL.model_copy(update={"compute": Compute(kind="compare", others=(BY_ADA,))}))
+    compared = shown(museum, computed(ALL, kind="compare", others=(BY_ADA,)))
     assert "2 sets, in common 3" in compared
 
 
 def test_counts_tell_both_identities_where_they_differ(museum: Release) -> None:
     makers = Plan.model_validate({"target": {"classes": ["E21"]}, "compute": {"kind": "count"}})
     assert "count 4\ncounted by IRI: 4 by IRI, 3 distinct by stated identity" in shown(museum, makers)
-    merged = makers.model_copy(update={"compute": Compute(kind="count", identity="same_as")})
+    merged = computed(makers, kind="count", identity="same_as")
     assert "count 3\ncounted by stated identity: 4 by IRI, 3 distinct" in shown(museum, merged)
 
 
 def test_yes_and_no(museum: Release) -> None:
-    asked = BY_ADA.model_copy(update={"compute": Compute(kind="ask")})
+    asked = computed(BY_ADA, kind="ask")
     assert "yes, 3 members" in shown(museum, asked)
     nobody = {"where": [{"kind": "among", "iris": [iri("nobody")]}], "compute": {"kind": "ask"}}
     assert "no, none is known" in call(museum, nobody).stdout
@@ -227,7 +222,7 @@ def answer_with(museum: Release, told: Told, text: str = "A sentence.") -> tuple
     made = answer_set(museum, BEFORE_1855, told=told)
     answer = Answer("Q?", text, (), "crm", museum.id, told.exhaustive, "m", set=made)
     events: list[Event] = [Planned(made.plan, made.title, made.chips), SetFound(made), Token(text)]
-    return answer, [*events, Done(answer, ConversationState())]
+    return answer, [*events, Done(answer)]
 
 
 def test_the_plan_is_shown_while_a_model_writes(museum: Release, capsys: pytest.CaptureFixture[str]) -> None:

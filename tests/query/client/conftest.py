@@ -57,7 +57,8 @@ def local(data: Path) -> Iterator[Client]:
 Calling = Callable[..., Any]
 """``call("ask", question, …)``: the result of a client's method, a list for ``stream``."""
 
-KINDS = ("local", "http", "async local", "async http")
+KINDS = ("local", "async http")
+OTHERS = ("http", "async local")
 
 
 def calling(target: str, asynchronous: bool, **options: Any) -> Calling:
@@ -79,7 +80,7 @@ def calling(target: str, asynchronous: bool, **options: Any) -> Calling:
     return call
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
 def call(request: pytest.FixtureRequest, data: Path, service: str) -> Calling:
     """A client of each kind over the same data."""
     kind: str = request.param

@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crmrag_query import AnswerSet, Client, Export, Facets, Planned, SetFound, errors
-from crmrag_query.client.codec import from_plain, parse_json, to_json
+from crmrag_query import Answer, AnswerSet, Client, Export, Facets, Planned, SetFound, errors
 from crmrag_query.client.sse import Message
 from crmrag_query.client.wire import read_event, write_event
+from crmrag_query.codec import from_plain, parse_json, to_json
 from crmrag_query.plans.records import Dated, Plan, Target, Way
 from crmrag_query.sets.records import Chip
 from tests.query.client.conftest import Calling
@@ -113,15 +114,7 @@ def test_events_of_plans_and_sets_survive_the_wire(local: Client) -> None:
 
 
 def test_an_answer_carries_its_set(local: Client) -> None:
-    from dataclasses import replace
-
-    from crmrag_query import Answer
-
-    answer = replace(local.ask("Where is Asinou?"), set=None)
     found = local.set(THINGS, limit=2)
-    from crmrag_query.sets.records import AnswerSet as Plain
-
-    plain = from_plain(Plain, parse_json(to_json(found)))
-    carried = replace(answer, set=plain)
+    carried = replace(local.ask("Where is Asinou?"), set=found)
     assert from_plain(Answer, parse_json(to_json(carried))) == carried
     assert local.set(carried, limit=2) == found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query import Change, Client, Years
-from crmrag_query.client.datasets import list_evaluations
+from crmrag_query.client.entities import list_evaluations
 from crmrag_query.client.local import open_engine
 from crmrag_query.errors import UnknownEntity
 

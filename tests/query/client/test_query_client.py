@@ -14,8 +14,10 @@ import pytest
 from crmrag_query import Answer, AsyncClient, Client, Done, Evidence, Restart, Token, errors
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.client.local import open_engine
-from crmrag_query.documents.record import record_of
+from crmrag_query.documents.documents import record_of
+from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM
+from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import walk
 from tests.query.client.conftest import Calling, calling
 from tests.support.api_server import api_server
@@ -93,7 +95,7 @@ def test_a_model_that_fails_restarts_the_stream_with_an_extractive_answer(data: 
 
 def test_an_entity_is_told_as_the_graph_has_it(call: Calling, data: Path) -> None:
     entity, release = call("entity", ASINOU), open_release("sample", data)
-    graph, node = release.graph, release.graph.node(ASINOU)
+    graph, node = release[Graph], release[Graph].node(ASINOU)
     assert node is not None
     record = record_of(graph, node)
     assert entity.label == record["label"] and [one.iri for one in entity.classes] == record["types"]
@@ -108,7 +110,7 @@ def test_an_entity_is_told_as_the_graph_has_it(call: Calling, data: Path) -> Non
 
 def test_a_description_is_no_name_and_relationships_are_told_in_the_language(local: Client) -> None:
     release = open_engine(str(local._target)).releases.release("sample")[1]  # type: ignore[attr-defined]
-    graph = release.graph
+    graph = release[Graph]
     described = [
         node
         for node in range(graph.nodes)
@@ -135,11 +137,11 @@ def test_relationships_have_their_true_counts_however_many_are_shown(call: Calli
     import numpy as np
 
     entity, release = call("entity", ASINOU), open_release("sample", data)
-    node = release.graph.node(ASINOU)
-    found = walk(release.graph.adjacency, release.ontology, release.catalogue, np.array([node], np.int32))
+    node = release[Graph].node(ASINOU)
+    found = walk(release[Graph].adjacency, release.ontology, release[Catalogue], np.array([node], np.int32))
     expected: dict[str, set[str]] = {}
     for number, target in zip(found.relationship.tolist(), found.target.tolist(), strict=True):
-        expected.setdefault(release.catalogue[number].id, set()).add(release.graph.iri(target))
+        expected.setdefault(release[Catalogue][number].id, set()).add(release[Graph].iri(target))
     assert {group.key: group.total for group in entity.relationships} == {
         key: len(targets) for key, targets in expected.items()
     }
@@ -163,9 +165,9 @@ def test_labels_come_in_the_language_asked_for(call: Calling) -> None:
 
 def test_pages_of_neighbours_are_all_triples_each_once(call: Calling, data: Path) -> None:
     release = open_release("sample", data)
-    node = release.graph.node(ASINOU)
+    node = release[Graph].node(ASINOU)
     assert node is not None
-    expected = sorted((one["s"], one["p"], one["o"]) for one in record_of(release.graph, node)["triples"])
+    expected = sorted((one["s"], one["p"], one["o"]) for one in record_of(release[Graph], node)["triples"])
     found, offset = [], 0
     while offset is not None:
         page = call("neighbours", ASINOU, limit=20, offset=offset)
@@ -203,6 +205,7 @@ def test_data_sets_are_listed_with_their_counts(call: Calling) -> None:
         found["nowhere"]
 
 
+@pytest.mark.slow
 def test_a_client_is_shared_by_threads_and_tasks(data: Path, service: str, local: Client) -> None:
     questions = [QUESTION, "Who was Nikephoros Magistros?", "Which murals show the Crucifixion?"] * 2
     expected = [local.ask(question) for question in questions]

@@ -11,7 +11,7 @@ import pytest
 
 from crmrag_query import Client, ReleaseWarning, errors
 from crmrag_query.artifacts.places import switch
-from crmrag_query.client import releases
+from crmrag_query.client import local as releases
 from tests.support.builds import two_releases
 
 QUESTION = "Who painted Mural 4?"
@@ -131,6 +131,52 @@ def test_a_data_set_that_is_built_later_is_found(data: tuple[Path, str, str]) ->
             client.ask(QUESTION)
 
 
+@pytest.mark.parametrize("gone", ["pointer", "data set", "release", "data folder"])
+def test_a_data_set_that_is_removed_ends_with_the_next_call_and_is_found_again(
+    data: tuple[Path, str, str], tmp_path: Path, gone: str
+) -> None:
+    """Whatever was opened of it; those that are left are named."""
+    folder, first, _ = data
+    place = folder / "releases" / "churches"
+    shutil.copytree(place, folder / "releases" / "others")
+    taken = {
+        "pointer": place / "current",
+        "data set": place,
+        "release": place / first,
+        "data folder": folder / "releases",
+    }[gone]
+    with Client(folder) as client:
+        assert client.ask(QUESTION, dataset="churches").release == first
+        taken.rename(tmp_path / "aside")
+        with pytest.raises(errors.ReleaseNotFound) as told:
+            client.ask(QUESTION, dataset="churches")
+        if gone == "release":
+            assert first in told.value.what and "crmrag rollback churches" in told.value.remedy
+        elif gone == "data folder":
+            assert "is not there" in told.value.what and "mounted" in told.value.remedy
+        else:
+            assert "'churches'" in told.value.what and told.value.remedy == "There are: others."
+        if gone != "data folder":
+            assert client.ask(QUESTION, dataset="others").release == first
+        (tmp_path / "aside").rename(taken)
+        assert client.ask(QUESTION, dataset="churches").release == first
+
+
+@pytest.mark.parametrize("target", ["data set", "release"])
+def test_so_does_one_that_is_opened_by_its_own_folder(data: tuple[Path, str, str], target: str) -> None:
+    folder, first, _ = data
+    place = folder / "releases" / "churches"
+    opened = place if target == "data set" else place / first
+    with Client(opened) as client:
+        assert client.ask(QUESTION).release == first
+        opened.rename(folder / "aside")
+        with pytest.raises(errors.ReleaseNotFound, match="not there"):
+            client.ask(QUESTION)
+        assert len(client.datasets()) == 0
+        (folder / "aside").rename(opened)
+        assert client.ask(QUESTION).release == first
+
+
 def test_a_data_set_cannot_be_named_by_a_path(
     data: tuple[Path, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +189,7 @@ def test_a_data_set_cannot_be_named_by_a_path(
                 client.ask(QUESTION, dataset=name)
 
 
+@pytest.mark.slow
 def test_threads_share_a_client_while_releases_change(data: tuple[Path, str, str]) -> None:
     folder, first, second = data
     with Client(folder) as client:

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query import Client, errors
-from crmrag_query.answers.records import Named, Source, SourceTriple
-from crmrag_query.client import html
+from crmrag_query.answers.records import Answer, Lineage, Source
 from crmrag_query.client.records import (
-    Answer,
     Dataset,
     Datasets,
     Entity,
@@ -25,7 +23,8 @@ from crmrag_query.client.records import (
     Ranking,
     Related,
 )
-from crmrag_query.client.shown import Shown
+from crmrag_query.entities.named import Named, SourceTriple
+from crmrag_query.shown import Shown, bidi, link, paragraphs, table
 
 QUESTION = "When was the church of Asinou built?"
 ASINOU = "https://example.org/troodos/church/asinou"
@@ -79,6 +78,7 @@ def results(text: str) -> list[Shown]:
     return [
         Answer(text, text, (source,), text, text, False, text, (text,)),
         Neighbours(text, text, (triple,), 1, 0, text, text),
+        Lineage(text, text, text, True, (text,), text, (), None),
         Found(text, (found,), text, text),
         Ranking(text, (RankedDocument(1, text, text, text, 0.5, {text: 1}, text),), text, text),
         Entity(text, text, text, (), text, text, {text: (text,)}, text, relationships=related),
@@ -97,12 +97,10 @@ def test_nothing_in_the_data_becomes_markup(text: str) -> None:
 
 @given(st.text())
 def test_any_text_is_shown_as_itself(text: str) -> None:
-    told = checked(html.table(["x"], [[text]]) + html.paragraphs(text))
-    assert told.replace("\r", "").startswith("x") and len(results(text)) == 7
+    told = checked(table(["x"], [[text]]) + paragraphs(text))
+    assert told.replace("\r", "").startswith("x") and len(results(text)) == 8
     assert (
-        checked(html.shown(text)) == text.replace("\r\n", "\n").replace("\r", "\n")
-        or "\0" in text
-        or "\r" in text
+        checked(bidi(text)) == text.replace("\r\n", "\n").replace("\r", "\n") or "\0" in text or "\r" in text
     )
 
 
@@ -112,9 +110,8 @@ def test_any_text_is_shown_as_itself(text: str) -> None:
      ("urn:x", False), ("http:///x", False), ("http://[", False), ("javascript://e/%0aalert(1)", False)],
 )  # fmt: skip
 def test_only_web_addresses_become_links(address: str, is_link: bool) -> None:
-    assert html.is_web(address) is is_link
-    assert ("<a " in html.link(address)) is is_link
-    assert checked(html.link(address)) == address
+    assert ("<a " in link(address)) is is_link
+    assert checked(link(address)) == address
 
 
 def test_long_tables_say_how_much_more_there_is() -> None:

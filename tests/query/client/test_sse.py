@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query import Token, errors
-from crmrag_query.client.codec import Malformed
 from crmrag_query.client.sse import Message, Parser, write_message
 from crmrag_query.client.wire import read_event, write_event
+from crmrag_query.codec import Malformed
 
 texts = st.text(st.characters(codec="utf-8"))
 names = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1).filter(

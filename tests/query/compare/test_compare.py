@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 from crmrag_query.artifacts.places import find_named
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.cli.main import group
-from crmrag_query.compare.compare import compare
+from crmrag_query.compare import compare
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseNotFound
 from tests.support.builds import build_all, make_project, turtle
 
@@ -53,7 +54,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Two:
 
 
 def texts(release: Release) -> dict[str, str]:
-    documents = release.documents
+    documents = release[Documents]
     return {documents.graph.iri(documents.entity(i)): documents.text(i) for i in range(documents.count)}
 
 
@@ -105,7 +106,7 @@ def test_files_are_counted_by_artifact(two: Two) -> None:
 def test_a_release_does_not_differ_from_itself(two: Two) -> None:
     release, _ = two.releases()
     found = compare(release, release)
-    assert found.documents.same == release.documents.count and not found.documents.rewritten
+    assert found.documents.same == release[Documents].count and not found.documents.rewritten
     assert found.counts == found.classes == found.settings == found.encoder == ()
     assert not any(one.changed or one.came or one.went for one in found.files)
 

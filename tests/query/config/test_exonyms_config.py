@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from crmrag_query.config import load_method
-from crmrag_query.config.exonyms import ExonymsPart
 from crmrag_query.config.loading import read_stored_method
-from crmrag_query.retrieval.tokenizer import fold, tokenize
+from crmrag_query.config.questions import ExonymsPart
+from crmrag_query.text import fold, tokenize
 
 METHOD = load_method()
 PART = METHOD.exonyms

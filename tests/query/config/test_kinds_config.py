@@ -9,9 +9,10 @@ import pytest
 from pydantic import ValidationError
 
 from crmrag_query.config import load_method
-from crmrag_query.config.check import check_folder
-from crmrag_query.config.kinds import KindEntry, KindsPart
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.config.questions import KindEntry, KindsPart
+from crmrag_query.ontology import load_ontology
+from crmrag_query.text import tokenize
+from crmrag_query.validation import check_method
 
 PART = load_method().kinds
 LANGUAGES = ("en", "fr", "de", "el")
@@ -27,7 +28,8 @@ def a_kind(**more: Any) -> dict[str, Any]:
 
 
 def test_classes_of_kinds_exist() -> None:
-    assert [str(one) for one in check_folder() if one.file == "kinds.yaml"] == []
+    found = check_method(load_method(), load_ontology())
+    assert [str(one) for one in found if one.file == "kinds.yaml"] == []
 
 
 def test_there_are_words_for_kinds_in_four_languages() -> None:

@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from crmrag_query.config import Method, config_hash, load_method
-from crmrag_query.config.check import check_folder, check_method
-from crmrag_query.config.folders import config_folder, default_folder
+from crmrag_query.config import DatasetConfig, Method, config_hash, load_method
+from crmrag_query.config.former import FORMER
 from crmrag_query.config.loading import read_stored_method
+from crmrag_query.config.reading import config_folder, default_folder
+from crmrag_query.context.assemble import HIGH_VALUE
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology import load_ontology
-from crmrag_query.ontology.spelling import take_apart
+from crmrag_query.ontology.rows import take_apart
+from crmrag_query.retrieval.channels import LITTLE, TYPE_MODIFIERS
+from crmrag_query.validation import check_method
 
 METHOD = load_method()
 
@@ -38,7 +41,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_what_ships_has_no_mistake() -> None:
-    assert check_folder() == ()
+    assert check_method(METHOD, load_ontology()) == ()
 
 
 @pytest.mark.parametrize(
@@ -62,9 +65,8 @@ def test_the_method_is_frozen() -> None:
 
 
 def test_constants_are_those_of_the_method() -> None:
-    assert (METHOD.chunks.entities, METHOD.chunks.max_bits) == (1000, 8)
+    assert METHOD.chunks.entities == 1000
     assert (METHOD.chaining.thin_characters, METHOD.chaining.limit_characters) == (400, 5000)
-    assert METHOD.chaining.exempt_categories == ("Event", "Actor")
     assert (METHOD.sparse.k1, METHOD.sparse.b, METHOD.sparse.epsilon) == (1.5, 0.75, 0.25)
     k = METHOD.retrieval.k
     pools = [k.specific, k.enumeration, k.aggregation]
@@ -107,17 +109,43 @@ def test_an_older_release_takes_constants_that_it_lacks_from_what_ships() -> Non
         stored["retrieval"]["k"]["specific"],
         stored["questions"]["languages"]["fr"]["none"],
     )
-    stored["retrieval"]["subgraph"]["type_modifiers"] = {"E22": 1.0}
+    stored["retrieval"]["subgraph"]["relevance"] = 0.5
     read = read_stored_method(json.dumps(stored).encode())
     assert (read.wikidata, read.retrieval.k, read.questions) == (
         method.wikidata,
         method.retrieval.k,
         method.questions,
     )
-    assert read.retrieval.subgraph.type_modifiers == {"E22": 1.0}
+    assert read.retrieval.subgraph.relevance == 0.5
 
 
-@pytest.mark.parametrize("stored", [b"", b"[]", b"{}{", b'{"retrieval": 3}', b'{"unknown": 1}'])
+def test_an_older_release_opens_whatever_is_no_setting_any_more() -> None:
+    stored = METHOD.model_dump(mode="json")
+    places = (
+        stored,
+        stored["retrieval"],
+        stored["questions"]["grammar"]["de"],
+        stored["relations"]["created_by"],
+        stored["relationship_sets"]["fr109"]["relationships"]["thing_place_a"],
+    )
+    for place in places:
+        place |= {"once": {"a": [1]}, "[key]": 2}
+    assert read_stored_method(json.dumps(stored).encode()) == METHOD
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"{}{",
+        b'{"retrieval": 3}',
+        b'{"unknown": 1}',
+        b'{"relations": {"theirs": {}}}',
+        b'{"relations": {"theirs": 3}}',
+    ],
+)
 def test_what_is_no_method_is_refused(stored: bytes) -> None:
     with pytest.raises(ValueError):
         read_stored_method(stored)
@@ -149,89 +177,75 @@ def test_the_hash_is_the_same_in_every_process() -> None:
     assert hashes == {config_hash(METHOD)}
 
 
+FR76 = "relationships/fr76.yaml"
+TABLE = "thing_place_refers_to"
+
+
 @pytest.mark.parametrize(
-    ("file", "old", "new", "message"),
+    ("file", "old", "new", "key", "message"),
     [
-        ("method.yaml", "  k1: 1.5", "  k_1: 1.5", "sparse.k_1: unknown key (found 1.5). Did you mean k1?"),
-        ("method.yaml", "  k1: 1.5", "  k1: high", "sparse.k1: input should be a valid number"),
-        (
-            "method.yaml",
-            "  damping: 0.85",
-            "  damping: 1.85",
-            "pagerank.damping: input should be less than or equal to 1 (found 1.85)",
-        ),
-        (
-            "method.yaml",
-            "  strategy: richest",
-            "  strategy: poorest",
-            "chaining.strategy: input should be 'richest' or 'all'",
-        ),
-        (
-            "method.yaml",
-            "relationships: fr109",
-            "relationships: fr67",
-            "relationships: no such set of relationships (found 'fr67'). There are: fr109, fr76.",
-        ),
-        (
-            "method.yaml",
-            "pagerank:\n",
-            "pagerank: [1]\nnone:\n",
-            "pagerank: input should be a valid dictionary",
-        ),
-        ("method.yaml", "  b: 0.75", "  k1: 0.75", "not valid YAML: the key 'k1' stands twice"),
-        (
-            "method.yaml",
-            "exempt_categories: [Event, Actor]",
-            "exempt_categories: Event",
-            "chaining.exempt_categories: input should be a valid tuple (found 'Event'). Write a list",
-        ),
-        (
-            "method.yaml",
-            "(?i)^https?://\\S+\\.(",
-            "(?i)^https?://\\S+\\.((",
-            "images.pattern: no regular expression",
-        ),
-        ("categories.yaml", "    - E39 ", "    - E22 ", "E22 stands under Thing and Actor"),
-        ("weights.yaml", "  P89: 0.9", "  P89: 9", "properties.P89: input should be less than or equal to 1"),
-        (
-            "relationships/fr76.yaml",
-            "    domain: Thing",
-            "    domain: Thingy",
-            "relationships.thing_place_refers_to.domain: input should be 'Thing'",
-        ),
-        (
-            "relationships/fr76.yaml",
-            "    label: refers to or is about",
-            "    lable: refers to or is about",
-            "Did you mean label?",
-        ),
-        (
-            "relationships/fr76.yaml",
-            "P62_depicts\n",
-            "P62_depicts |\n",
-            "relationships.thing_place_refers_to.paths.thing_place_refers_to__p01: string should match",
-        ),
-        ("prompts.yaml", "answer: |", "answer: [", "not valid YAML"),
+        ("method.yaml", "k1: 1.5", "k_1: 1.5", "sparse.k_1", "unknown key (found 1.5). Did you mean k1?"),
+        ("method.yaml", "k1: 1.5", "k1: high", "sparse.k1", "input should be a valid number"),
+        ("method.yaml", ": 0.85", ": 1.85", "pagerank.damping", "less than or equal to 1 (found 1.85)"),
+        ("method.yaml", ": fr109", ": fr67", "relationships", "no such set of relationships (found 'fr67')"),
+        ("method.yaml", "pagerank:", "pagerank: [1]\nnone:", "pagerank", "should be a valid dictionary"),
+        ("method.yaml", "  b: 0.75", "  k1: 0.75", "not valid YAML", "the key 'k1' stands twice"),
+        ("method.yaml", "single_valued: [P4, ", "single_valued: P4 # [", "suspects.single_valued", "tuple (found 'P4')"),
+        ("method.yaml", "'^[a-z]", "'^([a-z]", "suspects.empty_id", "no regular expression"),
+        ("categories.yaml", "    - E39 ", "    - E22 ", "classes", "E22 stands under Thing and Actor"),
+        ("weights.yaml", "P89: 0.9", "P89: 9", "properties.P89", "input should be less than or equal to 1"),
+        (FR76, "domain: Thing", "domain: Thingy", f"{TABLE}.domain", "input should be 'Thing'"),
+        (FR76, "label: refers to or", "lable: refers to or", f"{TABLE}.lable", "Did you mean label?"),
+        (FR76, "P62_depicts\n", "P62_depicts **\n", f"{TABLE}.paths.{TABLE}__p01[1]", "string should match"),
+        ("prompts.yaml", "answer: |", "answer: [", "", "not valid YAML"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_told_with_file_key_value_and_remedy(
-    folder: Path, file: str, old: str, new: str, message: str
+    folder: Path, file: str, old: str, new: str, key: str, message: str
 ) -> None:
     edit(folder / file, old, new)
     with pytest.raises(ConfigError) as caught:
         load_method(folder)
-    assert str(folder / file) in str(caught.value)
-    assert message in str(caught.value)
+    told = str(caught.value)
+    assert str(folder / file) in told and message in told and f"{key}: " in told
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("conversation: {more: [any more]}\n", "These words stand in questions.yaml now"),
+        ("conversation: {vague_words: 3}\n", "Its value is fixed"),
+        ("retrieval: {reach: {own: {specific: 0.5}}}\n", "Its value is fixed"),
+        ("linking: {least: 0.2}\n", "Its value is fixed"),
+    ],
+)
+def test_a_key_that_was_a_setting_is_told_to_be_none(tmp_path: Path, text: str, what: str) -> None:
+    (tmp_path / "method.yaml").write_text(text, encoding="utf-8")
+    section = text.partition(":")[0]
+    told = rf"{section}[.\w]*: no setting any more .*{what}: remove the key here"
+    with pytest.raises(ConfigError, match=told):
+        load_method(tmp_path)
+
+
+def test_the_constants_of_retrieval_and_context_name_codes_of_the_ontology() -> None:
+    ontology = load_ontology()
+    assert LITTLE | TYPE_MODIFIERS.keys() <= ontology.classes.keys()
+    assert ontology.properties.keys() >= {code.removesuffix("i") for code in HIGH_VALUE}
+
+
+def test_the_former_keys_are_whole_ones() -> None:
+    assert {"harvest", "retrieval.reach", "retrieval.reach.own.specific", "names.role_properties"} <= FORMER
+    assert "endpoint.requests.retries" in DatasetConfig.former
 
 
 def test_all_mistakes_of_a_file_are_told_at_once(folder: Path) -> None:
     edit(folder / "method.yaml", "  k1: 1.5", "  k1: high")
-    edit(folder / "method.yaml", "  max_bits: 8", "  maxbits: 8")
+    edit(folder / "method.yaml", "  entities: 1000", "  entitys: 1000")
     with pytest.raises(ConfigError) as caught:
         load_method(folder)
     assert {mistake.key for mistake in caught.value.mistakes} == {
         "sparse.k1",
-        "chunks.maxbits",
+        "chunks.entitys",
     }
 
 
@@ -241,9 +255,9 @@ def test_a_method_of_ones_own_holds_only_what_differs(tmp_path: Path) -> None:
         return load_method(tmp_path)
 
     assert loaded("") == METHOD
-    own = loaded("checks: {entities_fall: 1}\nchaining: {exempt_categories: [Event]}\nrelationships: fr76\n")
+    own = loaded("checks: {entities_fall: 1}\nchaining: {thin_characters: 300}\nrelationships: fr76\n")
     checks = METHOD.checks.model_copy(update={"entities_fall": 1.0})
-    chaining = METHOD.chaining.model_copy(update={"exempt_categories": ("Event",)})
+    chaining = METHOD.chaining.model_copy(update={"thin_characters": 300})
     assert own == METHOD.model_copy(update={"checks": checks, "chaining": chaining, "relationships": "fr76"})
     with pytest.raises(
         ConfigError, match=r"(?s)method\.yaml.*checks\.entity_fall: unknown key.*entities_fall\?"
@@ -253,73 +267,22 @@ def test_a_method_of_ones_own_holds_only_what_differs(tmp_path: Path) -> None:
         loaded("[a, list]\n")
 
 
+UNKNOWN = "no ontology table declares this code"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "key", "reason"),
     [
-        (
-            "weights.yaml",
-            "  P89: 0.9",
-            "  P8999: 0.9",
-            "properties.P8999",
-            "no ontology table declares this code",
-        ),
-        (
-            "event_classes.yaml",
-            "  - E5 ",
-            "  - E5555 ",
-            "classes.E5555",
-            "no ontology table declares this code",
-        ),
-        ("satellites.yaml", "[E52]", "[E552]", "kinds.time.E552", "no ontology table declares this code"),
-        (
-            "categories.yaml",
-            "    - E39 ",
-            "    - E939 ",
-            "classes.Actor.E939",
-            "no ontology table declares this code",
-        ),
-        (
-            "method.yaml",
-            "  single_valued: [P4,",
-            "  single_valued: [P444,",
-            "suspects.single_valued.P444",
-            "no ontology table",
-        ),
-        (
-            "relationships/fr76.yaml",
-            "P62_depicts",
-            "P62_paints",
-            "paths.thing_place_refers_to__p01",
-            "P62 is P62_depicts",
-        ),
-        (
-            "relationships/fr76.yaml",
-            "P62_depicts",
-            "depicts",
-            "paths.thing_place_refers_to__p01",
-            "names a property by its code",
-        ),
-        (
-            "relationships/fr76.yaml",
-            "    specialises: thing_place_from",
-            "    specialises: from",
-            "thing_place_created_in.specialises",
-            "no such relationship",
-        ),
-        (
-            "relationships/fr76.yaml",
-            "    specialises: thing_place_from",
-            "    specialises: actor_place_from",
-            "specialises",
-            "other categories",
-        ),
-        (
-            "relationships/fr76.yaml",
-            "thing_place_refers_to__p02",
-            "thing_place_is_referred_to_at__p02",
-            "paths.thing_place_is_referred_to_at__p02",
-            "has a path of this id",
-        ),
+        ("weights.yaml", "  P89: 0.9", "  P8999: 0.9", "properties.P8999", UNKNOWN),
+        ("event_classes.yaml", "  - E5 ", "  - E5555 ", "classes.E5555", UNKNOWN),
+        ("satellites.yaml", "[E52]", "[E552]", "kinds.time.E552", UNKNOWN),
+        ("categories.yaml", "    - E39 ", "    - E939 ", "classes.Actor.E939", UNKNOWN),
+        ("method.yaml", "single_valued: [P4,", "single_valued: [P444,", "single_valued.P444", UNKNOWN),
+        (FR76, "P62_depicts", "P62_paints", f"paths.{TABLE}__p01", "P62 is P62_depicts"),
+        (FR76, "P62_depicts", "depicts", f"paths.{TABLE}__p01", "names a property by its code"),
+        (FR76, "ises: thing_place_from", "ises: from", "created_in.specialises", "no such relationship"),
+        (FR76, "ises: thing_place_from", "ises: actor_place_from", "specialises", "other categories"),
+        (FR76, f"{TABLE}__p02", "thing_place_is_referred_to_at__p02", "at__p02", "has a path of this id"),
     ],
 )
 def test_the_check_finds_what_does_not_exist(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.config.folders import default_folder
 from crmrag_query.config.operations import Operations, load_operations, variables
+from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import ConfigError
 
 ALL = """

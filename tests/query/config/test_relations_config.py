@@ -9,11 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from crmrag_query.config import Method, load_method
-from crmrag_query.config.folders import default_folder
+from crmrag_query.config.reading import default_folder
 from crmrag_query.config.relations import Relation, RelationsPart
-from crmrag_query.config.relations_check import relation_mistakes
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology import load_ontology
+from crmrag_query.validation import relation_mistakes
 
 METHOD = load_method()
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"

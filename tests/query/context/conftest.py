@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.context.records import Context
-from crmrag_query.documents.documents import Line
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.context import assemble, lines
+from crmrag_query.context.context import Context
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, read_question
 from crmrag_query.retrieval.pool import Candidate
@@ -35,11 +39,21 @@ def built(folder: Path, source: str) -> Release:
     return open_release(project.dataset, project.data)
 
 
-def limited(release: Release, triples: dict[str, Any] | None = None, **context: Any) -> Release:
-    """The release with other limits of its context, and of its triples."""
+@contextmanager
+def fixed(**constants: Any) -> Iterator[None]:
+    """Other constants of contexts than those of the program."""
+    with ExitStack() as stack:
+        for module in (assemble, lines):
+            own = {name: value for name, value in constants.items() if hasattr(module, name)}
+            if own:
+                stack.enter_context(patch.multiple(module, **own))
+        yield
+
+
+def limited(release: Release, **context: Any) -> Release:
+    """The release with other limits of its context."""
     method = release.method
-    inner = method.context.triples.model_copy(update=triples or {})
-    changed = method.context.model_copy(update={"triples": inner, **context})
+    changed = method.context.model_copy(update=context)
     other = Release(release.folder, release.manifest)
     other.__dict__.update(release.__dict__)
     other.__dict__["method"] = method.model_copy(update={"context": changed})
@@ -47,14 +61,14 @@ def limited(release: Release, triples: dict[str, Any] | None = None, **context: 
 
 
 def node_of(release: Release, name: str) -> int:
-    node = release.graph.node(BASE + name)
+    node = release[Graph].node(BASE + name)
     assert node is not None
     return node
 
 
 def candidates_of(release: Release, *names: str) -> list[Candidate]:
     """The documents of these entities in this order."""
-    documents = [release.documents.document_of(node_of(release, name)) for name in names]
+    documents = [release[Documents].document_of(node_of(release, name)) for name in names]
     return [Candidate(document, 1.0) for document in documents if document is not None]
 
 
@@ -83,7 +97,7 @@ def scored(release: Release, candidates: Sequence[Candidate], *keys: str) -> lis
     found = [
         Scored(line, 1 / (1 + keys.index(line.key)))
         for candidate in candidates
-        for line in release.documents.lines(candidate.document)
+        for line in release[Documents].lines(candidate.document)
         if line.key in keys
     ]
     return sorted(found, key=lambda one: -one.score)

@@ -10,20 +10,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.assemble import assemble
-from crmrag_query.context.records import Context, Kind
-from crmrag_query.context.text import tokens
-from crmrag_query.documents.documents import Line
-from crmrag_query.documents.schema import CHAINED
+from crmrag_query.context.assemble import COUNTS_CHARACTERS, assemble
+from crmrag_query.context.context import Context, Kind
+from crmrag_query.documents.documents import CHAINED, Documents, Line
+from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form
+from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.text import tokens
 from tests.query.context.conftest import (
     Scored,
     analysis_of,
     blocks_of,
     built,
     candidates_of,
+    fixed,
     limited,
     node_of,
     parse,
@@ -32,12 +34,12 @@ from tests.query.context.conftest import (
 
 
 def all_lines(release: Release, candidates: list[Candidate]) -> list[Scored]:
-    lines = (line for c in candidates for line in release.documents.lines(c.document))
+    lines = (line for c in candidates for line in release[Documents].lines(c.document))
     return [Scored(line, 1 / (1 + at)) for at, line in enumerate(lines) if line.kind != Line.HEADER]
 
 
 def some(release: Release, count: int, step: int = 7) -> list[Candidate]:
-    return [Candidate((n * step) % release.documents.count, 1.0) for n in range(count)]
+    return [Candidate((n * step) % release[Documents].count, 1.0) for n in range(count)]
 
 
 def context_of(release: Release, count: int = 20, form: Form = Form.ENUMERATION) -> Context:
@@ -95,24 +97,23 @@ def test_no_limit_is_ever_exceeded(sample: Release, data: st.DataObject) -> None
     number = data.draw
     release = limited(
         sample,
-        {
-            "characters": number(st.integers(1, 6000)),
-            "per_entity": number(st.integers(1, 20)),
-            "entity_characters": number(st.integers(1, 500)),
-            "looked_at": number(st.integers(1, 50)),
-        },
         characters=number(st.integers(1, 25_000)),
         tokens=number(st.integers(1, 9000)),
         document_characters=number(st.integers(1, 6000)),
-        line_characters=number(st.integers(40, 700)),
-        long_line_characters=number(st.integers(40, 2000)),
-        long_lines=number(st.integers(0, 9)),
-        name_characters=number(st.integers(10, 200)),
-        decay=number(st.floats(0, 1)),
-        beside=number(st.floats(0, 1)),
     )
     form = number(st.sampled_from(Form))
-    check(context_of(release, number(st.integers(0, 25)), form), release)
+    with fixed(
+        TRIPLES_CHARACTERS=number(st.integers(1, 6000)),
+        PER_ENTITY=number(st.integers(1, 20)),
+        ENTITY_CHARACTERS=number(st.integers(1, 500)),
+        TRIPLES_LOOKED_AT=number(st.integers(1, 50)),
+        LINE_CHARACTERS=number(st.integers(40, 700)),
+        LONG_LINE_CHARACTERS=number(st.integers(40, 2000)),
+        LONG_LINES=number(st.integers(0, 9)),
+        DECAY=number(st.floats(0, 1)),
+        BESIDE=number(st.floats(0, 1)),
+    ):
+        check(context_of(release, number(st.integers(0, 25)), form), release)
 
 
 def test_the_same_question_gives_the_same_context(sample: Release) -> None:
@@ -124,13 +125,11 @@ def test_the_best_lines_come_before_others_where_room_is_short(sample: Release) 
     candidates = some(sample, 8)
     ranked = all_lines(sample, candidates)
     last = max(ranked, key=lambda one: one.line.end - one.line.start < 300 and one.line.kind == Line.FR)
-    release = limited(sample, {"characters": 1}, characters=1500)
+    release = limited(sample, characters=1500)
     best = [Scored(one.line, 2.0 if one is last else 0.1) for one in ranked]
-    starts = {
-        line.line.start
-        for line in assemble(release, analysis_of(release), candidates, best).lines()
-        if line.line
-    }
+    with fixed(TRIPLES_CHARACTERS=1):
+        context = assemble(release, analysis_of(release), candidates, best)
+    starts = {line.line.start for line in context.lines() if line.line}
     assert last.line.start in starts
 
 
@@ -140,10 +139,11 @@ def test_no_document_takes_all(tmp_path: Path) -> None:
     for name in ("a", "b"):
         rows.append(f':{name} a crm:E21_Person ; rdfs:label "Person {name}" .')
         rows += [f':{name} :says{n:02d} "{name} {n} {"word " * 12}" .' for n in range(12)]
-    release = limited(built(tmp_path, "\n".join(rows)), {"characters": 1}, characters=900)
+    release = limited(built(tmp_path, "\n".join(rows)), characters=900)
     candidates = candidates_of(release, "a", "b")
     ranked = [Scored(one.line, 1.0) for one in all_lines(release, candidates)]
-    context = assemble(release, analysis_of(release, form=Form.SPECIFIC), candidates, ranked)
+    with fixed(TRIPLES_CHARACTERS=1):
+        context = assemble(release, analysis_of(release, form=Form.SPECIFIC), candidates, ranked)
     counts = [len(source.lines) for source in context.sources]
     assert min(counts) > 2 and max(counts) - min(counts) <= 2
 
@@ -178,11 +178,11 @@ def test_what_a_line_states_is_no_triple_besides(sample: Release) -> None:
     }
     for line in context.lines():
         for number in line.triples:
-            triple = sample.triples.triple(number)
+            triple = sample[TriplesIndex].triple(number)
             labels = {
                 one.line.label for one in context.lines() if one.line and one.line.kind == Line.OUTGOING
             }
-            if sample.graph.property_label(triple.p) in labels:
+            if sample[Graph].property_label(triple.p) in labels:
                 assert (triple.s, triple.o) not in states
 
 
@@ -191,7 +191,7 @@ def test_the_entities_of_a_source_are_those_that_have_a_line_or_are_named_as_sat
 ) -> None:
     for source in context_of(sample).sources:
         own = {line.entities[0] for line in source.lines if line.line is not None}
-        members = {member.entity: member.role for member in sample.documents.members(source.document)}
+        members = {member.entity: member.role for member in sample[Documents].members(source.document)}
         assert source.entities[0] == source.entity and set(source.entities) <= set(members)
         for entity, role in members.items():
             if role == CHAINED:
@@ -227,9 +227,9 @@ def test_counts_are_for_questions_that_count_or_list(sample: Release) -> None:
     assert context_of(sample, form=Form.SPECIFIC).counts == ()
     for form in (Form.ENUMERATION, Form.AGGREGATION):
         context = context_of(sample, form=form)
-        limit = sample.method.context.aggregation.characters
+        limit = COUNTS_CHARACTERS
         assert 0 < sum(len(line.text) + 1 for line in context.counts) <= limit
-        assert context.counts[0].text.startswith(f"All {sample.aggregation.entities} entities")
+        assert context.counts[0].text.startswith(f"All {sample[Aggregation].entities} entities")
         assert context.render().endswith("</counts>")
 
 
@@ -265,7 +265,7 @@ def hidden(text: str) -> Iterator[str]:
 
 def test_data_stays_data(tmp_path: Path) -> None:
     release = built(tmp_path, hostile(HOSTILE))
-    candidates = [Candidate(n, 1.0) for n in range(release.documents.count)]
+    candidates = [Candidate(n, 1.0) for n in range(release[Documents].count)]
     context = assemble(release, analysis_of(release), candidates)
     check(context, release)
     text = context.render()
@@ -289,15 +289,16 @@ def test_whatever_the_data_the_context_parses_back(
     release = built(
         tmp_path_factory.mktemp("any"), hostile([label.replace("\x00", "") or "x" for label in labels])
     )
-    candidates = [Candidate(n, 1.0) for n in range(release.documents.count)]
+    candidates = [Candidate(n, 1.0) for n in range(release[Documents].count)]
     check(assemble(release, analysis_of(release), candidates, all_lines(release, candidates)), release)
 
 
 def test_a_line_that_bears_on_the_question_is_given_where_there_is_room_for_few(sample: Release) -> None:
     candidates = some(sample, 6)
-    lines = [line for c in candidates for line in sample.documents.lines(c.document) if line.kind == Line.FR]
-    release = limited(sample, {"characters": 1}, characters=60 * len(candidates) + 500, long_lines=0)
+    lines = [line for c in candidates for line in sample[Documents].lines(c.document) if line.kind == Line.FR]
+    release = limited(sample, characters=60 * len(candidates) + 500)
     for wanted in sorted({line.key for line in lines}):
         ranked = scored(release, candidates, wanted)
-        context = assemble(release, analysis_of(release, form=Form.SPECIFIC), candidates, ranked)
+        with fixed(TRIPLES_CHARACTERS=1, LONG_LINES=0):
+            context = assemble(release, analysis_of(release, form=Form.SPECIFIC), candidates, ranked)
         assert wanted in {line.line.key for line in context.lines() if line.line is not None}

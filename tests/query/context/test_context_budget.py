@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.context.budget import Budget, pay
-from crmrag_query.context.text import as_data, tokens
+from crmrag_query.context.context import Budget, pay
+from crmrag_query.text import as_data, tokens
 
 
 def test_a_line_costs_its_escaped_length_and_its_line_end() -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.lines import Entry, Names, Writer, read_document
-from crmrag_query.documents.documents import Line
-from tests.query.context.conftest import BASE, built, limited, node_of
+from crmrag_query.context.lines import NAME_CHARACTERS, Entry, Names, Writer, read_document
+from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.graph.graph import Graph
+from tests.query.context.conftest import BASE, built, fixed, node_of
 
 NOTE = "The narthex was added by a later donor. " * 12
 SOURCE = f"""
@@ -28,7 +29,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def entries(release: Release) -> dict[str, Entry]:
-    document = release.documents.document_of(node_of(release, "asinou"))
+    document = release[Documents].document_of(node_of(release, "asinou"))
     assert document is not None
     read = read_document(release, 1, document)
     own = read.headers[read.entity]
@@ -38,9 +39,8 @@ def entries(release: Release) -> dict[str, Entry]:
 
 
 def writer(release: Release, *first: str) -> Writer:
-    config = release.method.context
     nodes = frozenset(node_of(release, name) for name in first)
-    return Writer(release, Names(release, config.name_characters), config, nodes, frozenset(), "en")
+    return Writer(release, Names(release), nodes, frozenset(), "en")
 
 
 def parts(release: Release) -> Entry:
@@ -57,7 +57,7 @@ def test_a_header_holds_classes_and_types(release: Release) -> None:
 def test_a_short_line_is_as_its_document_has_it_and_tells_which_targets_it_names(release: Release) -> None:
     short = writer(release).short(parts(release))
     assert short.text == parts(release).text and short.text.endswith("Mural J and 6 more")
-    assert {release.graph.label(node) for node in short.shown} == {f"Mural {sign}" for sign in "ABCDEFGHIJ"}
+    assert {release[Graph].label(node) for node in short.shown} == {f"Mural {sign}" for sign in "ABCDEFGHIJ"}
 
 
 def test_a_target_that_the_question_names_joins_a_short_line_and_the_rest_is_counted(
@@ -77,8 +77,8 @@ def test_a_line_at_length_names_all(release: Release) -> None:
 def test_a_cut_line_names_what_matters_first_and_counts_what_it_leaves_out(
     release: Release, characters: int
 ) -> None:
-    tight = limited(release, line_characters=characters)
-    cut = writer(tight, "mural13").short(parts(tight))
+    with fixed(LINE_CHARACTERS=characters):
+        cut = writer(release, "mural13").short(parts(release))
     assert len(cut.text) <= characters
     left = 16 - len(cut.shown)
     assert cut.text.endswith(f" and {left} more" if cut.shown and left else "Mural P" if cut.shown else "16")
@@ -90,8 +90,8 @@ def test_a_note_is_given_whole_at_length(release: Release) -> None:
     note = entries(release)["has note"]
     assert note.text.endswith("…") and len(note.text) < 220
     assert writer(release).long(note).text == f"has note: {NOTE.strip()}"
-    tight = limited(release, long_line_characters=100)
-    cut = writer(tight).long(entries(tight)["has note"]).text
+    with fixed(LONG_LINE_CHARACTERS=100):
+        cut = writer(release).long(note).text
     assert len(cut) <= 100 and cut.endswith("…")
 
 
@@ -99,17 +99,18 @@ def test_coordinates_are_no_prose_and_stay_short(release: Release) -> None:
     place = next(entry for entry in entries(release).values() if "POLYGON" in entry.text)
     assert place.line.kind == Line.LITERAL
     for text in (writer(release).long(place).text, writer(release).short(place).text):
-        assert len(text) <= release.method.context.name_characters and text.endswith("…")
+        assert len(text) <= NAME_CHARACTERS and text.endswith("…")
 
 
 def test_several_values_are_cut_with_their_true_number(tmp_path: Path) -> None:
     notes = ", ".join(f'"Note {n} {"word " * 60}"' for n in range(5))
     source = f':a a crm:E22_Human-Made_Object ; rdfs:label "A" ; crm:P3_has_note {notes} .'
-    release = limited(built(tmp_path, source), long_line_characters=700)
-    document = release.documents.document_of(node_of(release, "a"))
+    release = built(tmp_path, source)
+    document = release[Documents].document_of(node_of(release, "a"))
     assert document is not None
     note = next(e for e in read_document(release, 1, document).entries if e.line.kind == Line.LITERAL)
-    text = writer(release).long(note).text
+    with fixed(LONG_LINE_CHARACTERS=700):
+        text = writer(release).long(note).text
     assert len(text) <= 700
     assert text.count("Note ") + int(text.rsplit(" and ", 1)[1].split()[0]) == 5
 
@@ -120,7 +121,7 @@ def test_equal_names_are_counted(tmp_path: Path) -> None:
         for n in range(24)
     ]
     release = built(tmp_path, "\n".join(rows))
-    document = release.documents.document_of(node_of(release, "a"))
+    document = release[Documents].document_of(node_of(release, "a"))
     assert document is not None
     line = next(e for e in read_document(release, 1, document).entries if len(e.line.targets) == 24)
     long = writer(release).long(line)
@@ -129,4 +130,4 @@ def test_equal_names_are_counted(tmp_path: Path) -> None:
 
 def test_a_name_that_cannot_be_seen_is_its_iri(tmp_path: Path) -> None:
     release = built(tmp_path, ':a a crm:E22_Human-Made_Object ; rdfs:label "\\u200b\\u202e" .')
-    assert Names(release, 100).of(node_of(release, "a")) == f"{BASE}a"
+    assert Names(release).of(node_of(release, "a")) == f"{BASE}a"

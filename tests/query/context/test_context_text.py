@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.context.text import as_data, plain, shorten, tokens
+from crmrag_query.text import as_data, plain, shorten, tokens
 
 TEXTS = st.text(st.characters(exclude_categories=[]), max_size=200)
 CITATION = re.compile(r"\[\s*\d[\d\s,]*\]")

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.budget import Budget
-from crmrag_query.context.lines import Names, read_document
-from crmrag_query.context.records import ContextLine
-from crmrag_query.context.stated import Fact, Facts
-from crmrag_query.context.triples import Enrichment
-from tests.query.context.conftest import built, candidates_of, limited, node_of
+from crmrag_query.context.assemble import Enrichment
+from crmrag_query.context.context import Budget, ContextLine
+from crmrag_query.context.lines import Fact, Facts, Names, read_document
+from crmrag_query.graph.graph import Graph, TriplesIndex
+from tests.query.context.conftest import built, candidates_of, fixed, node_of
 
 SOURCE = """
 :bell a crm:E22_Human-Made_Object ; rdfs:label "Bell" ; crm:P46i_forms_part_of :tower ;
@@ -35,16 +34,14 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def enrichment(release: Release, language: str = "en") -> Enrichment:
-    method = release.method
-    facts = Facts(release, method.context.triples.looked_at)
-    return Enrichment(release, method, facts, Names(release, method.context.name_characters), language)
+    return Enrichment(release, Facts(release), Names(release), language)
 
 
 def chosen(release: Release, entity: str, retrieved: set[str], given: set[Fact] | None = None) -> list[str]:
     rows = enrichment(release).choose(
         node_of(release, entity), {node_of(release, name) for name in retrieved}, given or set()
     )
-    graph = release.graph
+    graph = release[Graph]
     ends = {number: (o if s == node_of(release, entity) else s) for number, s, _, o in rows}
     return [
         f"{graph.property_code(p) or graph.property_iri(p).rpartition('/')[2]} {graph.iri(ends[number]).rpartition('/')[2]}"
@@ -67,15 +64,15 @@ def test_both_ends_retrieved_come_first_then_high_value_then_labelled_then_other
 def test_excluded_predicates_go_by_exact_iri(release: Release) -> None:
     found = chosen(release, "bell", {"bell"})
     assert not any("seeAlso" in row for row in found) and any("sameAs" in row for row in found)
-    more = limited(release, {"excluded": ("http://www.w3.org/2002/07/owl#same", "P130")})
-    found = chosen(more, "bell", {"bell"})
-    assert any("sameAs" in row for row in found) and not any("P130" in row for row in found)
+    with fixed(EXCLUDED={"http://www.w3.org/2002/07/owl#same"}):
+        assert any("sameAs" in row for row in chosen(release, "bell", {"bell"}))
 
 
 def test_an_entity_has_at_most_so_many_triples_the_best_of_them(release: Release) -> None:
     whole = chosen(release, "bell", {"bell", "tower"})
     for most in range(1, 9):
-        assert chosen(limited(release, {"per_entity": most}), "bell", {"bell", "tower"}) == whole[:most]
+        with fixed(PER_ENTITY=most):
+            assert chosen(release, "bell", {"bell", "tower"}) == whole[:most]
 
 
 def test_what_is_stated_is_not_said_again(release: Release) -> None:
@@ -140,13 +137,12 @@ def test_triples_that_read_the_same_are_one_line_with_their_number(
 
 
 def test_an_entity_takes_its_share_of_the_characters(release: Release) -> None:
-    tight = limited(release, {"characters": 100, "entity_characters": 60})
-    reads = [
-        read_document(tight, n, c.document) for n, c in enumerate(candidates_of(tight, "bell", "tower"), 1)
-    ]
+    candidates = candidates_of(release, "bell", "tower")
+    reads = [read_document(release, n, c.document) for n, c in enumerate(candidates, 1)]
     entities = sum(len(read.headers) for read in reads)
     share = max(60, 100 // entities)
-    found = enrichment(tight).lines(reads, set(), Budget(10_000, 10_000), [])
+    with fixed(TRIPLES_CHARACTERS=100, ENTITY_CHARACTERS=60):
+        found = enrichment(release).lines(reads, set(), Budget(10_000, 10_000), [])
     spent: dict[int, int] = {}
     for line in found:
         spent[line.entities[0]] = spent.get(line.entities[0], 0) + len(line.text) + 1
@@ -160,8 +156,7 @@ def test_all_together_stay_within_the_budget(release: Release, characters: int) 
 
 
 def test_a_hub_is_looked_at_only_so_far(release: Release) -> None:
-    narrow = Facts(release, 2)
-    assert len(narrow.triples_of(node_of(release, "bell"))) <= 4
-    assert len(Facts(release, 2000).triples_of(node_of(release, "bell"))) == release.triples.degree(
-        node_of(release, "bell")
-    )
+    bell = node_of(release, "bell")
+    assert len(Facts(release).triples_of(bell)) == release[TriplesIndex].degree(bell)
+    with fixed(TRIPLES_LOOKED_AT=2):
+        assert len(Facts(release).triples_of(bell)) <= 4

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.budget import Budget
-from crmrag_query.context.counts import counts_lines
-from crmrag_query.context.records import frame
+from crmrag_query.context.assemble import CENTRAL, MAKERS, RELATIONSHIPS, TYPES, counts_lines
+from crmrag_query.context.context import Budget, frame
+from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.retrieval.aggregation import Aggregation
 from tests.query.context.conftest import analysis_of
 
 
@@ -29,7 +31,7 @@ def items(texts: list[str], head: str) -> list[str]:
 
 
 def test_categories_are_counted_as_the_graph_has_them(sample: Release) -> None:
-    graph = sample.graph
+    graph = sample[Graph]
     entities = [node for node in range(graph.nodes) if graph.flags[node] & 1]
     counted = Counter(graph.category(node) for node in entities)
     found = dict(item.rsplit(" ", 1) for item in items(texts(sample), "All "))
@@ -38,21 +40,21 @@ def test_categories_are_counted_as_the_graph_has_them(sample: Release) -> None:
 
 
 def test_the_longest_lists_are_as_the_method_says(sample: Release) -> None:
-    limits, said = sample.method.context.aggregation, texts(sample, 100_000, int(Category.Place))
-    aggregation = sample.aggregation
-    assert len(items(said, "Entities by class")) == min(limits.types, len(aggregation.classes))
+    said = texts(sample, 100_000, int(Category.Place))
+    aggregation = sample[Aggregation]
+    assert len(items(said, "Entities by class")) == min(TYPES, len(aggregation.classes))
     assert len(items(said, "Most connected of Place")) == len(
-        {ranked.label for ranked in aggregation.top("Place", limits.central)}
+        {ranked.label for ranked in aggregation.top("Place", CENTRAL)}
     )
     related = items(said, "Relationships by pairs")
-    assert len(related) == min(limits.relationships, sum(r.pairs > 0 for r in aggregation.relationships))
+    assert len(related) == min(RELATIONSHIPS, sum(r.pairs > 0 for r in aggregation.relationships))
 
 
 def test_makers_are_ranked_by_their_works(sample: Release) -> None:
     said = items(texts(sample, targets=int(Category.Actor)), "Actors by number of works")
     numbers = [int(item.rsplit(" ", 1)[1]) for item in said]
     assert numbers == sorted(numbers, reverse=True)
-    assert len(numbers) == len(sample.aggregation.actors(sample.method.context.aggregation.makers))
+    assert len(numbers) == len(sample[Aggregation].actors(MAKERS))
 
 
 def test_what_was_asked_for_comes_first(sample: Release) -> None:
@@ -63,7 +65,7 @@ def test_what_was_asked_for_comes_first(sample: Release) -> None:
             f"Most connected of {category.name}"
         )
         first = items(said, "Relationships by pairs")[0].split(" (")[0].rsplit(" ", 1)[0]
-        ends = [one.domain | one.range for one in sample.catalogue if one.label == first]
+        ends = [one.domain | one.range for one in sample[Catalogue] if one.label == first]
         assert any(end & category for end in ends)
 
 

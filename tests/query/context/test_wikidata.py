@@ -11,13 +11,19 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.folders import default_folder
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.query import Wikidata
+from crmrag_query.config.reading import default_folder
+from crmrag_query.context import wikidata as asking
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.records import Kind
-from crmrag_query.context.wikidata import WikidataTexts, wikidata_id
-from crmrag_query.context.wikidata_api import text_of
+from crmrag_query.context.context import Kind
+from crmrag_query.context.wikidata import (
+    FAILURE_SECONDS,
+    TEXT_CHARACTERS,
+    WikidataTexts,
+    text_of,
+    wikidata_id,
+)
 from crmrag_query.questions.form import Form
 from tests.query.context.conftest import analysis_of, blocks_of, built, candidates_of, limited, parse
 from tests.support.wikidata_server import CHURCH, Answering, claim, item, send, wiki
@@ -36,7 +42,7 @@ def test_an_item_comes_with_label_description_claims_and_image() -> None:
     assert (entity.label, entity.description) == ("Asinou Church", "church in Cyprus")
     assert entity.claims == (("instance of", ("church building",)), ("inception", ("1105",)))
     assert entity.image == "https://commons.wikimedia.org/wiki/Special:FilePath/Asinou_church%2C_2010.jpg"
-    assert text_of(entity, texts.config) == (
+    assert text_of(entity) == (
         "Wikidata Q30773293 — Asinou Church: church in Cyprus. instance of: church building; inception: 1105"
     )
     assert len(server.asked) == 2 and server.asked[0]["ids"] == ["Q30773293"]
@@ -51,10 +57,11 @@ def test_several_are_asked_for_at_once_and_kept() -> None:
     assert server.asked[0]["ids"] == ["Q229|Q30773293"] and len(server.asked) == 2
 
 
-def test_no_more_are_kept_than_there_is_room_for() -> None:
+def test_no_more_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "CACHED", 3)
     items = {f"Q{n}": item(f"Item {n}") for n in range(1, 9)}
     with wiki(items) as server:
-        texts = WikidataTexts(config(server.address, cached=3))
+        texts = WikidataTexts(config(server.address))
         for n in range(1, 9):
             texts.texts([f"Q{n}"])
         asked = len(server.asked)
@@ -137,19 +144,22 @@ FAILURES: dict[str, Answering] = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_failure_gives_nothing_and_is_remembered_for_a_while(name: str) -> None:
+def test_a_failure_gives_nothing_and_is_remembered_for_a_while(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "RESPONSE_BYTES", 100_000)
     now = [0.0]
     with wiki(answer=FAILURES[name]) as server:
-        limits = config(server.address, timeout_seconds=0.3, response_bytes=100_000)
+        limits = config(server.address, timeout_seconds=0.3)
         texts = WikidataTexts(limits, clock=lambda: now[0])
         assert texts.texts(["Q229"]) == {}
         asked = len(server.asked)
         assert texts.texts(["Q229"]) == {} and texts.texts(["Q30773293"]) == {}
         assert len(server.asked) == asked
         server.answer = None
-        now[0] = limits.failure_seconds - 1
+        now[0] = FAILURE_SECONDS - 1
         assert texts.texts(["Q229"]) == {}
-        now[0] = limits.failure_seconds
+        now[0] = FAILURE_SECONDS
         assert list(WikidataTexts(config(server.address)).texts(["Q229"])) == ["Q229"]
         assert "Q229" in WikidataTexts(config(server.address), clock=lambda: now[0]).texts(["Q229"])
 
@@ -160,7 +170,7 @@ def test_after_the_while_it_is_asked_again() -> None:
         texts = WikidataTexts(config(server.address), clock=lambda: now[0])
         assert texts.texts(["Q229"]) == {}
         server.answer = None
-        now[0] = texts.config.failure_seconds
+        now[0] = FAILURE_SECONDS
         assert list(texts.texts(["Q229"])) == ["Q229"]
 
 
@@ -225,14 +235,15 @@ def test_names_are_in_the_language_of_the_question_else_in_english() -> None:
 def test_whatever_stands_in_an_item_is_no_error(entity: object) -> None:
     with wiki({"Q229": entity}) as server:
         for found in WikidataTexts(config(server.address)).texts(["Q229"]).values():
-            assert text_of(found, config(server.address)) in ("", "Wikidata Q229 — x")
+            assert text_of(found) in ("", "Wikidata Q229 — x")
 
 
-def test_many_threads_at_once() -> None:
+def test_many_threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "CACHED", 5)
     items = {f"Q{n}": item(f"Item {n}") for n in range(1, 20)}
     found: list[str] = []
     with wiki(items) as server:
-        texts = WikidataTexts(config(server.address, cached=5))
+        texts = WikidataTexts(config(server.address))
         threads = [
             threading.Thread(target=lambda n=n: found.extend(texts.texts([f"Q{n % 19 + 1}"])))
             for n in range(60)
@@ -284,7 +295,7 @@ def test_hostile_text_from_wikidata_stays_data(linked: Release) -> None:
     assert parse(context.render()) == blocks_of(context)
     assert "[1]" not in context.render() and "\u202e" not in context.render()
     assert image == "https://commons.wikimedia.org/wiki/Special:FilePath/..%2F..%2Fx%3Fy%23z"
-    assert all(len(line.text) <= texts.config.characters for line in context.wikidata)
+    assert all(len(line.text) <= TEXT_CHARACTERS for line in context.wikidata)
 
 
 def test_what_has_no_room_is_left_out(linked: Release, tmp_path: Path) -> None:

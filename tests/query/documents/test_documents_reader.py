@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crmrag_query.documents import schema
+from crmrag_query.documents import documents as schema
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.errors import ReleaseError
 from tests.assets.documents.made import BASE, artifact, setting_of

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.answers.records import Answer, Named, Source
+from crmrag_query.answers.records import Answer, Source
 from crmrag_query.config import load_method
-from crmrag_query.context.records import Context, ContextLine, ContextSource, Kind
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
+from crmrag_query.entities.named import Named
 from crmrag_query.errors import QuestionError
-from crmrag_query.evaluation.bootstrap import interval
+from crmrag_query.evaluation.evaluate import NAMES, PIPELINE, parse_stages, systems
 from crmrag_query.evaluation.questions import GoldQuestion
+from crmrag_query.evaluation.report import interval
 from crmrag_query.evaluation.runs import MEASURES, alike, judged, measure, qrels_text, run_text
 from crmrag_query.evaluation.scores import (
     score_answer,
@@ -26,7 +28,6 @@ from crmrag_query.evaluation.scores import (
     share_of_facts,
     states_number,
 )
-from crmrag_query.evaluation.systems import NAMES, PIPELINE, parse_stages, systems
 from crmrag_query.questions.form import Form
 
 pytest.importorskip("ir_measures")

@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 
 from crmrag_query.config import load_method
-from crmrag_query.evaluation.markdown import markdown, table
-from crmrag_query.evaluation.records import AnswerScore, ContextScore, Evaluation
+from crmrag_query.evaluation.evaluate import BASELINES, PIPELINE
+from crmrag_query.evaluation.report import (
+    compare,
+    compare_on,
+    form_accuracy,
+    headline,
+    markdown,
+    mean,
+    percentiles,
+    table,
+)
 from crmrag_query.evaluation.runs import MEASURES
-from crmrag_query.evaluation.systems import BASELINES, PIPELINE
-from crmrag_query.evaluation.tables import compare, compare_on, form_accuracy, headline, mean, percentiles
+from crmrag_query.evaluation.scores import AnswerScore, ContextScore, Evaluation
 
 CONFIG = load_method().evaluation
 
@@ -62,7 +70,7 @@ def test_a_system_that_is_not_measured_on_every_set_is_not_compared() -> None:
 
 
 def test_one_measure_is_over_questions_of_every_kind() -> None:
-    assert [row.questions for row in compare_on([FIRST, SECOND], "nDCG@20", CONFIG)] == [5, 5]
+    assert [row.questions for row in compare_on([FIRST, SECOND], "nDCG@20")] == [5, 5]
 
 
 def test_percentiles_are_by_nearest_rank() -> None:

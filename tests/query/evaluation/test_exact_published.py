@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from tests.conftest import ROOT
-
 pytest.importorskip("pyoxigraph")
-sys.path.append(str(ROOT / "benchmarks"))  # its modules import each other as scripts do
 
 import exact_saam10k
 from gold_rows import GoldRows

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exact_scores import ExactEvaluation, Said, evaluate_exact_file, said_by, score_exact
+from exact_tables import markdown, said_in_short
 
 from crmrag_query.answers.ask import ask
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.errors import QuestionError
-from crmrag_query.evaluation.exact import Said, score_exact
-from crmrag_query.evaluation.exact_report import markdown, said_in_short
-from crmrag_query.evaluation.exact_run import ExactEvaluation, evaluate_exact_file
 from crmrag_query.evaluation.questions import read_questions
-from crmrag_query.evaluation.said import said_by
 from crmrag_query.plans.records import read_plan
 from crmrag_query.sets.build import answer_set
 from crmrag_query.sets.records import AnswerSet, Page
@@ -100,7 +98,7 @@ def test_every_question_is_asked_and_follow_ups_after_their_history(
     assert [*by_id] == [one["id"] for one in QUESTIONS]
     assert by_id["then"].score.facts == 1.0
     for one in evaluation.answered:
-        assert one.score == score_exact(one.question, one.said, release.method.answers.abbreviations)
+        assert one.score == score_exact(one.question, one.said, release.method.sets.answers.abbreviations)
         assert (one.score.exact is None) == (one.question.answer_form in ("facts", "refuse"))
 
 

@@ -6,19 +6,19 @@ from collections import Counter
 from itertools import permutations
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from crmrag_query.evaluation.bags import matched_columns
-from crmrag_query.evaluation.exact import (
+from exact_scores import (
     ExactScore,
     Item,
     Said,
     folded_name,
+    matched_columns,
     same_value,
     score_exact,
     yes_no,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
 from crmrag_query.evaluation.questions import AnswerForm, GoldQuestion
 
 

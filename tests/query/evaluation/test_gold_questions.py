@@ -141,8 +141,7 @@ def test_a_data_set_without_questions_is_told_what_to_do(
 
 
 def test_the_shared_questions_are_read(shared_data: Path) -> None:
-    counts = {
-        path.name: len(read_questions(path)) for path in sorted((shared_data / "eval").glob("dev_*.json"))
-    }
-    assert sum(counts.values()) == 166
-    assert len(read_questions(shared_data / "eval" / "asinou_published.json")) == 6
+    files = [*(shared_data / "eval").glob("dev_*.json"), shared_data / "eval" / "asinou_published.json"]
+    for path in files:
+        written = json.loads(path.read_text(encoding="utf-8"))
+        assert len(read_questions(path)) == len(written) > 0, path.name

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.graph import Graph, language_matches
-from crmrag_query.graph.records import Label, Literal, Timespan
+from crmrag_query.graph.graph import Graph, Label, Literal, Timespan, language_matches
 from tests.support.graphs import graph_from_turtle, node_of
 
 CHURCH = """

@@ -10,12 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.linking.index import NameIndex
-from crmrag_query.linking.link import link
-from crmrag_query.linking.records import LinkedEntity, Mention
-from crmrag_query.linking.spelling import words_of
-from crmrag_query.retrieval.tokenizer import tokenize
-from tests.support.names import LINKING, STOP, index_of
+from crmrag_query.linking import (
+    ENTITIES,
+    SHORT_NUMBER,
+    TOKENS,
+    VARIANT,
+    LinkedEntity,
+    Mention,
+    NameIndex,
+    link,
+    words_of,
+)
+from crmrag_query.text import tokenize
+from tests.support.names import PLAIN, STOP, index_of
 
 NAMES: tuple[str | tuple[int, str, int], ...] = (
     "Albert Bierstadt",                                  # 0
@@ -56,12 +63,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> NameIndex:
 
 
 def found(index: NameIndex, question: str) -> dict[int, LinkedEntity]:
-    return {one.entity: one for mention in link(index, question, STOP, LINKING) for one in mention.entities}
+    return {one.entity: one for mention in link(index, question, STOP, PLAIN) for one in mention.entities}
 
 
 def best(index: NameIndex, question: str) -> list[int]:
     """The first entity of each mention."""
-    return [mention.entities[0].entity for mention in link(index, question, STOP, LINKING)]
+    return [mention.entities[0].entity for mention in link(index, question, STOP, PLAIN)]
 
 
 @pytest.mark.parametrize(
@@ -109,11 +116,11 @@ def test_scores_are_of_the_documented_formula(tmp_path: Path) -> None:
     from math import log
 
     index = index_of(tmp_path, "Anna Bellows", "Clara Bellows", degrees=(1, 1))
-    (mention,) = link(index, "about Anna", STOP, LINKING)
+    (mention,) = link(index, "about Anna", STOP, PLAIN)
     rare, shared = log(1 + 2 / 1), log(1 + 2 / 2)
     assert mention.entities[0].score == pytest.approx(rare / (rare + shared), abs=1e-3)
-    (mention,) = link(index, "about Anna Bellow", STOP, LINKING)  # a spelling of Bellows
-    likely = (rare + LINKING.variant * shared) / (rare + shared)
+    (mention,) = link(index, "about Anna Bellow", STOP, PLAIN)  # a spelling of Bellows
+    likely = (rare + VARIANT * shared) / (rare + shared)
     assert mention.entities[0].score == pytest.approx(likely, abs=1e-3)
 
 
@@ -124,7 +131,7 @@ def test_the_longest_name_wins_over_one_within_it(index: NameIndex) -> None:
 
 def test_equal_names_are_all_candidates_the_best_connected_first(tmp_path: Path) -> None:
     index = index_of(tmp_path, "John Smith", "John Smith", "John Smith", degrees=(1, 30, 1))
-    (mention,) = link(index, "works by John Smith", STOP, LINKING)
+    (mention,) = link(index, "works by John Smith", STOP, PLAIN)
     assert [one.entity for one in mention.entities] == [1, 0, 2]
     assert mention.entities[0].score > mention.entities[1].score == mention.entities[2].score
 
@@ -152,7 +159,7 @@ def test_a_common_word_names_what_it_is_as_good_as_a_name_of(tmp_path: Path) -> 
 def test_a_common_or_plain_word_names_nothing_by_itself_but_a_type_of_its_name(tmp_path: Path) -> None:
     churches = [f"Church of {place}" for place in ("Paphos", "Kition", "Dali", "Lefkara", "Akaki", "Nisou")]
     without = index_of(tmp_path / "a", *churches, *(f"House {place}" for place in "ABCDEFG"))
-    assert link(without, "Which churches and museums and works are there?", STOP, LINKING) == ()
+    assert link(without, "Which churches and museums and works are there?", STOP, PLAIN) == ()
     assert best(without, "Which church is in Kition?") == [1]
     with_type = index_of(tmp_path / "b", *churches, "Church")
     assert best(with_type, "Which churches are there?") == [6]
@@ -164,14 +171,14 @@ def test_stop_words_name_nothing_unless_they_are_quoted(index: NameIndex) -> Non
 
 
 def test_a_year_is_hardly_a_number_of_an_object(index: NameIndex) -> None:
-    assert found(index, "What was made before 1850?")[22].score <= LINKING.short_number
+    assert found(index, "What was made before 1850?")[22].score <= SHORT_NUMBER
 
 
 @pytest.mark.parametrize("marks", ['""', "“”", "„“", "«»", "‘’", "''"])
 def test_a_quoted_stretch_is_one_name(index: NameIndex, marks: str) -> None:
     question = f"Who drew {marks[0]}Tower of the Cathedral at Sens{marks[1]} in Asinou?"
     assert best(index, question) == [7, 3]
-    mention = link(index, question, STOP, LINKING)[0]
+    mention = link(index, question, STOP, PLAIN)[0]
     assert tokenize(question)[mention.first : mention.last] == [
         "tower",
         "of",
@@ -188,18 +195,18 @@ def test_a_quoted_name_does_not_join_with_what_stands_beside_it(index: NameIndex
 
 def test_tokens_do_as_well_as_the_text(index: NameIndex) -> None:
     for question in ("Where is BM-123/4 by Albert Bierstadt?", "Lake Lucerne and Asinou, 1986.12.3"):
-        assert link(index, tokenize(question), STOP, LINKING) == link(index, question, STOP, LINKING)
+        assert link(index, tokenize(question), STOP, PLAIN) == link(index, question, STOP, PLAIN)
 
 
 def test_mentions_are_in_order_and_apart_with_bounded_sorted_candidates(tmp_path: Path) -> None:
     index = index_of(tmp_path, *(["John Smith"] * 50), "Asinou")
-    mentions = link(index, "Asinou by John Smith, John Smith of Asinou", STOP, LINKING)
+    mentions = link(index, "Asinou by John Smith, John Smith of Asinou", STOP, PLAIN)
     assert mentions[0].text == "asinou"
     for one, other in pairwise(mentions):
         assert one.last <= other.first
     for mention in mentions:
         scores = [(-one.score, one.entity) for one in mention.entities]
-        assert scores == sorted(scores) and len(scores) <= LINKING.entities
+        assert scores == sorted(scores) and len(scores) <= ENTITIES
         assert all(0 < one.score <= 1 for one in mention.entities)
 
 
@@ -213,18 +220,18 @@ HOSTILE = [
 
 @pytest.mark.parametrize("question", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_questions_do_no_harm(index: NameIndex, question: str) -> None:
-    for mention in link(index, question, STOP, LINKING):
-        assert mention.last <= LINKING.tokens
+    for mention in link(index, question, STOP, PLAIN):
+        assert mention.last <= TOKENS
 
 
 @given(st.text(max_size=200))
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_taken(index: NameIndex, question: str) -> None:
-    link(index, question, STOP, LINKING)
+    link(index, question, STOP, PLAIN)
 
 
 def test_an_index_without_names_finds_nothing(tmp_path: Path) -> None:
-    assert link(index_of(tmp_path), "Where is Asinou?", STOP, LINKING) == ()
+    assert link(index_of(tmp_path), "Where is Asinou?", STOP, PLAIN) == ()
 
 
 ALPHABETS = ("abcdefgilmnoprstuvz", "αβγδεζηθικλμνοπρστυφχψω", "абвгдежзиклмнопрстуфх")
@@ -246,7 +253,7 @@ def test_any_name_put_into_a_question_as_it_is_is_found(names: list[str], data: 
             return
         same = {i for i, name in enumerate(names) if set(words_of(name)) == set(words_of(names[chosen]))}
         for question in (f"what is {names[chosen]}", f'what is "{names[chosen]}"?', names[chosen].upper()):
-            assert same & found(index, question).keys(), (question, link(index, question, STOP, LINKING))
+            assert same & found(index, question).keys(), (question, link(index, question, STOP, PLAIN))
 
 
 def plain(mentions: tuple[Mention, ...]) -> list[tuple[int, int, tuple[LinkedEntity, ...]]]:
@@ -261,9 +268,9 @@ def plain(mentions: tuple[Mention, ...]) -> list[tuple[int, int, tuple[LinkedEnt
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_case_and_accents_change_nothing(index: NameIndex, parts: list[str]) -> None:
     question = "What about " + " or with ".join(parts)
-    expected = plain(link(index, question, STOP, LINKING))
+    expected = plain(link(index, question, STOP, PLAIN))
     for same in (question.upper(), question.lower(), question.replace("e", "é"), question.replace("a", "ä")):
-        assert plain(link(index, same, STOP, LINKING)) == expected
+        assert plain(link(index, same, STOP, PLAIN)) == expected
 
 
 @given(st.data())

@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crmrag_query.linking.index import NameIndex
-from crmrag_query.linking.link import link
-from crmrag_query.linking.suggest import search, suggest
-from tests.support.names import LINKING, STOP, index_of
+from crmrag_query.linking import NameIndex, link, search, suggest
+from tests.support.names import PLAIN, STOP, index_of
 
 NAMES = (
     "Albert Bierstadt",
@@ -30,7 +28,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> NameIndex:
 
 
 def suggested(index: NameIndex, text: str, limit: int = 10) -> list[int]:
-    return [one.entity for one in suggest(index, text, limit, LINKING)]
+    return [one.entity for one in suggest(index, text, limit)]
 
 
 def test_any_word_of_a_name_may_be_begun(index: NameIndex) -> None:
@@ -44,7 +42,7 @@ def test_any_word_of_a_name_may_be_begun(index: NameIndex) -> None:
 def test_names_that_are_given_more_wholly_come_first(index: NameIndex) -> None:
     assert suggested(index, "asinou")[0] == 4
     assert suggested(index, "bierstadt")[0] == 7
-    found = suggest(index, "bierstadt", 10, LINKING)
+    found = suggest(index, "bierstadt", 10)
     assert [(-one.score, one.entity) for one in found] == sorted((-one.score, one.entity) for one in found)
     assert all(0 < one.score <= 1 for one in found)
 
@@ -62,8 +60,8 @@ def test_no_more_than_wanted(index: NameIndex) -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "\x00", "😀", "zzz", "b" * 100_000, "b " * 50_000, "\ud800"])
 def test_hostile_text_suggests_little(index: NameIndex, text: str) -> None:
-    assert len(suggest(index, text, 5, LINKING)) <= 5
-    assert len(search(index, text, 5, LINKING)) <= 5
+    assert len(suggest(index, text, 5)) <= 5
+    assert len(search(index, text, 5, PLAIN)) <= 5
 
 
 def test_completion_of_every_name_by_every_beginning_finds_it(index: NameIndex) -> None:
@@ -74,8 +72,8 @@ def test_completion_of_every_name_by_every_beginning_finds_it(index: NameIndex) 
 
 
 def test_search_forgives_slips_where_nothing_begins_so(index: NameIndex) -> None:
-    assert search(index, "Albert Biersatdt", 3, LINKING)[0].entity == 0
-    assert [one.entity for one in search(index, "bier", 10, LINKING)] == suggested(index, "bier")
+    assert search(index, "Albert Biersatdt", 3, PLAIN)[0].entity == 0
+    assert [one.entity for one in search(index, "bier", 10, PLAIN)] == suggested(index, "bier")
 
 
 def test_names_of_another_version_are_refused(tmp_path: Path) -> None:
@@ -117,4 +115,4 @@ def test_numbers_that_lead_nowhere_are_an_error_of_the_release(tmp_path: Path) -
     posting = np.load(tmp_path / "posting.npy")
     np.save(tmp_path / "posting.npy", posting + 100_000)
     with pytest.raises(ReleaseError, match="damaged"):
-        link(NameIndex.open(tmp_path), "works by Albert Bierstadt", STOP, LINKING)
+        link(NameIndex.open(tmp_path), "works by Albert Bierstadt", STOP, PLAIN)

@@ -5,20 +5,27 @@ from __future__ import annotations
 import tempfile
 from itertools import pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.linking.near import slips_allowed
-from crmrag_query.linking.spelling import latin, rough, words_at, words_of
-from crmrag_query.linking.words import alternatives
-from crmrag_query.retrieval.tokenizer import fold, tokenize
-from tests.support.names import LINKING, index_of
-
-SPELLING = LINKING.names.spelling
-EVERY = LINKING.model_copy(update={"similar_words": 10_000})
+from crmrag_query import linking
+from crmrag_query.linking import (
+    SIMILAR_WORDS,
+    SPELLING,
+    VARIANT,
+    alternatives,
+    latin,
+    rough,
+    slips_allowed,
+    words_at,
+    words_of,
+)
+from crmrag_query.text import fold, tokenize
+from tests.support.names import index_of
 
 
 def edits(left: str, right: str) -> int:
@@ -42,7 +49,7 @@ def expected(word: str, vocabulary: set[str]) -> dict[str, float]:
         spelt = slips_allowed(word, SPELLING) and rough(word, SPELLING.shortest) == rough(
             other, SPELLING.shortest
         )
-        likeness = [1.0] if word == other else [LINKING.variant] if spelt else []
+        likeness = [1.0] if word == other else [VARIANT] if spelt else []
         if word not in vocabulary and (distance := edits(word, other)) <= allowed:
             likeness.append(1 - distance / max(len(word), len(other)))
         if likeness:
@@ -59,23 +66,24 @@ def test_alternatives_are_those_that_a_scan_finds(vocabulary: set[str], word: st
     with tempfile.TemporaryDirectory() as folder:
         index = index_of(Path(folder), *sorted(vocabulary))
         known = {index.word(n) for n in range(index.words)}
-        found = {index.word(one.word): one.likeness for one in alternatives(index, word, EVERY)}
+        with patch.object(linking, "SIMILAR_WORDS", 10_000):
+            found = {index.word(one.word): one.likeness for one in alternatives(index, word)}
         assert found == pytest.approx(expected(word, known))
 
 
 def test_alternatives_are_few_and_the_likest_first(tmp_path: Path) -> None:
     index = index_of(tmp_path, *(f"bierstad{letter}" for letter in "abcdefghijklmnopqr"), "bierstadt")
-    found = alternatives(index, "bierstadt", LINKING)
+    found = alternatives(index, "bierstadt")
     assert [index.word(found[0].word), found[0].likeness] == ["bierstadt", 1.0]
-    near = alternatives(index, "biersatdt", LINKING)
+    near = alternatives(index, "biersatdt")
     assert index.word(near[0].word) == "bierstadt"
-    assert len(near) <= LINKING.similar_words
+    assert len(near) <= SIMILAR_WORDS
 
 
 def test_identifiers_and_short_words_have_no_slips(tmp_path: Path) -> None:
     index = index_of(tmp_path, "1986.12.3", "cat", "inv12345")
     for word in ("1986.12.4", "car", "inv12346"):
-        assert alternatives(index, word, LINKING) == []
+        assert alternatives(index, word) == []
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,14 @@ def ready(server: Hosted, query: dict[str, str]) -> bool:
     return not server("sparql", **query).is_error
 
 
-@pytest.mark.parametrize("target", ["release", "data set", "service"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "release",
+        pytest.param("data set", marks=pytest.mark.slow),
+        pytest.param("service", marks=pytest.mark.slow),
+    ],
+)
 def test_every_target_answers_alike(
     target: str, data: Path, host: Hosted, request: pytest.FixtureRequest
 ) -> None:
@@ -58,6 +65,7 @@ def test_every_target_answers_alike(
         assert "no entity" in other.error("get_entity", iri="urn:none")
 
 
+@pytest.mark.slow
 def test_where_there_are_several_data_sets_one_must_be_named(data: Path) -> None:
     with hosted(stdio_client(command(str(data)))) as several:
         assert "hostile, sample" in several.error("ask", question=CHURCHES)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.ontology import Category, categories_of, category_of, load_ontology
-from crmrag_query.ontology.spelling import take_apart
+from crmrag_query.ontology import Category, load_ontology
+from crmrag_query.ontology.categories import load_categories
+from crmrag_query.ontology.rows import take_apart
 
-ONTOLOGY = load_ontology()
+ONTOLOGY, CATEGORIES = load_ontology(), load_categories()
 PRIORITY = [Category.Actor, Category.Event, Category.Place, Category.Concept, Category.Time, Category.Thing]
 CLASSES = st.sampled_from(sorted(ONTOLOGY.classes))
 
@@ -25,7 +26,7 @@ def test_every_listed_class_has_its_category(shared_data: Path) -> None:
     for row in rows:
         spelling = take_apart(row["class"])
         assert spelling is not None
-        assert category_of([spelling.code]) == Category[row["fc"]]
+        assert CATEGORIES.of([spelling.code]) == Category[row["fc"]]
 
 
 @pytest.mark.parametrize(
@@ -46,27 +47,27 @@ def test_every_listed_class_has_its_category(shared_data: Path) -> None:
     ],
 )
 def test_category(codes: list[str], category: Category | None) -> None:
-    assert category_of(codes) == category
+    assert CATEGORIES.of(codes) == category
 
 
 def test_characters_may_be_asked_for_as_actors() -> None:
-    assert categories_of(["IC16"]) == Category.Thing | Category.Actor
-    assert categories_of(["IC11"]) == Category.Thing | Category.Actor  # personifications are characters
-    assert categories_of(["E22"]) == Category.Thing
-    assert categories_of(["E1"]) == 0
+    assert CATEGORIES.all_of(["IC16"]) == Category.Thing | Category.Actor
+    assert CATEGORIES.all_of(["IC11"]) == Category.Thing | Category.Actor  # personifications are characters
+    assert CATEGORIES.all_of(["E22"]) == Category.Thing
+    assert CATEGORIES.all_of(["E1"]) == 0
 
 
 @given(st.lists(CLASSES, max_size=5))
 def test_priority_decides_and_order_does_not(codes: list[str]) -> None:
-    single = {category_of([code]) for code in codes} - {None}
-    assert category_of(codes) == next((category for category in PRIORITY if category in single), None)
-    assert category_of(codes) == category_of(reversed(codes))
+    single = {CATEGORIES.of([code]) for code in codes} - {None}
+    assert CATEGORIES.of(codes) == next((category for category in PRIORITY if category in single), None)
+    assert CATEGORIES.of(codes) == CATEGORIES.of(reversed(codes))
 
 
 @given(st.lists(CLASSES, min_size=1, max_size=5))
 def test_the_mask_holds_the_category(codes: list[str]) -> None:
-    category = category_of(codes)
-    assert category is None or category in categories_of(codes)
+    category = CATEGORIES.of(codes)
+    assert category is None or category in CATEGORIES.all_of(codes)
 
 
 def test_the_bits_are_those_of_the_stored_arrays() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.config.folders import default_folder
+from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import OntologyError
 from crmrag_query.ontology import Ontology, load_ontology
 from crmrag_query.ontology.extract import extract
@@ -35,8 +35,8 @@ def test_every_reference_is_known(ontology: Ontology) -> None:
 def test_no_class_or_property_is_above_itself(ontology: Ontology) -> None:
     for code, term in ontology.classes.items():
         assert all(code not in ontology.superclasses(parent) for parent in term.parents)
-    for code, term in ontology.properties.items():
-        assert all(code not in ontology.superproperties(parent) for parent in term.parents)
+    for code in ontology.properties:
+        assert all(code not in ontology.subproperties(below) for below in ontology.subproperties(code))
 
 
 def test_inverse_is_an_involution(ontology: Ontology) -> None:
@@ -80,9 +80,9 @@ def test_sub_properties_of_an_inverse_mirror_those_of_the_property(ontology: Ont
 
 
 def test_domain_and_range_turn_with_the_inverse(ontology: Ontology) -> None:
-    assert (ontology.domain("P108"), ontology.range("P108")) == ("E12", "E24")
-    assert (ontology.domain("P108i"), ontology.range("P108i")) == ("E24", "E12")
-    assert ontology.range("P82a") == "rdfs:Literal"
+    forth, back = ontology.property_("P108"), ontology.property_("P108i")
+    assert (forth.domain, forth.range) == (back.range, back.domain) == ("E12", "E24")
+    assert ontology.property_("P82a").range == "rdfs:Literal"
 
 
 def test_labels_follow_the_languages_in_order_then_english(ontology: Ontology) -> None:
@@ -114,7 +114,7 @@ def test_what_left_the_crm_without_an_equal_stands_below_what_it_implies(ontolog
 
 
 def test_references_to_removed_classes_follow_their_successors(ontology: Ontology) -> None:
-    assert ontology.range("frbroo:R30") == "E22"  # FRBRoo says E84 Information Carrier
+    assert ontology.property_("frbroo:R30").range == "E22"  # FRBRoo says E84 Information Carrier
 
 
 def test_an_unknown_code_is_refused_with_the_nearest(ontology: Ontology) -> None:

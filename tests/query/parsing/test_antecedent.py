@@ -21,6 +21,7 @@ from crmrag_query.plans.records import (
     Texted,
     Way,
 )
+from crmrag_query.plans.world import World
 from crmrag_query.questions.state import ConversationState, Focus
 from tests.support.parse_world import BASE, Museum
 
@@ -96,7 +97,7 @@ def test_the_rest_is_the_set_before_without_the_last_one(gallery: Museum) -> Non
     last, before = Plan(target=PRINTS, where=(BY_MAUBERT,)), Plan(target=PRINTS)
     plan = rest_of(Antecedent(last, before))
     assert plan is not None
-    world = gallery.release.world
+    world = gallery.release[World]
     rest, all_, own = ({*map(int, execute(one, world).members)} for one in (plan, before, last))
     assert rest == all_ - own and rest and own
 

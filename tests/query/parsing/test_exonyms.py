@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.linking.records import Mention
-from crmrag_query.parsing.exonyms import added, with_exonyms
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import Mention
+from crmrag_query.parsing.exonyms import Exonyms, added, with_exonyms
 from crmrag_query.parsing.heard import analysed
 from crmrag_query.parsing.parse import parse
+from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.words import Asked, asked
@@ -59,9 +61,9 @@ def found(release: Release, question: str) -> list[tuple[str, list[str]]]:
     return [
         (
             " ".join(heard.words[one.first : one.last]),
-            [release.graph.iri(entity.entity).rsplit("/", 1)[1] for entity in one.entities],
+            [release[Graph].iri(entity.entity).rsplit("/", 1)[1] for entity in one.entities],
         )
-        for one in added(release.exonyms, analysis.mentions, heard, language)
+        for one in added(release[Exonyms], analysis.mentions, heard, language)
     ]
 
 
@@ -70,8 +72,8 @@ def answer(release: Release, question: str) -> set[str]:
 
     plan = parse(release, analysed(release, question)).plan
     assert plan is not None
-    members = execute(plan, release.world).members
-    return {release.graph.iri(int(node)).rsplit("/", 1)[1] for node in members}
+    members = execute(plan, release[World]).members
+    return {release[Graph].iri(int(node)).rsplit("/", 1)[1] for node in members}
 
 
 @pytest.mark.parametrize(("question", "expected"), [
@@ -96,7 +98,7 @@ def test_a_people_is_meant_before_its_place(museum: Release) -> None:
 
 def test_the_place_of_a_people_is_the_less_sure_meaning(museum: Release) -> None:
     analysis, heard, language = heard_in(museum, "Welche schottischen Künstler gibt es?")
-    (mention,) = added(museum.exonyms, analysis.mentions, heard, language)
+    (mention,) = added(museum[Exonyms], analysis.mentions, heard, language)
     assert [one.how for one in mention.entities] == ["alternative", "similar"]
     assert mention.text == "scot"  # as the data says
 
@@ -119,7 +121,7 @@ def test_nothing_is_added_for_what_the_data_lacks(museum: Release) -> None:
 
 def test_a_place_that_is_named_with_a_wider_one_is_found_in_part(museum: Release) -> None:
     analysis, heard, language = heard_in(museum, "Quels artistes sont nés à Athènes ?")
-    (mention,) = added(museum.exonyms, analysis.mentions, heard, language)
+    (mention,) = added(museum[Exonyms], analysis.mentions, heard, language)
     assert (mention.text, [one.how for one in mention.entities]) == ("athens", ["partial"])
 
 
@@ -150,9 +152,9 @@ def test_a_hit_takes_the_place_of_a_partial_mention(museum: Release) -> None:
     place = heard.words.index("silber")
     partial = Mention(place, place + 1, "silber", ())
     other = Mention(0, 1, "welche", ())
-    found = with_exonyms(museum.exonyms, [other, partial], heard, language)
+    found = with_exonyms(museum[Exonyms], [other, partial], heard, language)
     assert [one.text for one in found] == ["welche", "silver"]
-    plain = with_exonyms(museum.exonyms, [other], heard, language)
+    plain = with_exonyms(museum[Exonyms], [other], heard, language)
     assert [one.text for one in plain] == ["welche", "silver"]
 
 
@@ -171,8 +173,8 @@ def test_questions_are_answered_in_other_languages_than_the_data(
 
 
 def test_all_names_of_a_word_are_told(museum: Release) -> None:
-    assert {"silver", "silber", "argent"} <= set(museum.exonyms.names(["argent"], "fr"))
-    assert museum.exonyms.names(["tasse"], "fr") == ()
+    assert {"silver", "silber", "argent"} <= set(museum[Exonyms].names(["argent"], "fr"))
+    assert museum[Exonyms].names(["tasse"], "fr") == ()
 
 
 @pytest.mark.parametrize(
@@ -180,8 +182,8 @@ def test_all_names_of_a_word_are_told(museum: Release) -> None:
 )
 def test_any_text_is_read(museum: Release, question: str) -> None:
     analysis, heard, language = heard_in(museum, question)
-    found = with_exonyms(museum.exonyms, analysis.mentions, heard, language)
-    assert found == with_exonyms(museum.exonyms, analysis.mentions, heard, language)
+    found = with_exonyms(museum[Exonyms], analysis.mentions, heard, language)
+    assert found == with_exonyms(museum[Exonyms], analysis.mentions, heard, language)
     assert all(
-        0 <= one.first < one.last <= len(heard.words) for one in added(museum.exonyms, (), heard, language)
+        0 <= one.first < one.last <= len(heard.words) for one in added(museum[Exonyms], (), heard, language)
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
 from crmrag_query.parsing.exonym_table import ExonymTable
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 TABLE = ExonymTable.of(load_method().exonyms)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from crmrag_query.parsing.house import Owner
 from tests.support.parse_world import PREFIXES, Museum, build_museum
 
 OWNED = {"jug": "Homer", "bowl": "Homer", "vase": "Ada"}
@@ -40,8 +41,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Museum:
 
 
 def test_the_house_owns_nearly_all_that_is_owned(sea: Museum, shared: Museum) -> None:
-    assert ("the", "sea", "museum") in sea.release.house
-    assert ("the", "sea", "museum") not in shared.release.house
+    assert ("the", "sea", "museum") in sea.release[Owner].names
+    assert ("the", "sea", "museum") not in shared.release[Owner].names
 
 
 @pytest.mark.parametrize(

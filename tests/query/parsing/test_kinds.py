@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config import load_method
+from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.kinds import RANK, KindMatch, Kinds
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Plan, Target
 from crmrag_query.questions.lexicon import Number
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 from tests.support.builds import build_all, make_project
 from tests.support.planworlds import sample_of
 from tests.support.small_world import small_world
@@ -313,11 +314,11 @@ def test_a_release_has_its_kinds_made_once(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project", small_world())
     build_all(project.context())
     release = open_release(project.dataset, project.data)
-    kinds = release.kinds
-    assert release.kinds is kinds
+    kinds = release[Kinds]
+    assert release[Kinds] is kinds
     for question, language in (("churches", "en"), ("Kirchen", "de"), ("églises", "fr"), ("εκκλησίες", "el")):
         found = kinds.at(tokenize(question), language)[0]
-        assert ([release.graph.iri(node) for node in found.types], found.count) == (
+        assert ([release[Graph].iri(node) for node in found.types], found.count) == (
             ["http://example.org/church"],
             5,
         )

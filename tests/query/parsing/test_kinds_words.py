@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
 from crmrag_query.parsing.kind_words import MANY, ONE, Inflection, Phrasebook, lexicon_of, named, parts_of
-from crmrag_query.retrieval.tokenizer import fold, tokenize
+from crmrag_query.text import fold, tokenize
 
 PART = load_method().kinds
 LEXICON = lexicon_of(PART)

@@ -8,7 +8,7 @@ from crmrag_query.config import load_method
 from crmrag_query.parsing.lexicon import compiled_relations
 from crmrag_query.parsing.words import roles_of
 from crmrag_query.questions.lexicon import compiled
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 METHOD = load_method()
 LANGUAGES = ("en", "fr", "de", "el")
@@ -291,4 +291,4 @@ def test_what_is_not_said_is_not_heard(language: str, text: str, gone: str) -> N
 
 @pytest.mark.parametrize(("word", "value"), NUMBERS.items())
 def test_number_words(word: str, value: int) -> None:
-    assert METHOD.answers.numbers[word] == value
+    assert METHOD.sets.answers.numbers[word] == value

@@ -3,12 +3,15 @@ certain asks for less than everything."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
-from crmrag_query.config.parsing import PlanWords
+from crmrag_query.config.questions import PlanWords
+from crmrag_query.parsing.bind import Binder
 from crmrag_query.parsing.heard import question_of
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.plans.records import Plan
@@ -154,3 +157,17 @@ def test_the_question_of_a_text_is_a_part_of_it(text: str) -> None:
     assert len(found) <= len(text.split())
     if "(" not in text:
         assert all(any(word == one for one in words) for word in found)
+
+
+def test_a_question_of_very_many_parts_is_not_bound(gallery: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part would be tried by every relation that it may be of, over all of the data."""
+    tied, tie = list[object](), Binder._tie
+
+    def counted(*given: Any) -> Any:
+        tied.append(given)
+        return tie(*given)
+
+    monkeypatch.setattr(Binder, "_tie", counted)
+    assert gallery.parse("Which works mention lions or " + "wolves or " * 5).plan is not None and tied
+    tied.clear()
+    assert gallery.parse("Which works mention lions or " + "wolves or " * 390).plan is None and not tied

@@ -23,7 +23,6 @@ SURE = [
     ("Are there any sculptures made of oil?", "?x @type :sculpture ; @of :oil"),
     ("Is there a painting of Siena?", "?x @type :painting ; @depicts :siena"),
     ("Were any works made in Ostia?", "?x @made_at :ostia"),
-    ("Has Nocturne been exhibited?", "?x @showed :p15"),
     ("Was Nocturne exhibited at the Winter Salon?", "?x @showed :p15 FILTER(?x = :salon)"),
     ("Was Nocturne exhibited at the Masters of Light?", "?x @showed :p15 FILTER(?x = :light)"),
     ("Does the Harbour Trust own Nocturne?", ":p15 @owner ?x FILTER(?x = :trust)"),

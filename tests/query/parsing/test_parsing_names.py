@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.linking.records import Mention
+from crmrag_query.linking import Mention
 from crmrag_query.parsing.heard import analysed
+from crmrag_query.parsing.kinds import Kinds
 from crmrag_query.parsing.lexicon import compiled_relations
 from crmrag_query.parsing.names import Namesakes, refined
 from crmrag_query.questions.lexicon import compiled
@@ -19,7 +20,7 @@ def names(gallery: Museum, question: str) -> dict[str, set[str]]:
     analysis = analysed(release, question)
     language = compiled(release.method.questions).languages[analysis.reading.language]
     heard = asked(analysis.reading.question, language.capitals_name, ())
-    kinds = release.kinds.at(heard.words, language.code)
+    kinds = release[Kinds].at(heard.words, language.code)
     spans = compiled_relations(release.method.relations, language.code).spans(heard.words)
     found: list[Mention] = refined(release, analysis.mentions, heard, kinds, spans, language)
     return {

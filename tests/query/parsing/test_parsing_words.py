@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.config import load_method
-from crmrag_query.config.query import References
+from crmrag_query.config.parts import References
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.vocabulary import Vocabulary, mask_of
 from crmrag_query.parsing.words import narrows, roles_of, with_references
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 METHOD = load_method()
 PART = METHOD.parsing

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.config.parsing import Weights
+from crmrag_query.config.questions import Weights
 from crmrag_query.dates import Interval
-from crmrag_query.linking.records import How, LinkedEntity, Mention
+from crmrag_query.linking import How, LinkedEntity, Mention
 from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.lexicon import PhraseSpan
 from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.graph.graph import Graph
 from crmrag_query.parsing.heard import analysed
 from crmrag_query.parsing.parse import Parsed, parse
+from crmrag_query.plans.compute import cell
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.outcome import cell
+from crmrag_query.plans.world import World
 from tests.support.builds import build_all, make_project
 
 # Artist: place and year of birth, place of death; "" where the data says nothing.
@@ -78,15 +80,15 @@ def rows(release: Release, question: str) -> set[tuple[str, ...]]:
     """The rows of the answer as labels and texts."""
     plan = parsed(release, question).plan
     assert plan is not None, question
-    outcome = execute(plan, release.world)
+    outcome = execute(plan, release[World])
     found = [row for block in outcome.blocks(1000) for row in block.tolist()]
     return {tuple(named(release, one) for one in row) for row in found}
 
 
 def named(release: Release, one: int) -> str:
-    if one < release.world.size:
-        return release.graph.label(one, ())
-    return getattr(cell(release.world, one), "text", "")
+    if one < release[World].size:
+        return release[Graph].label(one, ())
+    return getattr(cell(release[World], one), "text", "")
 
 
 BORN = {(name, born) for name, (born, _, _) in ARTISTS.items() if born}
@@ -185,8 +187,8 @@ def test_pairs_may_share_several_things(release: Release) -> None:
 def test_one_of_two(release: Release, question: str, first: str) -> None:
     plan = parsed(release, question).plan
     assert plan is not None
-    members = execute(plan, release.world).members
-    assert [release.graph.label(int(one), ()) for one in members] == [first]
+    members = execute(plan, release[World]).members
+    assert [release[Graph].label(int(one), ()) for one in members] == [first]
 
 
 def test_one_of_two_is_not_sure_where_nothing_is_told_of_one(release: Release) -> None:

@@ -12,7 +12,7 @@ from crmrag_query.config import load_method
 from crmrag_query.config.relations import ROLES, Relation
 from crmrag_query.parsing.lexicon import PhraseSpan, RelationPhrases, compiled_relations, patterns
 from crmrag_query.questions.words import asked
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 RELATIONS = load_method().relations
 Found = set[tuple[int, int, str, str]]

@@ -13,9 +13,10 @@ import pytest
 
 from crmrag_query.answers.understand import named
 from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM
 from crmrag_query.parsing.catalogue import Earlier
-from crmrag_query.parsing.structured import ModelPlan, plan_with_model
+from crmrag_query.parsing.structured import REPLY_TOKENS, ModelPlan, plan_with_model
 from crmrag_query.plans.records import Among, Anchor, Compute, Measure, Member, Plan, Related, Target, Way
 from tests.support.builds import build_all, make_project
 from tests.support.model_server import Script, model_server
@@ -54,7 +55,7 @@ def planned(release: Release, script: Script, question: str = QUESTION, *earlier
 
 def members(release: Release, found: ModelPlan) -> tuple[str, ...]:
     assert found.outcome is not None
-    return tuple(release.graph.iri(node).rsplit("/", 1)[-1] for node in found.outcome.members.tolist())
+    return tuple(release[Graph].iri(node).rsplit("/", 1)[-1] for node in found.outcome.members.tolist())
 
 
 def sent(script: Script, round_: int = 0) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def test_what_was_said_is_data_in_the_users_message_and_the_schema_is_sent(small
     assert "HACKED" not in system and "Kolva" not in system
     assert json.loads(user)["question"] == question
     assert request["response_format"]["type"] == "json_schema"
-    assert request["max_tokens"] == small.method.planner.reply_tokens
+    assert request["max_tokens"] == REPLY_TOKENS
     assert not request.get("stream")
 
 

@@ -11,13 +11,16 @@ import pytest
 
 from crmrag_query.answers.understand import named
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.text import tokens
-from crmrag_query.parsing.catalogue import Earlier, catalogue, earlier_of, written
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import NameIndex
+from crmrag_query.parsing.catalogue import MENTIONED, Earlier, catalogue, earlier_of, written
 from crmrag_query.parsing.catalogue_rows import Row, by_relevance
 from crmrag_query.plans.profile import Profile, TypeProfile
 from crmrag_query.plans.records import Among, Plan
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import ConversationState, Kind, Turn
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.text import tokens
 from tests.support.small_world import iri, small_release
 
 SECTIONS = ("relations", "relationships", "classes", "types", "properties", "graphs")
@@ -28,16 +31,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
     return small_release(tmp_path_factory)
 
 
-def having(release: Release, **parts: Any) -> Release:
-    """The release with other parts; those that were opened are opened anew."""
-    other = replace(release)
-    other.__dict__.update(parts)
-    return other
-
-
 def budgeted(release: Release, **keys: Any) -> Release:
     planner = release.method.planner.model_copy(update=keys)
-    return having(release, method=release.method.model_copy(update={"planner": planner}))
+    other = replace(release)  # whose parts are opened anew
+    other.__dict__["method"] = release.method.model_copy(update={"planner": planner})
+    return other
 
 
 def kind(number: int) -> TypeProfile:
@@ -58,8 +56,10 @@ def kind(number: int) -> TypeProfile:
 @pytest.fixture(scope="module")
 def many(small: Release) -> Release:
     """A data set of 1,000 types beside its own."""
-    content = small.profile.content
-    return having(small, profile=Profile(replace(content, types=(*map(kind, range(1000)), *content.types))))
+    content = small[Profile].content
+    other = replace(small)
+    other._parts[Profile] = Profile(replace(content, types=(*map(kind, range(1000)), *content.types)))
+    return other
 
 
 def told(release: Release, question: str, *earlier: Earlier) -> dict[str, Any]:
@@ -87,9 +87,9 @@ def test_the_budget_holds(many: Release, budget: int, question: str) -> None:
 
 def test_a_small_data_set_is_told_whole(small: Release) -> None:
     found = told(small, "Which churches are in Kolva?")
-    assert {row.split(":")[0] for row in found["classes"]} == set(small.profile.classes)
-    assert len(found["types"]) == len(small.profile.types)
-    occurring = [one for one in small.profile.relationships.values() if one.pairs]
+    assert {row.split(":")[0] for row in found["classes"]} == set(small[Profile].classes)
+    assert len(found["types"]) == len(small[Profile].types)
+    occurring = [one for one in small[Profile].relationships.values() if one.pairs]
     assert len(found["relationships"]) == len(occurring)
 
 
@@ -125,7 +125,7 @@ def test_mentions_come_with_what_they_may_mean(small: Release) -> None:
 
 
 def test_only_the_last_turns_are_told_and_long_lists_are_cut(small: Release) -> None:
-    most = small.method.planner.mentioned
+    most = MENTIONED
     shown = tuple(f"http://e/{n}" for n in range(most + 2))
     turns = [Earlier(f"Question {n}?", Plan(where=(Among(iris=shown),)), n) for n in range(10)]
     found = told(small, "And of those?", *turns)["earlier"]
@@ -149,8 +149,8 @@ def test_a_release_without_a_profile_is_told_by_its_classes_and_relations(
     small: Release, tmp_path: Path
 ) -> None:
     bare = replace(small, folder=tmp_path)
-    parts = ("graph", "method", "catalogue", "names", "ontology")
-    bare.__dict__.update({name: getattr(small, name) for name in parts})
+    bare.__dict__.update(method=small.method, ontology=small.ontology)
+    bare._parts.update({part: small[part] for part in (Graph, Catalogue, NameIndex)})
     found = told(bare, "Which churches are in Kolva?")
     assert "types" not in found and found["classes"] and len(found["relationships"]) > 10
 

@@ -28,6 +28,7 @@ from crmrag_query.plans.records import (
     Texted,
     Way,
 )
+from crmrag_query.plans.world import World
 from tests.support.small_world import iri, small_release
 
 QUESTION = "Which churches are in Kolva?"
@@ -105,7 +106,7 @@ def test_any_reply_ends_in_a_plan_that_holds_or_in_a_note(small: Release, reply:
         assert found.notes and not found.usable
         return
     assert found.outcome is not None
-    assert found.outcome.size == execute(found.plan, small.world).size
+    assert found.outcome.size == execute(found.plan, small[World]).size
     assert found.empty == bool(found.notes)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import networkx as nx
@@ -13,14 +15,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from crmrag_query.config import load_method
-from crmrag_query.config.plans import PlansConfig
-from crmrag_query.dates.calendar import civil, day_number
+from crmrag_query.config.sets import PlansConfig
+from crmrag_query.dates import civil, day_number
 from crmrag_query.graph.arrays import FLAG_SUSPECT
-from crmrag_query.plans.buckets import bucket_of
-from crmrag_query.plans.identity import how_many, once
-from crmrag_query.plans.literals import literal, numbers, same_terms
-from crmrag_query.plans.texts import Folded, folded, matches
-from crmrag_query.retrieval.tokenizer import fold
+from crmrag_query.plans.compute import bucket_of
+from crmrag_query.plans.execute import Folded, folded
+from crmrag_query.plans.ways import literal, numbers, same_terms
+from crmrag_query.plans.world import how_many, once, representatives
+from crmrag_query.text import fold
 from tests.support.planworlds import SAME_AS, WIKIDATA, generated, sample_of
 
 
@@ -52,7 +54,7 @@ def test_identity_is_what_is_connected(seed: int, tmp_path: Path) -> None:
         if p == SAME_AS and not {s, o} & suspects:
             known.add_edge(s, o)
     parts = [sorted(part) for part in nx.connected_components(known)]
-    stands = sample.world.identity
+    stands = sample.world.kept(representatives)
     for part in parts:
         nodes = [node for iri in part if (node := graph.node(iri)) is not None]
         entities = [node for node in nodes if sample.world.entities[node]]
@@ -103,15 +105,15 @@ def test_texts_hold_what_their_folded_form_holds(
     column = folded(pa.array(["ab", *texts], pa.large_utf8())).slice(first)
     expected = [fold(text) for text in ["ab", *texts]][first:]
     assert column.to_pylist() == expected
-    found = matches(Folded.of(column), needles, whole).tolist()
+    found = Folded.of(column).matching(needles, whole).tolist()
     assert found == [any(_holds(text, needle, whole) for needle in needles) for text in expected]
 
 
 def test_hundreds_of_needles_are_looked_for() -> None:
     texts = Folded.of(pa.array([f"in the year {n}" for n in range(1500, 1900)], pa.large_utf8()))
     needles = tuple(f"r {n}" for n in range(1450, 1800))
-    assert matches(texts, needles, whole=False).sum() == 300
-    assert matches(texts, (*needles, "year 1850"), whole=True).nonzero()[0].tolist() == [350]
+    assert texts.matching(needles, whole=False).sum() == 300
+    assert texts.matching((*needles, "year 1850"), whole=True).nonzero()[0].tolist() == [350]
 
 
 def _holds(text: str, needle: str, whole: bool) -> bool:
@@ -129,3 +131,17 @@ def test_the_file_holds_what_the_model_defaults_to() -> None:
 def test_an_authority_without_an_id_is_a_mistake() -> None:
     with pytest.raises(ValidationError, match="id"):
         PlansConfig(same_iris=(r"https?://example\.org/\d+",))
+
+
+def test_what_a_world_keeps_is_made_once_whichever_threads_ask(tmp_path: Path) -> None:
+    world = generated(7, tmp_path).world
+    made: list[object] = []
+
+    def slowly(of: object) -> object:
+        time.sleep(0.05)
+        made.append(of)
+        return object()
+
+    with ThreadPoolExecutor(4) as pool:
+        kept = list(pool.map(lambda _: world.kept(slowly), range(4)))
+    assert len(made) == 1 and len({id(one) for one in kept}) == 1

@@ -9,12 +9,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from crmrag_query.plans.nodesets import walk_set
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.routes import routes_of
-from crmrag_query.plans.ways import leading_to, pairs, weights
+from crmrag_query.plans.ways import leading_to, pairs, routes_of, weights
 from crmrag_query.plans.world import Mask, World
-from crmrag_query.relationships.engine import walk
+from crmrag_query.relationships.engine import walk, walk_set
 from tests.support.planworlds import generated, sample_of
 
 
@@ -62,7 +60,7 @@ def test_many_that_may_lead_to_themselves_alone_are_told_apart(seed: int, tmp_pa
         assert np.flatnonzero(leading_to(world, way, some)).tolist() == to_some.tolist()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
 def test_whole_sets_reach_what_their_nodes_reach(seed: int, tmp_path: Path) -> None:
     """However many nodes a walk has at hand, it is the same walk."""
     world = generated(400 + seed, tmp_path, suspects=5 * (seed % 2)).world
@@ -71,10 +69,11 @@ def test_whole_sets_reach_what_their_nodes_reach(seed: int, tmp_path: Path) -> N
         for route in routes_of(world, Way(relationships=(one.id,))):
             for nodes in (everyone, everyone[:-1], everyone[::3], everyone[:2]):
                 alone = [
-                    walk_set(world.adjacency, route.legs, nodes[at : at + 1]).all for at in range(len(nodes))
+                    walk_set(world.adjacency, route.legs, nodes[at : at + 1], {}).all
+                    for at in range(len(nodes))
                 ]
                 expected = np.unique(np.concatenate(alone))
-                assert walk_set(world.adjacency, route.legs, nodes).all.tolist() == expected.tolist()
+                assert walk_set(world.adjacency, route.legs, nodes, {}).all.tolist() == expected.tolist()
 
 
 def test_an_entity_is_no_target_of_its_own_but_another_anchor_is_one(tmp_path: Path) -> None:

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crmrag_query.plans.execute import execute
-from crmrag_query.plans.literals import LiteralValue
-from crmrag_query.plans.proof import explain, explain_all
+from crmrag_query.plans.execute import execute, explain
 from crmrag_query.plans.records import Anchor, Plan, Related, Way, read_plan
-from crmrag_query.plans.routes import routes_of
-from crmrag_query.plans.ways import admits, begins, pairs
+from crmrag_query.plans.ways import LiteralValue, admits, begins, pairs, routes_of
 from crmrag_query.plans.world import World
-from crmrag_query.relationships.explain import Hop, way_over
+from crmrag_query.relationships.engine import Hop, way_over
 from tests.support.graphs import node_of
 from tests.support.plan_museum import BORN_IN, MADE_BY, MADE_IN, OBJECTS, made, names_of, related
 from tests.support.planworlds import BASE, Sample, generated
@@ -26,7 +23,7 @@ from tests.support.planworlds import BASE, Sample, generated
 def test_an_explanation_is_a_way_of_triples(museum: Sample) -> None:
     graph = museum.world.graph
     plan = read_plan({"target": OBJECTS, "where": [related(MADE_BY, "anna"), made(1701, 1800)]})
-    proofs = explain(museum.world, plan, node_of(graph, "lake"))
+    (proofs,) = explain(museum.world, plan, [node_of(graph, "lake")])
     told = [
         [(graph.label(h.subject), graph.property_code(h.property), graph.iri(h.object)) for h in proof.hops]
         for proof in proofs
@@ -40,7 +37,7 @@ def test_an_explanation_is_a_way_of_triples(museum: Sample) -> None:
 def hops(museum: Sample, where: dict[str, Any], member: str) -> list[tuple[tuple[int, ...], list[str]]]:
     """Of each proof the places of its constraint, and where its steps lead."""
     graph = museum.world.graph
-    proofs = explain(museum.world, read_plan({"where": [where]}), node_of(graph, member))
+    (proofs,) = explain(museum.world, read_plan({"where": [where]}), [node_of(graph, member)])
     return [
         (
             (proof.constraint, *proof.within),
@@ -70,14 +67,15 @@ def test_explanations_of_either_and_of_another_plan(museum: Sample) -> None:
 
 def test_an_explanation_ends_in_a_literal_where_the_way_does(museum: Sample) -> None:
     note = related({"paths": [["P3"]]})
-    (proof,) = explain(museum.world, read_plan({"where": [note]}), node_of(museum.world.graph, "cup"))
+    ((proof,),) = explain(museum.world, read_plan({"where": [note]}), [node_of(museum.world.graph, "cup")])
     assert proof.hops == () and proof.literal == LiteralValue("Given by A. Fink")
 
 
 def test_explanations_of_many_members_are_those_of_each(museum: Sample) -> None:
     plan = read_plan({"target": OBJECTS, "where": [related(MADE_BY, "anna"), made(1701, 1800)]})
     members = execute(plan, museum.world).members.tolist()
-    assert explain_all(museum.world, plan, members) == [explain(museum.world, plan, one) for one in members]
+    alone = [explain(museum.world, plan, [one])[0] for one in members]
+    assert explain(museum.world, plan, members) == alone
 
 
 def ways_of(world: World, seed: int) -> list[Way]:
@@ -99,7 +97,7 @@ def test_proofs_are_chains_of_triples_to_the_lowest_target_as_short_as_any(seed:
     anchor = Anchor(iris=tuple(world.graph.iri(int(node)) for node in ends))
     for way in ways_of(world, seed):
         reached = pairs(world, way, everyone, literals=False).within(world, ends)
-        proofs = explain_all(world, Plan(where=(Related(way=way, to=anchor),)), everyone.tolist())
+        proofs = explain(world, Plan(where=(Related(way=way, to=anchor),)), everyone.tolist())
         for member, found in enumerate(proofs):
             targets = reached.cell[reached.index == member].tolist()
             assert [proof.target for proof in found] == targets[:1]
@@ -143,7 +141,7 @@ def test_the_first_of_several_that_holds_is_told_for_each_member(museum: Sample)
     members = execute(plan, world).members.tolist()
     told = [
         [(proof.within, world.graph.label(proof.target)) for proof in found]
-        for found in explain_all(world, plan, members)
+        for found in explain(world, plan, members)
     ]
     assert dict(zip(names_of(museum, members), told, strict=True)) == {
         "cup": [((2,), "Chloe")],
@@ -151,4 +149,4 @@ def test_the_first_of_several_that_holds_is_told_for_each_member(museum: Sample)
         "lake": [((1,), "Anna")],
         "shard": [],
     }
-    assert explain_all(world, plan, members[::-1]) == explain_all(world, plan, members)[::-1]
+    assert explain(world, plan, members[::-1]) == explain(world, plan, members)[::-1]

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.questions.state import ConversationState, Kind
-from tests.support.conversation_world import METHOD, Talk
+from crmrag_query.questions.followup import VAGUE_WORDS
+from crmrag_query.questions.state import QUESTIONS, ConversationState, Kind
+from tests.support.conversation_world import Talk
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_a_question_without_content_is_vague(question: str) -> None:
 def test_a_long_question_without_content_is_not_vague() -> None:
     talk = Talk()
     talk.ask("Which churches have a Last Judgment?")
-    assert talk.ask("what is " * (METHOD.conversation.vague_words + 1)).kind is not Kind.VAGUE
+    assert talk.ask("what is " * (VAGUE_WORDS + 1)).kind is not Kind.VAGUE
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_the_context_holds_few_questions_of_the_topic() -> None:
     for question in ["Which churches are there?", *(f"And any with lions {i}?" for i in range(8))]:
         told = talk.ask(question)
     assert told.contextual is not None and told.contextual.startswith("Which churches are there?")
-    assert told.contextual.count("?") == METHOD.conversation.questions + 1
+    assert told.contextual.count("?") == QUESTIONS + 1
 
 
 def test_two_conversations_never_touch() -> None:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.dates import year_interval
-from crmrag_query.dates.calendar import Interval, day_number
+from crmrag_query.dates import Interval, day_number, year_interval
 from crmrag_query.questions.period import find_period
 
 OPEN = None

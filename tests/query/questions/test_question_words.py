@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.questions.phrases import Phrases
 from crmrag_query.questions.words import asked, chunks_of
-from crmrag_query.retrieval.tokenizer import tokenize
+from crmrag_query.text import tokenize
 
 
 @given(st.text(max_size=120))

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from crmrag_query.config import load_method
 from crmrag_query.errors import QuestionError
 from crmrag_query.questions.grammar import Form
-from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn, turns_of
+from crmrag_query.questions.state import (
+    EXCLUDED,
+    FOCUS,
+    SHOWN,
+    ConversationState,
+    Focus,
+    Kind,
+    Turn,
+    turns_of,
+)
 
 CONFIG = load_method().conversation
 TEXTS = st.text(st.characters(), max_size=30)
@@ -46,8 +55,8 @@ def test_a_state_is_bounded() -> None:
     for _ in range(3 * CONFIG.turns):
         state = state.after(turn, CONFIG)
     last = state.turns[-1]
-    assert (len(state.turns), len(last.focus)) == (CONFIG.turns, CONFIG.focus)
-    assert (len(last.shown), len(last.excluded)) == (CONFIG.shown, CONFIG.excluded)
+    assert (len(state.turns), len(last.focus)) == (CONFIG.turns, FOCUS)
+    assert (len(last.shown), len(last.excluded)) == (SHOWN, EXCLUDED)
     assert "x" * 100_000 not in last.shown
 
 

@@ -13,14 +13,26 @@ from hypothesis import strategies as st
 from crmrag_query.config import load_method
 from crmrag_query.config.parts import RelationshipSet
 from crmrag_query.errors import ConfigError
-from crmrag_query.ontology import Category, categories_of, category_of, load_ontology
-from crmrag_query.relationships.catalogue import Catalogue, Step, from_set, parse_step
-from crmrag_query.relationships.dead import dead_paths
-from crmrag_query.relationships.steps import directed, resolve
+from crmrag_query.ontology import load_ontology
+from crmrag_query.ontology.categories import load_categories
+from crmrag_query.relationships.catalogue import (
+    Catalogue,
+    Step,
+    dead_paths,
+    from_set,
+    read_step,
+    resolve,
+)
 
-METHOD, ONTOLOGY = load_method(), load_ontology()
+METHOD, ONTOLOGY, CATEGORIES = load_method(), load_ontology(), load_categories()
 CATALOGUES = {name: Catalogue.load(METHOD, name) for name in METHOD.relationship_sets}
 PATHS = [(name, path) for name, catalogue in CATALOGUES.items() for fr in catalogue for path in fr.paths]
+WRITTEN = {
+    (name, path): steps
+    for name, part in METHOD.relationship_sets.items()
+    for entry in part.relationships.values()
+    for path, steps in entry.paths.items()
+}
 CORRECTED = {("aa_f_02", "P143i_joined"), ("aa_g_02", "P143_was_joined_by"), ("tt_f_03", "L54_is_same-as")}
 
 
@@ -47,35 +59,18 @@ def test_every_path_is_that_of_the_table(name: str, shared_data: Path) -> None:
          row["steps"].count("|") + 1)
         for row in rows
     ]  # fmt: skip
-    written = {
-        path: text
-        for entry in METHOD.relationship_sets[name].relationships.values()
-        for path, text in entry.paths.items()
-    }
     for row in rows:
-        for given_step, step in zip(
-            row["steps"].split("|"), written[row["path_id"]].split(" | "), strict=True
-        ):
+        for given_step, step in zip(row["steps"].split("|"), WRITTEN[name, row["path_id"]], strict=True):
             assert given_step == step or (row["path_id"], given_step) in CORRECTED
 
 
-@pytest.mark.parametrize(("name", "path"), PATHS, ids=lambda value: getattr(value, "id", value))
-def test_every_step_is_a_property_by_its_present_name(name: str, path: object) -> None:
-    entries = METHOD.relationship_sets[name].relationships.values()
-    steps = next(
-        text for entry in entries for id, text in entry.paths.items() if id == getattr(path, "id", "")
-    )
-    for text in steps.split(" | "):
-        step = parse_step(text)
-        assert step is not None
-        assert ONTOLOGY.property_(step.code).name == text.removesuffix("*")
-        assert step.inverse == step.code.endswith("i")
+def test_every_step_is_a_property_by_its_present_name() -> None:
+    for text in {step for steps in WRITTEN.values() for step in steps}:
+        assert ONTOLOGY.property_(read_step(text).code).name == text.removesuffix("*")
 
 
-def test_relationships_are_found_by_domain_and_id() -> None:
+def test_relationships_are_found_by_id() -> None:
     catalogue = CATALOGUES["fr76"]
-    assert sum(len(catalogue.for_domain(category)) for category in Category) == 76
-    assert {fr.domain for fr in catalogue.for_domain(Category.Actor)} == {Category.Actor}
     assert all(catalogue[catalogue.number(fr.id)] is fr for fr in catalogue)
 
 
@@ -86,14 +81,34 @@ def test_an_unknown_set_is_refused_with_those_there_are() -> None:
         Catalogue.load(METHOD, "fr67")
 
 
-def test_a_step_is_read_from_its_text() -> None:
-    assert parse_step("P9i_forms_part_of*") == Step("P9i", True, True, "forms part of")
-    assert parse_step("P62_depicts") == Step("P62", False, False, "depicts")
-    assert parse_step("depicts") is None
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("P9i_forms_part_of*", Step("P9i", recursive=True, label="forms part of")),
+        ("P62_depicts", Step("P62", label="depicts")),
+        ("^P108!*", Step("P108", recursive=True, forward=False, alone=True)),
+        ("^https://a.b/c*", Step("https://a.b/c", recursive=True, forward=False, alone=True)),
+        ("depicts", Step("depicts", label="depicts")),
+    ],
+)
+def test_a_step_is_read_from_its_text(text: str, step: Step) -> None:
+    assert read_step(text) == step
+
+
+def test_a_relationship_names_each_step_by_its_code() -> None:
+    with pytest.raises(
+        ConfigError, match=r"r.paths.p1: a step names a property by its code \(found 'depicts'\)"
+    ):
+        relationship_set(p1="P62 depicts")
+
+
+def test_a_path_may_be_written_with_bars_as_releases_of_before_have_it() -> None:
+    assert relationship_set(p1="P46* | P53") == relationship_set(p1="P46* P53")
+    assert relationship_set(p1="^P46! P53")[0].paths[0].steps == (read_step("^P46!"), read_step("P53"))
 
 
 def test_a_step_follows_its_property_those_below_and_their_inverses() -> None:
-    ways = set(directed("P12i", ONTOLOGY))
+    ways = set(resolve(Step("P12i"), ONTOLOGY))
     assert {
         ("P12i", True),
         ("P12", False),
@@ -103,24 +118,26 @@ def test_a_step_follows_its_property_those_below_and_their_inverses() -> None:
         ("P14", False),
     } <= ways
     assert ("P12", True) not in ways
-    assert directed("P122", ONTOLOGY) == (("P122", False), ("P122", True))
-    assert resolve(Step("P45", False, False, ""), ONTOLOGY) == (("P45", True), ("P45i", False))
+    assert resolve(Step("P122"), ONTOLOGY) == (("P122", False), ("P122", True))
+    assert resolve(Step("P45"), ONTOLOGY) == (("P45", True), ("P45i", False))
+    assert resolve(Step("P45", forward=False), ONTOLOGY) == (("P45", False), ("P45i", True))
+    assert resolve(Step("P12i", alone=True), ONTOLOGY) == (("P12", False), ("P12i", True))
 
 
 @given(st.sampled_from(sorted(ONTOLOGY.properties)))
 def test_walking_the_inverse_is_walking_backwards(code: str) -> None:
     inverse = ONTOLOGY.inverse(code)
-    ways = directed(code, ONTOLOGY)
+    ways = resolve(Step(code), ONTOLOGY)
     assert list(ways) == sorted(set(ways))
     assert (code, True) in ways
     if inverse and inverse != code:
-        assert {(name, not forward) for name, forward in ways} == set(directed(inverse, ONTOLOGY))
+        assert {(name, not forward) for name, forward in ways} == set(resolve(Step(inverse), ONTOLOGY))
 
 
 @given(st.sampled_from(sorted(ONTOLOGY.properties)))
 def test_a_step_follows_all_that_its_sub_properties_follow(code: str) -> None:
     for below in ONTOLOGY.subproperties(code):
-        assert set(directed(below, ONTOLOGY)) <= set(directed(code, ONTOLOGY))
+        assert set(resolve(Step(below), ONTOLOGY)) <= set(resolve(Step(code), ONTOLOGY))
 
 
 def test_dead_paths_are_listed_with_the_reason() -> None:
@@ -138,17 +155,19 @@ def test_a_path_is_dead_exactly_when_no_chain_of_typed_entities_matches() -> Non
     for fr in CATALOGUES["fr76"]:
         for path in fr.paths:
             if len(path.steps) <= 2 and not any(step.recursive for step in path.steps):
-                ends = {code for code in ONTOLOGY.classes if category_of([code]) == fr.domain}
+                ends = {code for code in ONTOLOGY.classes if CATEGORIES.of([code]) == fr.domain}
                 for step in path.steps:
                     ends = {b for a, b in pairs(step) if a in ends}
-                alive = any(not categories_of([code]) or categories_of([code]) & fr.range for code in ends)
+                alive = any(
+                    not CATEGORIES.all_of([code]) or CATEGORIES.all_of([code]) & fr.range for code in ends
+                )
                 assert alive != (path.id in dead), path.id
 
 
 def pairs(step: Step) -> list[tuple[str, str]]:
     """Classes of two entities that a triple may join which counts for the step."""
     found: list[tuple[str, str]] = []
-    for code, forward in directed(step.code, ONTOLOGY):
+    for code, forward in resolve(step, ONTOLOGY):
         term = ONTOLOGY.property_(code)
         start, end = (term.domain, term.range) if forward else (term.range, term.domain)
         within = [[c for c in ONTOLOGY.classes if not top or ONTOLOGY.is_a(c, top)] for top in (start, end)]
@@ -157,7 +176,10 @@ def pairs(step: Step) -> list[tuple[str, str]]:
 
 
 def test_recursion_may_take_no_step_at_all() -> None:
-    paths = {"p1": "P46_is_composed_of* | P53_has_former_or_current_location", "p2": "P107_x*"}
-    entry = {"label": "x", "domain": "Thing", "range": "Place", "paths": paths}
-    catalogue = from_set("t", RelationshipSet.model_validate({"title": "t", "relationships": {"r": entry}}))
+    catalogue = relationship_set(p1="P46_is_composed_of* P53_has_former_or_current_location", p2="P107_x*")
     assert [path.path_id for path in dead_paths(catalogue, ONTOLOGY)] == ["p2"]
+
+
+def relationship_set(**paths: str) -> Catalogue:
+    entry = {"label": "x", "domain": "Thing", "range": "Place", "paths": paths}
+    return from_set("t", RelationshipSet.model_validate({"title": "t", "relationships": {"r": entry}}))

@@ -15,24 +15,19 @@ from crmrag_query.graph.arrays import Bytes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology import Ontology
 from crmrag_query.relationships.catalogue import Catalogue, Relationship
-from crmrag_query.relationships.engine import Matches, walk
-from crmrag_query.relationships.walk import reach_back, walk_path
+from crmrag_query.relationships.engine import Matches, legs_of, turned, walk, walk_legs
 from tests.support.frgraphs import Net, catalogue_of, chained
 from tests.support.froracle import Alphabet, mark, net_pairs, property_path, sparql_pairs, store_of
 from tests.support.graphs import graph_from_turtle, read_quads
 
-SETS = {"fr76": (76, 237), "fr109": (109, 224)}
+SETS = ("fr76", "fr109")
 SAMPLE = File(__file__).resolve().parents[3] / "data" / "sample" / "troodos.ttl"
 Found = dict[tuple[int, int, int], int]
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_sets_are_whole(name: str) -> None:
-    catalogue = catalogue_of(name)
-    assert (len(catalogue), sum(len(r.paths) for r in catalogue)) == SETS[name]
-
-
-@pytest.mark.parametrize(("name", "seed"), [("fr76", 1), ("fr76", 2), ("fr109", 3)])
+@pytest.mark.parametrize(
+    ("name", "seed"), [("fr76", 1), pytest.param("fr76", 2, marks=pytest.mark.slow), ("fr109", 3)]
+)
 def test_every_path_equals_sparql_where_every_path_matches(
     name: str, seed: int, ontology: Ontology, alphabet: Alphabet
 ) -> None:
@@ -60,10 +55,19 @@ def test_any_few_paths_equal_sparql_both_ways(
     for _, path in chosen:
         expected = net_pairs(net, path, alphabet, store)
         assert expected
-        source, target = walk_path(net.adjacency, ontology, path, nodes)
-        assert list(zip(source.tolist(), target.tolist(), strict=True)) == sorted(expected)
-        target, source = reach_back(net.adjacency, ontology, path, nodes)
-        assert list(zip(target.tolist(), source.tolist(), strict=True)) == sorted((t, s) for s, t in expected)
+        legs = legs_of(net.adjacency, ontology, path.steps)
+        assert legs
+        forth, back = (
+            {
+                (source, target)
+                for index, reached in walk_legs(net.adjacency, way, nodes, np.arange(len(nodes)))
+                for source, target in zip(index.tolist(), reached.tolist(), strict=True)
+                if source != target
+            }
+            for way in (legs, turned(legs))
+        )
+        assert forth == set(expected)
+        assert {(source, target) for target, source in back} == forth
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.graph.arrays import Adjacency, rows_from_triples
-from crmrag_query.retrieval.adjacency import EDGES, connect, edges_of, normalise
+from crmrag_query.retrieval.channels import EDGES, connect, edges_of, normalise
 from tests.support.frgraphs import Edge, Net
 from tests.support.graphs import graph_from_turtle, node_of
 
@@ -27,18 +27,11 @@ EDGE_LISTS = st.lists(
 CANDIDATES = st.lists(st.integers(0, NODES - 1), unique=True, max_size=6)
 
 
-def joined(
-    edges: list[Edge], nodes: list[int], max_hops: int = 2, divisor: float = 2.0
-) -> npt.NDArray[np.float64]:
+def joined(edges: list[Edge], nodes: list[int], divisor: float = 2.0) -> npt.NDArray[np.float64]:
     """The matrix of the candidates ``nodes`` over edges (subject, code, object)."""
     adjacency = Net(tuple(edges), (0,) * 100).adjacency
     found = np.array(nodes, np.int32)
-    return connect(found, *edges_of(adjacency, found, WEIGHTS.__getitem__), max_hops, divisor)
-
-
-def test_one_step_counts_with_the_heaviest_of_parallel_edges_whatever_their_direction() -> None:
-    edges = [(10, "P1", 20), (20, "P55", 10), (10, "P2", 20), (20, "P2", 30)]
-    assert joined(edges, [20, 10, 30]).tolist() == [[0, 0.9, 0.6], [0.9, 0, 0], [0.6, 0, 0]]
+    return connect(found, *edges_of(adjacency, found, WEIGHTS.__getitem__), divisor)
 
 
 def test_two_steps_over_a_node_outside_the_pool_weigh_half_the_product() -> None:
@@ -47,33 +40,14 @@ def test_two_steps_over_a_node_outside_the_pool_weigh_half_the_product() -> None
     assert joined(edges, [10, 20], divisor=3)[0, 1] == pytest.approx(0.9 * 0.6 / 3)
 
 
-def test_the_heaviest_way_over_any_node_counts() -> None:
-    edges = [(10, "P55", 98), (20, "P1", 98), (10, "P108", 99), (20, "P2", 99), (99, "P1", 20)]
-    assert joined(edges, [10, 20])[0, 1] == pytest.approx(0.85 * 0.6 / 2)
-
-
-def test_there_is_no_second_step_where_one_joins_or_over_a_candidate() -> None:
-    # 10 and 20: 0.25, though 99 would give 0.9 * 0.9 / 2 = 0.405; 10 and 30: nothing, as 20 is a candidate
-    edges = [(10, "", 20), (10, "P55", 99), (20, "P55", 99), (20, "P55", 30)]
-    assert joined(edges, [10, 20, 30]).tolist() == [[0, 0.25, 0], [0.25, 0, 0.9], [0, 0.9, 0]]
-
-
-def test_two_steps_can_be_switched_off() -> None:
-    assert not joined([(10, "P55", 99), (20, "P55", 99)], [10, 20], max_hops=1).any()
-
-
-def test_an_edge_to_itself_joins_nothing() -> None:
-    assert not joined([(10, "P55", 10), (20, "P2", 99)], [10, 20]).any()
-
-
 def test_no_candidates_and_no_edges_give_matrices_of_nothing() -> None:
     assert joined([(1, "P1", 2)], []).shape == (0, 0)
     assert joined([(1, "P1", 2)], [5, 6]).tolist() == [[0, 0], [0, 0]]
     assert normalise(np.zeros((0, 0))).shape == (0, 0)
 
 
-@given(EDGE_LISTS, CANDIDATES, st.sampled_from([1, 2]))
-def test_connect_equals_networkx(edges: list[Edge], nodes: list[int], max_hops: int) -> None:
+@given(EDGE_LISTS, CANDIDATES)
+def test_connect_equals_networkx(edges: list[Edge], nodes: list[int]) -> None:
     graph = nx.MultiGraph()
     graph.add_nodes_from(range(NODES))
     graph.add_edges_from((s, o, {"weight": WEIGHTS[code]}) for s, code, o in edges if s != o)
@@ -85,8 +59,8 @@ def test_connect_equals_networkx(edges: list[Edge], nodes: list[int], max_hops: 
     for (row, a), (column, b) in itertools.permutations(enumerate(nodes), 2):
         over = (set(graph[a]) & set(graph[b])) - set(nodes)
         virtual = max((one(a, c) * one(c, b) / 2 for c in over), default=0.0)
-        expected[row, column] = one(a, b) or (virtual if max_hops == 2 else 0.0)
-    found = joined(edges, nodes, max_hops)
+        expected[row, column] = one(a, b) or virtual
+    found = joined(edges, nodes)
     assert found == pytest.approx(expected)
     assert (found == found.T).all()
 
@@ -101,12 +75,6 @@ def test_normalised_is_one_minus_the_laplacian_of_networkx_with_loops(
     if nodes:
         expected = expected - nx.normalized_laplacian_matrix(graph).toarray()
     assert normalise(matrix) == pytest.approx(expected)
-
-
-def test_normalised_by_hand() -> None:
-    # with loops the rows sum to 1.8, 1.8 and 1
-    found = normalise(np.array([[0, 0.8, 0], [0.8, 0, 0], [0, 0, 0]]))
-    assert found == pytest.approx(np.array([[1 / 1.8, 0.8 / 1.8, 0], [0.8 / 1.8, 1 / 1.8, 0], [0, 0, 1]]))
 
 
 @given(EDGE_LISTS, CANDIDATES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +16,12 @@ from hypothesis import strategies as st
 from crmrag_query.config import load_method
 from crmrag_query.config.query import RetrievalConfig, ShareByForm, Stages
 from crmrag_query.dates import Interval
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.adjacency import normalise
-from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.reach import coverage
-from crmrag_query.retrieval.subgraph import select
+from crmrag_query.retrieval import pipeline
+from crmrag_query.retrieval.channels import coverage, normalise, select
+from crmrag_query.retrieval.pipeline import Query, Retrieved, k_of, retrieve
 
 CONFIG = load_method().retrieval
 CHANNELS = ("dense", "sparse", "named", "tied", "dated", "walked")
@@ -137,8 +136,8 @@ def stages(*on: str) -> Stages:
 
 
 def config(pool_factor: int = 2, **values: object) -> RetrievalConfig:
-    """The method's configuration with a small pool, k of the fusion 60 as in the facts, and the given values."""
-    return CONFIG.model_copy(update={"pool_factor": pool_factor, "rrf_k": 60, **values})
+    """The method's configuration with a small pool and the given values."""
+    return CONFIG.model_copy(update={"pool_factor": pool_factor, **values})
 
 
 def whole(found: Retrieved) -> Mapping[int, tuple[float, dict[str, int]]]:
@@ -177,13 +176,13 @@ def test_the_pool_is_the_fusion_of_the_channels_that_are_on(
 ) -> None:
     n, k, factor, seed = sizes
     channels, asked = arrays(n, seed), query()
-    settings = config(factor, weights={"named": 3, "walked": 2})
-    found = retrieve(channels, asked, settings, stages(*on), k)
+    with patch.dict(pipeline.TIMES, {"named": 3, "walked": 2}):
+        found = retrieve(channels, asked, config(factor), stages(*on), k)
     rankings = rankings_of(channels, asked, sorted(on), k * factor)
     expected: dict[int, float] = {}
     for name, ranking in rankings.items():
         for rank, document in enumerate(ranking):
-            weight = settings.weights.get(name, 1)
+            weight = {"named": 3, "walked": 2}.get(name, 1)
             expected[document] = expected.get(document, 0) + weight / (60 + rank + 1)
     scores = [one.score for one in (*found.chosen, *found.rest)]
     assert scores == pytest.approx(sorted(expected.values(), reverse=True)[: k * factor])
@@ -217,8 +216,8 @@ def test_tied_documents_come_by_their_share_and_equal_ones_as_dense_and_sparse_r
     n, k, factor, seed = sizes
     channels, asked, size = arrays(n, seed), query(), k * factor
     share = share_of(channels, on)
-    settings = config(factor, reach=CONFIG.reach.model_copy(update={"keep": keep}))
-    found = retrieve(channels, asked, settings, stages(*on), k)
+    with patch.object(pipeline, "KEPT_SHARE", keep):
+        found = retrieve(channels, asked, config(factor), stages(*on), k)
     tied = {ranks["tied"]: document for document, (_, ranks) in whole(found).items()}
     ranking = [tied[rank] for rank in range(len(tied))]
     assert found.ranking == ranking
@@ -294,8 +293,7 @@ def test_without_target_categories_the_typed_channel_changes_nothing() -> None:
 def test_at_most_a_share_of_the_pool_says_little(sizes: tuple[int, int, int, int]) -> None:
     n, k, factor, seed = sizes
     channels, size = arrays(n, seed), k * factor
-    non_informative = CONFIG.non_informative.model_copy(update={"share": 0.25})
-    settings = config(factor, non_informative=non_informative)
+    settings = config(factor)
     everything = retrieve(channels, query(), config(n), stages("dense", "sparse"), k).ranking
     found = retrieve(channels, query(), settings, stages("dense", "sparse", "informative"), k).ranking
     assert sum(channels.little[one] for one in found) <= max(1, size // 4)
@@ -325,7 +323,7 @@ def test_the_subset_is_chosen_by_those_of_its_parts_that_are_on(parts: tuple[str
         np.array([one.score for one in (*pool.chosen, *pool.rest)]),
         normalise(channels.joined(documents)) if "adjacency" in parts else np.zeros((n, n)),
         channels.vectors(documents) if "diversity" in parts else np.zeros((n, 1), np.float32),
-        channels.added[documents] * ("modifiers" in parts) + settings.subgraph.tied_bonus * share,
+        channels.added[documents] * ("modifiers" in parts) + pipeline.TIED_BONUS * share,
         6,
         settings.subgraph,
     )

@@ -1,47 +1,180 @@
-"""The table of candidates."""
+"""Rankings fused, interleaved, cut and made a pool of candidates; places kept in it, and the cap on what says little."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from crmrag_query.retrieval.pool import Candidate, make_pool
+from crmrag_query.retrieval.pool import (
+    Candidate,
+    best,
+    cap,
+    interleave,
+    make_pool,
+    reciprocal_rank_fusion,
+    reserve,
+)
 
-FUSED = [(7, 0.5), (2, 0.4), (9, 0.1)]
+RANKING = st.lists(st.integers(0, 30), unique=True, max_size=20)
+
+
+def test_the_score_is_the_sum_of_reciprocal_ranks_from_one() -> None:
+    assert reciprocal_rank_fusion([[7, 3], [3]], k=60) == [(3, 1 / 62 + 1 / 61), (7, 1 / 61)]
+
+
+def test_a_ranking_counts_as_often_as_it_is_given() -> None:
+    dense, named = [7, 3, 5], [5]
+    assert dict(reciprocal_rank_fusion([dense, named, named], k=60)) == pytest.approx(
+        {7: 1 / 61, 3: 1 / 62, 5: 1 / 63 + 2 / 61}
+    )
+    assert [document for document, _ in reciprocal_rank_fusion([dense, named, named])] == [5, 7, 3]
+
+
+def test_ties_are_broken_by_number_whatever_the_order_of_the_rankings() -> None:
+    assert reciprocal_rank_fusion([[9], [2]]) == reciprocal_rank_fusion([[2], [9]])
+    assert [document for document, _ in reciprocal_rank_fusion([[9], [2]])] == [2, 9]
+
+
+def test_no_ranking_gives_nothing() -> None:
+    assert reciprocal_rank_fusion([]) == reciprocal_rank_fusion([[], []]) == []
+
+
+@given(st.lists(st.lists(st.integers(0, 20), unique=True), max_size=4), st.integers(1, 100))
+def test_fusion_ranks_all_and_only_what_is_ranked(rankings: list[list[int]], k: int) -> None:
+    fused = reciprocal_rank_fusion(rankings, k)
+    assert {document for document, _ in fused} == {document for ranking in rankings for document in ranking}
+    assert sum(score for _, score in fused) == pytest.approx(
+        sum(1 / (k + place) for ranking in rankings for place in range(1, len(ranking) + 1))
+    )
+
+
+@given(st.lists(st.integers(-3, 3)), st.integers(0, 12))
+def test_best_equals_sorting_everything(scores: list[int], k: int) -> None:
+    expected = sorted(((n * 2, float(s)) for n, s in enumerate(scores)), key=lambda row: (-row[1], row[0]))[
+        :k
+    ]
+    assert best(np.arange(len(scores)) * 2, np.array(scores, np.float64), k) == expected
+
+
+def test_items_alternate_and_stand_once() -> None:
+    assert interleave([1, 2, 3], [4, 1, 5, 6]) == [1, 4, 2, 3, 5, 6]
+
+
+@given(RANKING, RANKING)
+def test_every_item_is_there_once_and_each_ranking_keeps_its_best_on_top(
+    first: list[int], second: list[int]
+) -> None:
+    joined = interleave(first, second)
+    assert sorted(joined) == sorted({*first, *second})
+    for ranking, ahead in ((first, 1), (second, 2)):
+        for rank, item in enumerate(ranking):
+            assert joined.index(item) < 2 * rank + ahead
+
+
+@given(RANKING)
+def test_one_ranking_stays_as_it_is(ranking: list[int]) -> None:
+    assert interleave(ranking, []) == interleave([], ranking) == interleave(ranking, ranking) == ranking
+
+
+FUSED = [(1, 0.9), (2, 0.8), (3, 0.7), (4, 0.6), (5, 0.5), (6, 0.4)]
+
+
+def documents(fused: list[tuple[int, float]]) -> list[int]:
+    return [document for document, _ in fused]
+
+
+def test_typed_documents_take_the_places_of_the_last_others() -> None:
+    # half of four are two: 1 is there, and 6 comes in for 4, the last other of the first four
+    assert reserve(FUSED, [6, 1], 4, 0.5) == [(1, 0.9), (2, 0.8), (3, 0.7), (6, 0.4)]
+
+
+def test_what_only_the_typed_channel_found_comes_last_with_the_lowest_relevance() -> None:
+    assert reserve(FUSED, [30, 5, 20], 4, 0.75) == [(1, 0.9), (5, 0.5), (30, 0.4), (20, 0.4)]
+
+
+def test_enough_typed_documents_change_nothing() -> None:
+    assert reserve(FUSED, [2, 3, 30], 4, 0.5) == FUSED[:4]
+    assert reserve(FUSED, [], 4, 0.5) == FUSED[:4]
+    assert reserve(FUSED, [30], 4, 0.0) == FUSED[:4]
+
+
+def test_free_places_are_filled_before_any_document_is_dropped() -> None:
+    assert documents(reserve(FUSED[:3], [8, 9], 4, 0.5)) == [1, 2, 8, 9]
+    assert documents(reserve(FUSED[:2], [8, 9], 4, 0.5)) == [1, 2, 8, 9]
+    assert reserve([], [8, 9], 4, 0.5) == [(8, 0.0), (9, 0.0)]
+
+
+def test_equal_relevance_keeps_the_order_of_the_fusion() -> None:
+    equal = [(1, 0.5), (2, 0.5), (3, 0.5), (4, 0.5)]
+    assert documents(reserve(equal, [4, 3], 2, 1.0)) == [3, 4]
+    assert documents(reserve(equal, [8, 4], 2, 1.0)) == [4, 8]
+
+
+@given(RANKING, RANKING, st.integers(1, 12), st.floats(0, 1))
+def test_the_share_is_kept_and_no_more_is_displaced_than_it_takes(
+    ranking: list[int], typed: list[int], size: int, share: float
+) -> None:
+    fused = [(document, 1 / (at + 1)) for at, document in enumerate(ranking)]
+    found = documents(reserve(fused, typed, size, share))
+    first, wanted = ranking[:size], min(round(size * share), len(typed))
+    assert len(found) <= size
+    assert len(set(found)) == len(found)
+    assert len(set(found) & set(typed)) == max(wanted, len(set(first) & set(typed)))
+    assert [document for document in found if document in ranking] == [d for d in ranking if d in found]
+    others = [document for document in first if document not in typed]
+    left = [document for document in found if document not in typed]
+    assert left == others[: len(left)]
+    assert len(left) == len(others) or len(found) == size
+    alone = [document for document in found if document not in ranking]
+    assert alone == found[len(found) - len(alone) :]
+    assert alone == [document for document in typed if document in alone]
+
+
+@given(RANKING, RANKING, st.integers(1, 12), st.floats(0, 1))
+def test_relevance_falls_and_stays_what_the_fusion_gave(
+    ranking: list[int], typed: list[int], size: int, share: float
+) -> None:
+    fused = [(document, 1 / (at + 1)) for at, document in enumerate(ranking)]
+    found = reserve(fused, typed, size, share)
+    assert all(a[1] >= b[1] for a, b in itertools.pairwise(found))
+    assert all(pair in fused for pair in found if pair[0] in ranking)
+
+
+def flags(*little: int) -> np.ndarray:
+    return np.isin(np.arange(40), little)
+
+
+@given(RANKING, st.sets(st.integers(0, 30)), st.integers(1, 12), st.floats(0, 1))
+@example(list(range(20)), set(range(20)), 4, 0.25)
+def test_the_cap_is_on_the_pool_and_others_move_up(
+    ranking: list[int], little: set[int], size: int, share: float
+) -> None:
+    fused = [(document, 1 / (at + 1)) for at, document in enumerate(ranking)]
+    found = cap(fused, flags(*little), size, share)
+    most = max(1, int(min(size, len(ranking)) * share))
+    allowed = [document for document in ranking if document in little][:most]
+    expected = [pair for pair in fused if pair[0] not in little or pair[0] in allowed][:size]
+    assert found == expected
+    assert sum(document in little for document in documents(found)) <= most
+
+
+FEW = [(7, 0.5), (2, 0.4), (9, 0.1)]
 CHANNELS = {"dense": [2, 7], "sparse": [7, 4], "walked": []}
 
 
 def test_each_candidate_tells_its_rank_on_every_channel_that_found_it() -> None:
-    assert make_pool(FUSED, CHANNELS).candidates() == [
+    assert make_pool(FEW, CHANNELS) == [
         Candidate(7, 0.5, {"dense": 1, "sparse": 0}),
         Candidate(2, 0.4, {"dense": 0}),
         Candidate(9, 0.1, {}),
     ]
-
-
-def test_columns_are_as_long_as_the_pool_and_typed() -> None:
-    pool = make_pool(FUSED, CHANNELS)
-    assert len(pool) == 3
-    assert (pool.documents.dtype, pool.relevance.dtype) == (np.dtype("int32"), np.dtype("float64"))
-    assert {name: ranks.tolist() for name, ranks in pool.ranks.items()} == {
-        "dense": [1, 0, -1],
-        "sparse": [0, -1, -1],
-        "walked": [-1, -1, -1],
-    }
-
-
-def test_rows_are_taken_in_the_order_asked_for_with_all_their_columns() -> None:
-    pool = make_pool(FUSED, CHANNELS)
-    assert pool.take([2, 0]).candidates() == [pool.candidates()[2], pool.candidates()[0]]
-    assert pool.take([1], np.array([0.9])).candidates() == [Candidate(2, 0.9, {"dense": 0})]
-    assert len(pool) == 3
+    assert make_pool([], {"dense": []}) == []
 
 
 def test_candidates_tell_how_much_they_are_tied_to_what_is_named() -> None:
     tied = np.linspace(0, 1, 11, dtype=np.float32)
-    found = make_pool(FUSED, {}, tied).take([2, 0]).candidates()
-    assert [(one.document, one.tied) for one in found] == [(9, float(tied[9])), (7, float(tied[7]))]
-    assert [one.tied for one in make_pool(FUSED, {}).candidates()] == [0.0, 0.0, 0.0]
-
-
-def test_an_empty_pool_has_no_candidates() -> None:
-    assert make_pool([], {"dense": []}).candidates() == make_pool([], {}).take([]).candidates() == []
+    assert [one.tied for one in make_pool(FEW, {}, tied)] == [float(tied[n]) for n in (7, 2, 9)]

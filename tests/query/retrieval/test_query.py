@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crmrag_query.config.query import MentionConfig
 from crmrag_query.dates import year_interval
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
-from crmrag_query.retrieval.query import Query, telling
+from crmrag_query.retrieval.pipeline import Query, telling
 
 WORDS = ("who", "made", "the", "virgin", "of", "1105")
 READING = Reading(
     "Who made the Virgin of 1105?", "en", Form.ENUMERATION, False, WORDS, WORDS,
     cues=frozenset({"was created by"}), cueing=frozenset({"made"}),
 )  # fmt: skip
-LEAST = MentionConfig(least=0.25, least_of_cue=0.8)
 VECTOR = np.zeros(3, np.float32)
 
 
@@ -28,7 +26,7 @@ def mention(first: int, *scores: float) -> Mention:
 
 
 def kept(*mentions: Mention, period_words: frozenset[str] = frozenset()) -> tuple[Mention, ...]:
-    return telling(Analysis(READING, mentions=mentions, period_words=period_words), LEAST)
+    return telling(Analysis(READING, mentions=mentions, period_words=period_words))
 
 
 def test_a_query_has_what_was_analysed_and_the_text_that_is_searched_for() -> None:
@@ -59,8 +57,8 @@ def test_a_plain_word_that_asks_for_a_relationship_names_nothing_but_a_type_that
     made, plain = mention(1, 1.0), frozenset({"made"})
     for types, told in (((), False), ((0,), True)):
         analysis = Analysis(READING, mentions=(made,), types=types)
-        assert bool(telling(analysis, LEAST, plain)) == told
-        assert telling(analysis, LEAST)
+        assert bool(telling(analysis, plain)) == told
+        assert telling(analysis)
 
 
 def test_a_mention_that_only_repeats_the_period_is_left_out() -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,11 +15,18 @@ import pytest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
 from crmrag_query.dates import Interval, year_interval
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.documents.documents import Documents
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.pipeline import Candidate, retrieve
-from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval import pipeline
+from crmrag_query.retrieval.channels import ReleaseChannels
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.pipeline import Query, retrieve
+from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.sparse import SparseIndex
 from tests.conftest import ROOT
 from tests.support.builds import BASE
 from tests.support.graphs import node_of
@@ -34,11 +42,11 @@ def asked(
 ) -> Query:
     """A query whose mentions are the named entities, each sure."""
     mentions = [
-        Mention(0, 1, name, (LinkedEntity(node_of(release.graph, iri), 1.0, name, "label"),))
+        Mention(0, 1, name, (LinkedEntity(node_of(release[Graph], iri), 1.0, name, "label"),))
         for name in names
         for iri in [name if ":" in name else BASE + name]
     ]
-    vector = release.encoder.encode([text])[0]
+    vector = release[QueryEncoder].encode([text])[0]
     return Query(text, vector, form, targets, mentions=mentions, period=period)
 
 
@@ -51,10 +59,9 @@ ALL = tuple(Stages.model_fields)
 
 def found(release: Release, query: Query, *on: str, k: int | None = None) -> dict[str, Candidate]:
     """Entity's name -> candidate, in order, of all stages unless some are given."""
-    config = release.method.retrieval
-    config = config.model_copy(update={"reach": config.reach.model_copy(update={"keep": 0.0})})
-    outcome = retrieve(release.channels, query, config, stages(*(on or ALL)), k)
-    iris = [release.graph.iri(release.documents.entity(one)) for one in outcome.ranking]
+    with patch.object(pipeline, "KEPT_SHARE", 0.0):
+        outcome = retrieve(release[ReleaseChannels], query, release.method.retrieval, stages(*(on or ALL)), k)
+    iris = [release[Graph].iri(release[Documents].entity(one)) for one in outcome.ranking]
     candidates = (*outcome.chosen, *outcome.rest)
     return {iri.removeprefix(BASE): one for iri, one in zip(iris, candidates, strict=True)}
 
@@ -84,8 +91,8 @@ def test_things_of_a_period_are_found_by_their_date_alone(museum: Release) -> No
 def test_the_baselines_are_the_indexes_own_rankings(text: str, museum: Release) -> None:
     query = asked(museum, text)
     for channel, ranking in (
-        ("dense", museum.dense.search(query.vector, 60)),
-        ("sparse", museum.sparse.search(text, 60)),
+        ("dense", museum[DenseIndex].search(query.vector, 60)),
+        ("sparse", museum[SparseIndex].search(text, 60)),
     ):
         documents = [candidate.document for candidate in found(museum, query, channel, k=10).values()]
         assert documents == [document for document, _ in ranking]
@@ -101,9 +108,9 @@ def test_an_entity_without_a_document_adds_nothing_by_itself(museum: Release) ->
 
 def test_the_chosen_are_at_most_k_of_the_pool(museum: Release) -> None:
     query = asked(museum, "icon of the painter", "icon", targets=Category.Thing)
-    outcome = retrieve(museum.channels, query, museum.method.retrieval, stages(*ALL), 3)
+    outcome = retrieve(museum[ReleaseChannels], query, museum.method.retrieval, stages(*ALL), 3)
     assert len(outcome.chosen) == 3
-    assert sorted(outcome.ranking) == list(range(museum.documents.count))
+    assert sorted(outcome.ranking) == list(range(museum[Documents].count))
 
 
 def test_nothing_asked_in_any_words_gives_nothing_by_words(museum: Release) -> None:
@@ -116,10 +123,11 @@ import json, sys
 from pathlib import Path
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.query import Stages
-from crmrag_query.linking.records import LinkedEntity, Mention
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.pipeline import retrieve
-from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.channels import ReleaseChannels
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.pipeline import Query, retrieve
 
 release = open_release(Path(sys.argv[1]))
 stages = Stages.model_validate(dict.fromkeys(Stages.model_fields, True))
@@ -128,9 +136,9 @@ for form in Form:
     mentions = [Mention(0, 1, "it", (LinkedEntity(node, 0.9, "it", "label"), LinkedEntity(node + 1, 0.5, "it", "label")))
                 for node in (3, 9)]
     text = "murals of church 3 by painter 1"
-    query = Query(text, release.encoder.encode([text])[0], form, 3, mentions=mentions,
+    query = Query(text, release[QueryEncoder].encode([text])[0], form, 3, mentions=mentions,
                   cues=frozenset({"has met", "is origin of", "P14"}))
-    found = retrieve(release.channels, query, release.method.retrieval, stages)
+    found = retrieve(release[ReleaseChannels], query, release.method.retrieval, stages)
     told += [(one.document, one.score, sorted(one.ranks.items())) for one in (*found.chosen, *found.rest)]
 print(json.dumps(told))
 """
@@ -150,6 +158,7 @@ def ranked_in_another_process(folder: Path, seed: str) -> list[list[object]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_ranking_is_the_same_in_every_process(churches: Release) -> None:
     first, second = (ranked_in_another_process(churches.folder, seed) for seed in ("1", "77"))
     assert len(first) > 20

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.retrieval.tokenizer import LONGEST_IDENTIFIER, fold, tokenize, with_singulars
+from crmrag_query.text import LONGEST_IDENTIFIER, fold, tokenize, with_singulars
 
 
 @pytest.mark.parametrize(

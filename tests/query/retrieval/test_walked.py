@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from crmrag_query.retrieval.walked import neighbourhood, personalised_pagerank
+from crmrag_query.retrieval.channels import neighbourhood, personalised_pagerank
 from tests.support.frgraphs import Edge, Net
 
 NODES = 12
@@ -47,18 +47,6 @@ def test_equals_networkx_with_dangling_nodes(
     found = pagerank(arcs, np.array(shares) / sum(shares), damping)
     assert found == pytest.approx([expected[node] for node in range(NODES)], abs=1e-8)
     assert found.sum() == pytest.approx(1)
-
-
-def test_two_nodes_by_hand() -> None:
-    # x = 0.15 + 0.85 y and y = 0.85 x: x = 0.15 / (1 - 0.85²)
-    x = 0.15 / (1 - 0.85**2)
-    assert pagerank({(0, 1): 0.5, (1, 0): 0.5}, np.array([1.0, 0.0])) == pytest.approx([x, 0.85 * x])
-
-
-def test_a_node_without_edges_gives_its_share_back_to_the_restart() -> None:
-    assert pagerank({}, np.array([0.25, 0.75])).tolist() == [0.25, 0.75]
-    # y = 0.85 x, and all that y has goes back to x
-    assert pagerank({(0, 1): 1.0}, np.array([1.0, 0.0])) == pytest.approx([1 / 1.85, 0.85 / 1.85])
 
 
 def test_iterations_bound_the_work() -> None:

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.client.codec import from_plain, to_plain
+from crmrag_query.codec import from_plain, to_plain
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
-from crmrag_query.plans.records import Among, Anchor, Column, Compute, Measure, Plan, Related, Way, read_plan
+from crmrag_query.graph.graph import Graph
+from crmrag_query.plans.records import Among, Anchor, Column, Measure, Plan, Related, Way, read_plan
+from crmrag_query.plans.world import World
+from crmrag_query.sets import build
 from crmrag_query.sets.build import Told, answer_set, excluded_set
-from crmrag_query.sets.records import AnswerSet, Page
+from crmrag_query.sets.records import AnswerSet, Page, Sort
 from tests.support.set_world import (
     ALL,
     BASE,
     BEFORE_1855,
     BY_ADA,
     MADE,
+    MAKERS,
     MATERIAL,
     NORTH,
     PAINTING,
     SOUTH,
     SPAN,
+    computed,
     iri,
+    with_sets,
 )
 
 
-def computed(plan: Plan, **how: object) -> Plan:
-    return plan.model_copy(update={"compute": Compute.model_validate(how)})
+def labels(found: AnswerSet) -> list[list[str]]:
+    """What the cells of the rows say."""
+    assert isinstance(found.value, tuple)
+    return [[cell.label for cell in row] for row in found.value]
 
 
 def test_a_page_tells_of_its_members_and_the_size_is_of_all(museum: Release) -> None:
@@ -53,6 +62,34 @@ def test_pages_follow_each_other_to_the_end(museum: Release) -> None:
     assert seen == [iri(f"p{n}") for n in range(1, 8)]
     assert answer_set(museum, ALL, Page(100, 3)).members == ()
     assert len(answer_set(museum, ALL, Page(limit=None)).members) == 7
+
+
+@pytest.mark.parametrize(
+    ("plan", "sort"),
+    [
+        (ALL, ""),
+        (ALL, "label"),
+        (computed(ALL, kind="table", columns=(Column(way=MADE), Column(way=MATERIAL))), ""),
+    ],
+)
+def test_a_page_that_would_be_too_long_ends_before_and_the_next_goes_on(
+    plan: Plan, sort: Sort, museum: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown(page: AnswerSet) -> tuple[object, ...]:
+        return page.value if isinstance(page.value, tuple) else page.members
+
+    whole = answer_set(museum, plan, Page(limit=None, sort=sort))
+    monkeypatch.setattr(build, "MOST_CHARACTERS", 500)
+    found, offset = list[object](), 0
+    while True:
+        page = answer_set(museum, plan, Page(offset, 7, sort))
+        assert 1 <= len(shown(page)) < 7 and page.total == whole.total
+        found += shown(page)
+        if page.next is None:
+            break
+        assert page.next == offset + len(shown(page))
+        offset = page.next
+    assert tuple(found) == shown(whole)
 
 
 @pytest.mark.parametrize("page", [Page(-1), Page(0, -2), Page(0, 10**9)])
@@ -109,15 +146,10 @@ def test_counts_and_yes_or_no(museum: Release) -> None:
 
 
 def test_a_ranking_has_rows_and_members_with_their_values(museum: Release) -> None:
-    makers = Plan(
-        where=(Among(iris=tuple(iri(name) for name in ("ada", "bo", "cy", "cy2"))),),
-        compute=Compute(
-            kind="rank", measure=Measure(kind="count", way=Way(paths=(("P14i", "P108"),))), first=2
-        ),
-    )
-    found = answer_set(museum, makers)
-    assert isinstance(found.value, tuple)
-    assert [[cell.label for cell in row] for row in found.value] == [["Ada Berg", "3"], ["Bo Lind", "2"]]
+    makers = Plan(where=(Among(iris=tuple(map(iri, MAKERS))),))
+    works = Measure(kind="count", way=Way(paths=(("P14i", "P108"),)))
+    found = answer_set(museum, computed(makers, kind="rank", measure=works, first=2))
+    assert labels(found) == [["Ada Berg", "3"], ["Bo Lind", "2"]]
     assert [(member.value, member.shown) for member in found.members] == [(3, "3"), (2, "2")]
     oldest = computed(ALL, kind="rank", measure=Measure(kind="earliest", way=SPAN), ascending=True, first=1)
     told = answer_set(museum, oldest)
@@ -126,24 +158,17 @@ def test_a_ranking_has_rows_and_members_with_their_values(museum: Release) -> No
 
 def test_groups_and_tables_have_labelled_cells_and_are_paged(museum: Release) -> None:
     groups = answer_set(museum, computed(ALL, kind="group", way=MATERIAL))
-    assert isinstance(groups.value, tuple)
-    assert [[cell.label for cell in row] for row in groups.value] == [["oil", "5"], ["ivory", "2"]]
+    assert labels(groups) == [["oil", "5"], ["ivory", "2"]] and isinstance(groups.value, tuple)
     assert groups.value[0][0].iri == iri("oil") and groups.value[0][1].number == 5 and groups.total == 2
     table = computed(ALL, kind="table", columns=(Column(way=MADE, title="maker"), Column(way=MATERIAL)))
     page = answer_set(museum, table, Page(2, 2))
-    assert isinstance(page.value, tuple)
     assert page.columns[1] == "maker" and page.total == 7 and page.next == 4
-    assert [[cell.label for cell in row] for row in page.value] == [
-        ["=SUM(A1:A9)", "Ada Berg", "ivory"],
-        ["Portrait of 12 men", "Bo Lind", "oil"],
-    ]
+    assert labels(page) == [["=SUM(A1:A9)", "Ada Berg", "ivory"], ["Portrait of 12 men", "Bo Lind", "oil"]]
 
 
 def test_centuries_decades_and_years_are_told_as_such(museum: Release) -> None:
     def groups(by: str, language: str = "en") -> list[list[str]]:
-        found = answer_set(museum, computed(ALL, kind="group", way=SPAN, by=by), language=language)
-        assert isinstance(found.value, tuple)
-        return [[cell.label for cell in row] for row in found.value]
+        return labels(answer_set(museum, computed(ALL, kind="group", way=SPAN, by=by), language=language))
 
     assert groups("century") == [["19th century", "3"], ["20th century", "2"]]
     assert groups("century", "fr") == [["19e siècle", "3"], ["20e siècle", "2"]]
@@ -154,15 +179,9 @@ def test_pairs_and_comparisons(museum: Release) -> None:
     pairs = answer_set(museum, computed(ALL, kind="pairs", ways=(Way(paths=(("P55",),)),)), Page(limit=None))
     assert isinstance(pairs.value, tuple)
     told = {tuple(cell.iri for cell in row) for row in pairs.value}
-    lund, ystad = ("p1", "p2", "p7"), ("p4", "p5")
-    expected = {
-        (a, b, place)
-        for place, all_ in (("lund", lund), ("ystad", ystad))
-        for a in all_
-        for b in all_
-        if a != b
-    }
-    assert told == {(iri(a), iri(b), iri(place)) for a, b, place in expected} and pairs.total == len(expected)
+    at = {"lund": ("p1", "p2", "p7"), "ystad": ("p4", "p5")}
+    expected = {(iri(a), iri(b), iri(place)) for place in at for a, b in permutations(at[place], 2)}
+    assert told == expected and pairs.total == len(expected)
     one = answer_set(museum, computed(ALL, kind="pairs", ways=(Way(paths=(("P55",),)),)), Page(3, 2))
     assert one.value == pairs.value[3:5]
     compared = answer_set(museum, computed(ALL, kind="compare", others=(BY_ADA,)))
@@ -199,27 +218,24 @@ def test_labels_come_in_the_language_and_on_one_line(museum: Release) -> None:
 def test_an_outcome_that_is_at_hand_is_not_computed_again(museum: Release) -> None:
     from crmrag_query.plans.execute import execute
 
-    assert answer_set(museum, ALL, outcome=execute(ALL, museum.world)) == answer_set(museum, ALL)
+    assert answer_set(museum, ALL, outcome=execute(ALL, museum[World])) == answer_set(museum, ALL)
     assert answer_set(museum, ALL, sparql=False).sparql == "" and BASE in answer_set(museum, ALL).sparql
 
 
 def test_members_with_a_name_come_before_those_without(museum: Release) -> None:
     made = answer_set(museum, Plan(), Page(0, None))
-    flags = museum.graph.flags[[museum.graph.node(one.iri) or 0 for one in made.members]] & FLAG_LABELLED != 0
+    flags = (
+        museum[Graph].flags[[museum[Graph].node(one.iri) or 0 for one in made.members]] & FLAG_LABELLED != 0
+    )
     assert flags.any() and not flags.all() and flags.tolist() == sorted(flags.tolist(), reverse=True)
-    every = [museum.graph.node(one.iri) or 0 for one in made.members if one.label]
+    every = [museum[Graph].node(one.iri) or 0 for one in made.members if one.label]
     named = [node for node, has in zip(every, flags.tolist(), strict=True) if has]
     assert named == sorted(named)  # and otherwise stand as in the data
 
 
 def test_a_very_large_set_is_sorted_by_letters(museum: Release) -> None:
-    method = museum.method
-    limits = method.sets.limits.model_copy(update={"sorted": 3})
-    large = Release(museum.folder, museum.manifest)
-    large.__dict__["method"] = method.model_copy(
-        update={"sets": method.sets.model_copy(update={"limits": limits})}
-    )
+    large = with_sets(museum, limits={"sorted": 3})
     for descending in (False, True):
         found = answer_set(large, ALL, Page(sort="label", descending=descending))
-        labels = [museum.graph.label(museum.graph.node(one.iri) or 0).lower() for one in found.members]
+        labels = [museum[Graph].label(museum[Graph].node(one.iri) or 0).lower() for one in found.members]
         assert labels == sorted(labels, reverse=descending)

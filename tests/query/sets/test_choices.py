@@ -8,9 +8,10 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Dated, Plan, Related, Way
-from crmrag_query.sets.choices import choices
-from crmrag_query.sets.editing import changed
+from crmrag_query.plans.world import World
+from crmrag_query.sets.facets import choices
 from crmrag_query.sets.records import Change, Choices, What
+from crmrag_query.sets.wording import changed
 from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, PAINTING, SPAN, iri
 
 LOCATED = Plan(target=PAINTING, where=(Related(way=Way(relationships=("thing_place_c_located_in",))),))
@@ -57,7 +58,7 @@ def test_each_choice_gives_as_many_members_as_it_says(
         edited, _ = changed(museum, plan, Change(path, **{what: value}))  # type: ignore[arg-type]
         if what == "relation" and one.kind == "Time":
             continue  # a date that is known only in part dates nothing for certain
-        assert len(members_of(museum.world, edited)) == one.count, one
+        assert len(members_of(museum[World], edited)) == one.count, one
 
 
 def test_relations_of_a_date_lead_to_dates(museum: Release) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.dates.calendar import day_number
+from crmrag_query.dates import day_number
 from crmrag_query.errors import QuestionError
+from crmrag_query.graph.graph import Graph
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import (
     Anchor,
-    Compute,
     Dated,
     Measure,
     Member,
@@ -20,10 +20,11 @@ from crmrag_query.plans.records import (
     Texted,
     Way,
 )
+from crmrag_query.plans.world import World
 from crmrag_query.sets.describe import describe_plan, plan_json
-from crmrag_query.sets.editing import changed
 from crmrag_query.sets.records import Change, Chip, Edits, Option, Years
-from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, NOT_IVORY, PAINTING, SPAN, iri
+from crmrag_query.sets.wording import changed
+from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, NOT_IVORY, PAINTING, SPAN, computed, iri
 
 
 def chips(museum: Release, plan: Plan, language: str = "en") -> dict[str, Chip]:
@@ -32,7 +33,7 @@ def chips(museum: Release, plan: Plan, language: str = "en") -> dict[str, Chip]:
 
 def names(museum: Release, plan: Plan) -> set[str]:
     """Members by the ends of their IRIs."""
-    return {museum.graph.iri(int(node)).rpartition("/")[2] for node in members_of(museum.world, plan)}
+    return {museum[Graph].iri(int(node)).rpartition("/")[2] for node in members_of(museum[World], plan)}
 
 
 def set_to(museum: Release, plan: Plan, change: Change) -> Plan:
@@ -146,9 +147,7 @@ def test_a_condition_is_added_by_a_relation_or_by_a_name(museum: Release) -> Non
 
 
 def test_numbers_of_a_ranking_and_of_groups(museum: Release) -> None:
-    ranked = ALL.model_copy(
-        update={"compute": Compute(kind="rank", first=3, measure=Measure(kind="earliest", way=SPAN))}
-    )
+    ranked = computed(ALL, kind="rank", first=3, measure=Measure(kind="earliest", way=SPAN))
     assert chips(museum, ranked)["compute"].edits == Edits(first=3)
     found = set_to(museum, ranked, Change("compute", first=1))
     assert found.compute.first == 1 and found.compute.measure == ranked.compute.measure

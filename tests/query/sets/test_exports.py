@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
+from crmrag_query.graph.graph import Graph
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.records import Column, Compute, Measure, Plan, read_plan
+from crmrag_query.plans.records import Column, Measure, Plan, read_plan
+from crmrag_query.plans.world import World
 from crmrag_query.sets.exports import FORMATS, csv_line, export, safe
-from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MATERIAL, PAINTINGS, SPAN, iri
+from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MATERIAL, PAINTINGS, SPAN, computed, iri
 
 CRM = rdflib.Namespace("http://www.cidoc-crm.org/cidoc-crm/")
 LA = rdflib.Namespace("https://linked.art/ns/terms/")
-TABLE = ALL.model_copy(
-    update={"compute": Compute(kind="table", columns=(Column(way=MADE), Column(way=SPAN)))}
-)
-GROUPS = ALL.model_copy(update={"compute": Compute(kind="group", way=MATERIAL)})
-RANK = ALL.model_copy(update={"compute": Compute(kind="rank", measure=Measure(kind="earliest", way=SPAN))})
+TABLE = computed(ALL, kind="table", columns=(Column(way=MADE), Column(way=SPAN)))
+GROUPS = computed(ALL, kind="group", way=MATERIAL)
+RANK = computed(ALL, kind="rank", measure=Measure(kind="earliest", way=SPAN))
 
 
 def text(release: Release, plan: Plan, format: str, **more: Any) -> str:
@@ -106,18 +106,18 @@ def test_numbers_stay_numbers(number: str) -> None:
 @pytest.mark.parametrize("plan", [ALL, BEFORE_1855, TABLE, GROUPS, RANK])
 def test_json_has_the_whole_set_with_plan_and_query(museum: Release, plan: Plan) -> None:
     found = json.loads(text(museum, plan, "json", question="Which?"))
-    outcome = execute(plan, museum.world)
+    outcome = execute(plan, museum[World])
     assert found["size"] == len(outcome.members) == len(found["members"])
     assert read_plan(found["plan"]) == plan and "SELECT" in found["sparql"]
     assert (found["question"], found["licence"], found["release"]) == ("Which?", "CC0 1.0", museum.id)
     left = [node for nodes in outcome.excluded.values() for node in nodes.tolist()]
-    assert [one["iri"] for one in found["excluded"]] == [museum.graph.iri(node) for node in left]
+    assert [one["iri"] for one in found["excluded"]] == [museum[Graph].iri(node) for node in left]
     expected = {"table": len(outcome.rows), "group": len(outcome.groups), "rank": len(outcome.members)}
     assert len(found["rows"]) == expected.get(plan.compute.kind, 0)
 
 
 def test_json_of_a_count_has_its_value(museum: Release) -> None:
-    count = BY_ADA.model_copy(update={"compute": Compute(kind="count")})
+    count = computed(BY_ADA, kind="count")
     assert json.loads(text(museum, count, "json"))["value"] == 3
 
 

@@ -9,11 +9,23 @@ import pytest
 
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.records import Compute, Measure, Plan, Target, read_plan
+from crmrag_query.plans.records import Among, Measure, Plan, Target, read_plan
+from crmrag_query.plans.world import World
 from crmrag_query.sets.facets import FIXED, facets
 from crmrag_query.sets.records import Facet, Facets
 from tests.support.builds import build_all, make_project
-from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MAKERS, PAINTINGS, PLACES
+from tests.support.set_world import (
+    ALL,
+    BEFORE_1855,
+    BY_ADA,
+    MADE,
+    MAKERS,
+    PAINTINGS,
+    PLACES,
+    computed,
+    iri,
+    with_sets,
+)
 
 OWNED = """
 @prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -47,6 +59,17 @@ def test_facets_count_what_the_data_says(museum: Release) -> None:
     assert counts(materials) == {"oil": 5, "ivory": 2}
 
 
+def test_a_long_plan_stands_in_few_values_and_all_are_counted(museum: Release) -> None:
+    """Each value has the plan that it narrows the set to."""
+    long = Among(iris=(*(iri(key) for key in PAINTINGS), *(f"{iri('none')}{n:0100}" for n in range(5000))))
+    plan = ALL.model_copy(update={"where": (long,)})
+    found, short = facets(museum, plan), facets(museum, ALL)
+    assert all(len(facet.values) == 1 for facet in found.facets)
+    assert [(one.key, one.total, one.members) for one in found.facets] == [
+        (one.key, one.total, one.members) for one in short.facets
+    ]
+
+
 @pytest.mark.parametrize(
     "plan",
     [
@@ -60,21 +83,21 @@ def test_facets_count_what_the_data_says(museum: Release) -> None:
 )
 def test_each_value_narrows_to_as_many_as_it_says(museum: Release, plan: Plan) -> None:
     found = facets(museum, plan)
-    assert found.size == len(execute(plan, museum.world).members) and found.facets
+    assert found.size == len(execute(plan, museum[World]).members) and found.facets
     for facet in found.facets:
         assert [value.count for value in facet.values] == sorted(
             (v.count for v in facet.values), reverse=True
         )
         for value in facet.values:
             narrowed = read_plan(value.plan)
-            members = execute(narrowed, museum.world).members
+            members = execute(narrowed, museum[World]).members
             assert len(members) == value.count, (facet.key, value.label)
-            assert set(members.tolist()) <= set(execute(plan, museum.world).members.tolist())
+            assert set(members.tolist()) <= set(execute(plan, museum[World]).members.tolist())
 
 
 def test_facets_are_of_the_members_whatever_is_computed(museum: Release) -> None:
-    ranked = Compute(kind="rank", measure=Measure(kind="count", way=MADE), first=1)
-    assert facets(museum, ALL.model_copy(update={"compute": ranked})) == facets(museum, ALL)
+    ranked = computed(ALL, kind="rank", measure=Measure(kind="count", way=MADE), first=1)
+    assert facets(museum, ranked) == facets(museum, ALL)
 
 
 def test_facets_come_in_the_language(museum: Release) -> None:
@@ -88,24 +111,15 @@ def test_single_facets_are_asked_for_by_key(museum: Release) -> None:
     assert [facet.key for facet in found.facets] == ["maker", "thing_concept_a_made_of"]
 
 
-def sized(museum: Release, **bounds: int) -> Release:
-    """The museum with other bounds for facets."""
-    method = museum.method
-    config = method.sets.model_copy(update={"facets": method.sets.facets.model_copy(update=bounds)})
-    made = Release(museum.folder, museum.manifest)
-    made.__dict__["method"] = method.model_copy(update={"sets": config})
-    return made
-
-
 def test_an_empty_set_has_no_facets_and_one_too_large_says_so(museum: Release) -> None:
     none = facets(museum, Plan(target=Target(types=("http://example.org/nothing",))))
     assert none.size == 0 and none.facets == () and none.complete
-    large = facets(sized(museum, largest=3), ALL)
+    large = facets(with_sets(museum, facets={"largest": 3}), ALL)
     assert large.size == 7 and not large.complete and large.facets == ()
 
 
 def test_of_a_large_set_relationships_are_counted_where_they_are_asked_for(museum: Release) -> None:
-    large, whole = sized(museum, members=3), facets(museum, ALL)
+    large, whole = with_sets(museum, facets={"members": 3}), facets(museum, ALL)
     found = facets(large, ALL)
     assert found.complete and [one for one in whole.facets if one.key in FIXED] == list(found.facets)
     assert facets(large, ALL, keys=("thing_concept_a_made_of",)).facets

@@ -23,9 +23,10 @@ from crmrag_query.plans.records import (
     Way,
     read_plan,
 )
+from crmrag_query.plans.world import World
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
 from crmrag_query.sets.wording import Wording
-from tests.support.set_world import ALL, BASE, BY_ADA, MADE, MATERIAL, NORTH, PAINTING, SPAN, iri
+from tests.support.set_world import ALL, BASE, BY_ADA, MADE, MATERIAL, NORTH, PAINTING, SPAN, computed, iri
 
 IVORY = Related(way=MATERIAL, to=Anchor(iris=(iri("ivory"),)), negated=True)
 WHERE = (
@@ -85,11 +86,11 @@ def test_some_are_told_by_name_where_they_have_few(museum: Release) -> None:
 
 def test_what_is_computed_is_a_chip_too(museum: Release) -> None:
     count = Measure(kind="count", way=MADE)
-    rank = ALL.model_copy(update={"compute": Compute(kind="rank", measure=count, first=3, at_least=2)})
+    rank = computed(ALL, kind="rank", measure=count, first=3, at_least=2)
     assert labels(museum, rank)[1] == (
         "highest: number of: was produced by › carried out by, at least 2 each, the first 3"
     )
-    grouped = ALL.model_copy(update={"compute": Compute(kind="group", way=SPAN, by="century")})
+    grouped = computed(ALL, kind="group", way=SPAN, by="century")
     assert labels(museum, grouped)[1] == "by was produced by › has time-span (century)"
     assert labels(museum, Plan())[0] == "entities"
     assert labels(museum, Plan(target=Target(categories=("Actor",))))[0] == "persons and groups"
@@ -118,10 +119,10 @@ def test_a_chip_is_taken_away_by_its_path(museum: Release, at: int) -> None:
 
 
 def test_target_and_compute_are_taken_away_too(museum: Release) -> None:
-    plan = ALL.model_copy(update={"compute": Compute(kind="group", way=MADE)})
+    plan = computed(ALL, kind="group", way=MADE)
     assert without(plan, "compute") == ALL
     assert without(plan, "target.types").target == Target()
-    assert len(execute(without(ALL, "target.types"), museum.world).members) > 7
+    assert len(execute(without(ALL, "target.types"), museum[World]).members) > 7
     assert not describe_plan(museum, Plan())[0].removable
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.sparql import SparqlConfig
+from crmrag_query.config.service import SparqlConfig
 from crmrag_query.sparql.desk import SparqlDesk
 from tests.support.set_world import set_museum
 

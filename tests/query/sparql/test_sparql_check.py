@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.config.sparql import SparqlConfig
+from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import QuestionError
 from crmrag_query.sparql.check import check_query
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rdflib.plugins.sparql.parser import parseQuery
 
 from crmrag_query.errors import QuestionError
-from crmrag_query.sparql.tokens import Token, tokenise
+from crmrag_query.sparql.check import Token, tokenise
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 LONG = """PREFIX ex: <http://example.org/> # comment with "quotes' and <brackets

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.artifacts.files import entries
-from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, read_manifest
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import build_all, make_project, turtle
-from tests.support.spoiling import Spoil
+from tests.support.spoiling import Spoil, repinned
 
 
 @pytest.fixture(scope="session")
@@ -40,15 +38,7 @@ def rewritten(tmp_path: Path) -> Iterator[Callable[[Path, Spoil], Path]]:
     """A copy of a release in which something says what is wrong, and every checksum is right."""
 
     def made(folder: Path, spoil: Spoil) -> Path:
-        copy = tmp_path / "copy"
-        shutil.copytree(folder, copy)
-        (copy / PROVENANCE).unlink()
-        spoil(copy)
-        beside = (MANIFEST, PROVENANCE, *COMPANIONS)
-        manifest = read_manifest(copy)
-        manifest = replace(manifest, files=tuple(e for e in entries(copy) if e.path not in beside))
-        (copy / MANIFEST).write_text(manifest.text(), encoding="utf-8")
-        return copy.rename(copy.with_name(manifest.id))
+        return repinned(folder, tmp_path / "copy", spoil)
 
     yield made
     shutil.rmtree(tmp_path, ignore_errors=True)

@@ -119,4 +119,4 @@ def test_one_wrong_number_anywhere_is_found_in_small_blocks(
     flat: Path, rewritten: Callable[[Path, Spoil], Path], path: str, check: str, at: int
 ) -> None:
     report = verify_folder(rewritten(flat, put(path, at, 77)), checks=REFERENCES)
-    assert check in {checked.name for checked in report.checked if checked.faults}
+    assert check in {one.name for one, finding in report.found if finding.faults}

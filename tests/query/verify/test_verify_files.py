@@ -99,7 +99,7 @@ def test_any_removed_file_is_told_and_is_a_fault_unless_a_copy_may_leave_it_out(
         aside_one = (flat / name).rename(flat.parent / "aside")
         report = verify_folder(flat, checks=())
         aside_one.rename(flat / name)
-        assert report.holds and name in report.checked[1].remarks[0]
+        assert report.holds and name in report.found[1][1].remarks[0]
     assert found(flat) == ""
 
 
@@ -126,7 +126,7 @@ def test_checks_of_damaged_files_are_not_run_and_others_are(flat: Path) -> None:
     path = flat / "sparse" / "sparse.json"
     with holding(path, path.read_bytes() + b" "):
         report = verify_folder(flat)
-    skipped = {checked.name for checked in report.checked if checked.skipped}
+    skipped = {check.name for check, finding in report.found if finding.skipped}
     assert skipped == {"terms", "postings"} and not report.holds
     assert [fault for fault in report.faults if not fault.startswith("files: ")] == []
 
@@ -140,4 +140,4 @@ def test_of_many_damaged_files_the_first_are_told_and_the_others_counted(
     for path in sorted(copy.rglob("*.npy"))[:count]:
         path.unlink()
     report = verify_folder(copy, checks=())
-    assert len(report.checked[0].faults) == 21 and report.checked[0].faults[-1] == "and 20 more files"
+    assert len(report.found[0][1].faults) == 21 and report.found[0][1].faults[-1] == "and 20 more files"

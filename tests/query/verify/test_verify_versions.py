@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import ipc
 
 from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.release import open_release
+from crmrag_query.artifacts.release import Part, open_release
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import NameIndex
+from crmrag_query.plans.profile import Profile
+from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.sparse import SparseIndex
 from tests.support.spoiling import Spoil, edit_json
 
 REBUILD, UPGRADE = "crmrag build churches", "pip install --upgrade crmrag"
-WITH_SCHEMA = {
-    "graph": "graph/meta.json",
-    "dense": "dense/dense.json",
-    "sparse": "sparse/sparse.json",
-    "aggregation": "aggregation/aggregation_index.json",
-    "dates": "dates/dates.json",
-    "names": "names/names.json",
-    "profile": "profile/profile.json",
-    "encoder": "encoder/encoder.json",
+WITH_SCHEMA: dict[type[Part], str] = {
+    Graph: "graph/meta.json",
+    DenseIndex: "dense/dense.json",
+    SparseIndex: "sparse/sparse.json",
+    Aggregation: "aggregation/aggregation_index.json",
+    DateIndex: "dates/dates.json",
+    NameIndex: "names/names.json",
+    Profile: "profile/profile.json",
+    QueryEncoder: "encoder/encoder.json",
 }
-"""Artifacts by how a release opens them -> the file that tells their schema."""
+"""Parts of a release -> the file that tells their schema."""
 
 Rewritten = Callable[[Path, Spoil], Path]
 
@@ -35,13 +44,13 @@ def versioned(path: str, schema: object) -> Spoil:
 
 
 @pytest.mark.parametrize(("schema", "remedy"), [(0, REBUILD), ("x", REBUILD), (999, UPGRADE)])
-@pytest.mark.parametrize("artifact", WITH_SCHEMA)
+@pytest.mark.parametrize("part", WITH_SCHEMA, ids=lambda part: part.__name__)
 def test_an_artifact_of_another_schema_is_refused_with_what_to_do(
-    flat: Path, rewritten: Rewritten, artifact: str, schema: object, remedy: str
+    flat: Path, rewritten: Rewritten, part: type[Part], schema: object, remedy: str
 ) -> None:
-    release = open_release(rewritten(flat, versioned(WITH_SCHEMA[artifact], schema)))
+    release = open_release(rewritten(flat, versioned(WITH_SCHEMA[part], schema)))
     with pytest.raises(ReleaseError, match=remedy) as refused:
-        getattr(release, artifact)
+        release[part]
     assert f"version {schema}" in str(refused.value)
 
 
@@ -65,13 +74,21 @@ def test_columns_of_another_version_are_refused_with_the_command_that_rebuilds(
             writer.write_table(found)
 
     with pytest.raises(ReleaseError, match=REBUILD):
-        _ = open_release(rewritten(flat, spoil)).documents
+        _ = open_release(rewritten(flat, spoil))[Documents]
 
 
-def test_a_method_with_constants_that_are_no_more_is_refused_with_the_command_that_rebuilds(
+def test_a_method_with_settings_that_are_no_more_is_read(flat: Path, rewritten: Rewritten) -> None:
+    def older(method: dict[str, Any]) -> None:
+        method |= {"linking": {"least": 0.1}, "retrieval": method["retrieval"] | {"rrf_k": 60}}
+        del method["questions"]["conversation"]
+
+    assert open_release(rewritten(flat, edit_json("config.json", older))).method == open_release(flat).method
+
+
+def test_a_method_of_other_kinds_of_values_is_refused_with_the_command_that_rebuilds(
     flat: Path, rewritten: Rewritten
 ) -> None:
-    spoil = edit_json("config.json", lambda method: method.update(abandoned={"x": 1}))
+    spoil = edit_json("config.json", lambda method: method.update(retrieval=3))
     with pytest.raises(ReleaseError, match=REBUILD):
         _ = open_release(rewritten(flat, spoil)).method
 
@@ -82,5 +99,5 @@ def test_a_release_of_older_writers_whose_schemas_are_known_is_read(flat: Path, 
 
     release = open_release(rewritten(flat, edit_json("manifest.json", older)))
     release.verify()
-    assert release.documents.count == open_release(flat).documents.count
-    assert release.sparse.search("painter", 3) == open_release(flat).sparse.search("painter", 3)
+    assert release[Documents].count == open_release(flat)[Documents].count
+    assert release[SparseIndex].search("painter", 3) == open_release(flat)[SparseIndex].search("painter", 3)

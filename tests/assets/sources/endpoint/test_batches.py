@@ -4,49 +4,46 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.harvest.traffic import Missing
+from crmrag_assets.harvest.report import Missing
 from crmrag_assets.sources.endpoint import batches
 from crmrag_assets.sources.endpoint.batches import Harvested, harvest, harvest_odd
 from crmrag_assets.sources.endpoint.client import Client
-from crmrag_assets.sources.endpoint.triples import Cells, cells_of
 from crmrag_query.errors import SourceError
 from tests.support import faults
-from tests.support.endpoints import EX, Always, First, client_of, node, quad, star
-from tests.support.faults import Fault, Poison, refusal
-from tests.support.random_graphs import random_rows, store_of
+from tests.support.endpoints import EX, Always, First, client_of, quad, star
+from tests.support.faults import NAMED, Fault, Poison, refusal
+from tests.support.harvests import Row, row_of
 from tests.support.sparql_answers import TYPES, Answer, counts
-from tests.support.sparql_exchange import Exchange
+from tests.support.sparql_exchange import Exchange, Plan
 from tests.support.sparql_server import serving
 
-NAMED = {fault.name: fault for fault in faults.ALL}
+
+def triples(quads: Iterable[ox.Quad]) -> set[Row]:
+    return {row for one in quads if (row := row_of(one))}
 
 
-def triples(quads: Iterable[ox.Quad]) -> set[Cells]:
-    found = (cells_of((one.subject, one.predicate, one.object)) for one in quads)  # type: ignore[arg-type]
-    return {one for one in found if one}
-
-
-def rows_of(found: Harvested) -> list[Cells]:
-    return [row for frame in found.frames for row in frame.rows()]
+def rows_of(found: Harvested) -> list[Row]:
+    return found.frame.rows()
 
 
 def subjects(quads: Iterable[ox.Quad]) -> list[str]:
     return sorted({one.subject.value for one in quads if isinstance(one.subject, ox.NamedNode)})
 
 
-def covers(lost: Missing, triple: Cells) -> bool:
+def covers(lost: Missing, triple: Row) -> bool:
     return lost.subject in ("", triple[0]) and lost.property in ("", triple[1])
 
 
-def account(found: Harvested, truth: set[Cells]) -> set[Cells]:
+def account(found: Harvested, truth: set[Row]) -> set[Row]:
     """Checks that nothing is invented, and that what is missing is exactly what `missing` names; gives what is absent."""
     assert not set(rows_of(found)) - truth, "invented"
     absent = truth - set(rows_of(found))
@@ -89,66 +86,30 @@ def counted(quads: Iterable[ox.Quad]) -> Counter[str]:
     return Counter(one.subject.value for one in quads if isinstance(one.subject, ox.NamedNode))
 
 
-def test_one_request_a_batch_brings_what_was_counted_before() -> None:
-    with serving(star()) as server:
-        client = client_of(server, batch_entities=5)
-        found = harvest(client, subjects(star()), False, counted(star()))
-        assert account(found, triples(star())) == set() and len(server.log) == 3
-        assert client.gathered().notes == Counter()
+BEFORE = counted(star())
+S03 = Counter({EX + "s03": 1})
 
 
-@pytest.mark.parametrize("error", [-1, 1], ids=["fewer", "more"])
-def test_other_numbers_than_were_counted_before_are_counted_again(error: int) -> None:
-    with serving(star()) as server:
-        client = client_of(server)
-        expected = counted(star()) + Counter({EX + "s03": 2}) - Counter({EX + "s03": 2 - error})
-        found = harvest(client, subjects(star()), False, expected)
-        assert account(found, triples(star())) == set() and found.missing == ()
-        assert [counts(one.query) for one in server.log] == [False, True]
-
-
-@pytest.mark.parametrize("name", ["last rows missing", "other rows", "cut at line end"])
-def test_rows_that_are_lacking_show_without_a_further_count(name: str) -> None:
-    with serving(star(), [First(NAMED[name])]) as server:
-        found = harvest(client_of(server), subjects(star()), False, counted(star()))
-        assert account(found, triples(star())) == set() and found.missing == ()
-
-
-def test_a_subject_that_was_not_counted_before_is_counted_with_its_batch() -> None:
-    with serving(star()) as server:
-        known = {iri: n for iri, n in counted(star()).items() if iri != EX + "s03"}
-        found = harvest(client_of(server), subjects(star()), False, known)
-        assert account(found, triples(star())) == set() and len(server.log) == 2
-
-
-@settings(max_examples=25)
-@given(
-    random_rows,
-    st.integers(1, 7),
-    st.sampled_from(["default", "named", "all", [EX + "g1"], [EX + "g1", EX + "g2"]]),
+@pytest.mark.parametrize(
+    ("known", "fault", "size", "asked"),
+    [
+        (BEFORE, "", 5, [False, False, False]),
+        (BEFORE - S03, "", 1000, [False, True]),
+        (BEFORE + S03, "", 1000, [False, True]),
+        ({iri: n for iri, n in BEFORE.items() if iri not in S03}, "", 1000, [False, True]),
+        *((BEFORE, fault, 1000, []) for fault in ("last rows missing", "other rows", "cut at line end")),
+    ],
 )
-def test_rows_of_any_graphs_are_those_of_the_store(rows: list[Any], size: int, graphs: Any) -> None:
-    store = store_of(rows)
-    read = {"default": lambda g: g == "", "named": lambda g: g != "", "all": lambda g: True}
-    admits = read[graphs] if isinstance(graphs, str) else (lambda g: g in graphs)
-    own = [row for row in rows if admits(row[6])]
-    with serving(store) as server:
-        found = harvest(
-            client_of(server, {"graphs": graphs}, batch_entities=size), sorted({r[0] for r in rows}), False
-        )
-    assert (sorted(rows_of(found)), found.missing) == (own, ())
-
-
-def test_no_subjects_are_not_asked_for() -> None:
-    with serving(star()) as server:
-        assert harvest(client_of(server), [], False) == Harvested() and server.log == []
-
-
-def test_objects_that_are_blank_nodes_are_left_out_where_they_are_fetched_elsewhere() -> None:
-    quads = [*star(3), ox.Quad(node("s00"), node("has"), ox.BlankNode(), ox.DefaultGraph())]
-    with serving(quads) as server:
-        found = harvest(client_of(server), subjects(quads), unnamed=True)
-        assert account(found, triples(star(3))) == set() and "isBlank" in server.log[0].query
+def test_what_was_counted_before_spares_a_count_where_as_many_rows_come(
+    known: Mapping[str, int], fault: str, size: int, asked: list[bool]
+) -> None:
+    """``asked``: which requests are counts; what is lacking shows without one."""
+    with serving(star(), [First(NAMED[fault])] if fault else []) as server:
+        client = client_of(server, batch_entities=size)
+        found = harvest(client, subjects(star()), False, known)
+        assert account(found, triples(star())) == set() and found.missing == ()
+        assert fault or sorted(counts(one.query) for one in server.log) == asked
+        assert client.gathered().notes == Counter() or fault
 
 
 def test_subjects_that_vanished_are_noted_and_not_missing() -> None:
@@ -177,35 +138,12 @@ def test_a_row_cap_is_learned_once_and_later_parts_fit_it() -> None:
         assert len(again) <= 2 * (1 + 2 * 5)  # a count of each half, then its five parts with count and rows
 
 
-@pytest.mark.parametrize("cap", [4, 7, 25, 59])
-@pytest.mark.parametrize("size", [4, 100])
-def test_any_row_cap_is_met(cap: int, size: int) -> None:
-    quads = star(15, 4)
-    with serving(quads, row_cap=cap, shuffle=True) as server:
-        fully(client_of(server, batch_entities=size), quads)
-        assert server.updates == []
-
-
 def test_a_cap_below_the_properties_of_a_subject_leaves_those_that_are_not_listed() -> None:
     quads = star(4, 5)
     with serving(quads, row_cap=3) as server:
         found = harvest(client_of(server), subjects(quads), False)
         assert len(account(found, triples(quads))) == 4 * 2
         assert {lost.reason for lost in found.missing} == {"its properties were not all listed"}
-
-
-def test_a_subject_above_the_cap_is_fetched_by_property() -> None:
-    quads = [*star(5), *wide(9, 4)]
-    with serving(quads, row_cap=10) as server:
-        fully(client_of(server), quads)
-        assert not [one for one in server.log if "MD5" in one.query]
-
-
-def test_a_property_above_the_cap_is_fetched_by_digest() -> None:
-    quads = [*star(5), *wide(2, 150)]
-    with serving(quads, row_cap=10, shuffle=True) as server:
-        fully(client_of(server), quads)
-        assert len(server.log) < 1500
 
 
 def test_same_texts_of_other_languages_share_a_digest_and_are_missing_above_the_cap() -> None:
@@ -218,6 +156,43 @@ def test_same_texts_of_other_languages_share_a_digest_and_are_missing_above_the_
         assert [(lost.subject, lost.property, lost.triples) for lost in found.missing] == [
             (EX + "many", EX + "p", 6)
         ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What an endpoint holds and is like, how it is asked, and how many requests that may take."""
+
+    quads: list[ox.Quad]
+    options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, int] = field(default_factory=dict)
+    plans: tuple[Plan, ...] = ()
+    requests: int = 500
+    uncounted: int = 0
+
+
+UNTRUE = ("other rows", "last rows missing", "cut at line end", "count too high")
+CASES = {
+    "a subject above the cap": Case([*star(5), *wide(9, 4)], {"row_cap": 10}),
+    "a property above the cap": Case([*star(5), *wide(2, 150)], {"row_cap": 10, "shuffle": True}, requests=1500),
+    **{f"no counts, batches of {n}": Case(star(13), {"no_count": True}, {"batch_entities": n}, uncounted=13 * (n == 1))
+       for n in (1, 5, 1000)},
+    **{f"no counts, cut at {cap}": Case(star(13), {"no_count": True, "row_cap": cap}) for cap in (3, 10, 20)},
+    **{f"{name} {times}": Case(star(20), {}, {"batch_entities": 8}, (First(NAMED[name], times),))
+       for name in UNTRUE for times in (1, 2)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_triples_come_whatever_the_endpoint_will_not_do(name: str) -> None:
+    case = CASES[name]
+    with serving(case.quads, case.plans, **case.options) as server:
+        client = client_of(server, **case.settings)
+        fully(client, case.quads)
+        notes = client.gathered().notes
+        assert notes[batches.UNCOUNTED] == case.uncounted or "cut" in name
+        assert name != "a subject above the cap" or not [one for one in server.log if "MD5" in one.query]
+        assert len(server.log) < case.requests and server.updates == []
+        assert not case.plans or sum(server.faults.values())
 
 
 # Poison.
@@ -255,15 +230,10 @@ def test_a_poisonous_property_costs_no_other() -> None:
     """It is asked for by name only when its subject is split: all other properties come."""
     quads = star(6, 5)
 
-    class Explodes:
-        def choose(self, query: str) -> Fault | None:
-            return faults.POISONED if "s03>" in query and ("?p {" not in query or "p2>" in query) else None
+    def explodes(query: str) -> bool:
+        return "GROUP BY" not in query and "s03>" in query and ("?p {" not in query or "p2>" in query)
 
-    class Listed(Explodes):
-        def choose(self, query: str) -> Fault | None:
-            return None if "GROUP BY" in query else super().choose(query)
-
-    with serving(quads, [Listed()]) as server:
+    with serving(quads, [Always(faults.POISONED, explodes)]) as server:
         client = client_of(server, retries=1)
         client.count("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")
         found = harvest(client, subjects(quads), False)
@@ -271,15 +241,6 @@ def test_a_poisonous_property_costs_no_other() -> None:
 
 
 # Untrue answers.
-
-
-@pytest.mark.parametrize("name", ["other rows", "last rows missing", "cut at line end", "count too high"])
-@pytest.mark.parametrize("times", [1, 2])
-def test_answers_that_are_untrue_for_a_while_are_met(name: str, times: int) -> None:
-    quads = star(20)
-    with serving(quads, [First(NAMED[name], times)]) as server:
-        fully(client_of(server, batch_entities=8), quads)
-        assert server.updates == [] and server.faults[name]
 
 
 def test_a_cache_that_answers_for_others_for_ever_invents_nothing() -> None:
@@ -320,25 +281,6 @@ def test_an_endpoint_that_gives_more_than_it_counts_is_noted() -> None:
         assert client.gathered().notes == Counter({batches.MORE: 1})
 
 
-# Endpoints that do not count.
-
-
-@pytest.mark.parametrize("size", [1, 5, 1000])
-def test_an_endpoint_that_does_not_count_is_verified_by_halves(size: int) -> None:
-    quads = star(13)
-    with serving(quads, no_count=True) as server:
-        client = client_of(server, batch_entities=size)
-        fully(client, quads)
-        assert client.gathered().notes[batches.UNCOUNTED] == (13 if size == 1 else 0)
-
-
-@pytest.mark.parametrize("cap", [3, 10, 20])
-def test_a_row_cap_shows_without_counts(cap: int) -> None:
-    quads = star(13)
-    with serving(quads, no_count=True, row_cap=cap) as server:
-        fully(client_of(server), quads)
-
-
 def test_a_subject_at_the_row_cap_of_an_endpoint_that_does_not_count_is_not_taken_for_whole() -> None:
     quads = [*star(13), *wide(5, 5)]
     with serving(quads, no_count=True, row_cap=10) as server:
@@ -365,26 +307,16 @@ def test_an_endpoint_that_goes_away_is_not_asked_for_the_rest(parallel: int) -> 
 ODD = {"http://e/a b": "http://e/a%20b", "http://e/{c}": "http://e/%7Bc%7D"}
 
 
-def odd_body(*rows: tuple[str, str]) -> Answer:
-    """JSON rows of subjects as strings, one property, and IRIs as objects."""
-    bindings = [
-        {
-            "s": {"type": "literal", "value": s},
-            "p": {"type": "uri", "value": EX + "p"},
-            "o": {"type": "uri", "value": o},
-        }
-        for s, o in rows
-    ]
+def scripted(number: int, *rows: tuple[str, str], kind: str = "literal") -> Always:
+    """An endpoint that counts so many triples, and gives these: JSON rows of subjects of a kind, one property, IRIs."""
+    iri = {"type": "uri", "value": EX + "p"}
+    bindings = [{"s": {"type": kind, "value": s}, "p": iri, "o": iri | {"value": o}} for s, o in rows]
     body = {"head": {"vars": ["s", "p", "o"]}, "results": {"bindings": bindings}}
-    return Answer(json.dumps(body).encode(), TYPES["json"])
-
-
-def scripted(number: int, *rows: tuple[str, str]) -> Always:
-    """An endpoint that counts so many triples, and gives these."""
     count = Answer(f"?n\n{number}\n".encode(), TYPES["tsv"])
+    given = Answer(json.dumps(body).encode(), TYPES["json"])
 
     def act(exchange: Exchange) -> None:
-        exchange.send(count if counts(exchange.query) else odd_body(*rows))
+        exchange.send(count if counts(exchange.query) else given)
 
     return Always(Fault("scripted", act))
 
@@ -418,16 +350,8 @@ def test_triples_of_invalid_subjects_that_do_not_come_are_missing() -> None:
 
 
 def test_repaired_objects_are_no_reason_to_ask_again() -> None:
-    """One triple of three has an IRI with a space: TSV cannot hold it, JSON brings it."""
-    body = odd_body(("x", "http://e/a b")).body.replace(
-        b'"type": "literal", "value": "x"', b'"type": "uri", "value": "http://example.org/s00"'
-    )
-
-    def act(exchange: Exchange) -> None:
-        count = Answer(b"?n\n1\n", TYPES["tsv"])
-        exchange.send(count if counts(exchange.query) else Answer(body, TYPES["json"]))
-
-    with serving(faults=[Always(Fault("scripted", act))]) as server:
+    """An IRI with a space: TSV cannot hold it, JSON brings it."""
+    with serving(faults=[scripted(1, (EX + "s00", "http://e/a b"), kind="uri")]) as server:
         client = client_of(server)
         found = harvest(client, [EX + "s00"], False)
         assert [row[2] for row in rows_of(found)] == ["http://e/a%20b"] and not found.missing
@@ -436,16 +360,8 @@ def test_repaired_objects_are_no_reason_to_ask_again() -> None:
 
 def test_rows_beyond_repair_are_missing_by_their_number() -> None:
     """It is asked for twice, as the rows might be those of another answer."""
-    body = odd_body(("x", "relative"), ("x", "http://e/z")).body
-    body = body.replace(
-        b'"type": "literal", "value": "x"', b'"type": "uri", "value": "http://example.org/s00"'
-    )
-
-    def act(exchange: Exchange) -> None:
-        count = Answer(b"?n\n2\n", TYPES["tsv"])
-        exchange.send(count if counts(exchange.query) else Answer(body, TYPES["json"]))
-
-    with serving(faults=[Always(Fault("scripted", act))]) as server:
+    rows = [(EX + "s00", "relative"), (EX + "s00", "http://e/z")]
+    with serving(faults=[scripted(2, *rows, kind="uri")]) as server:
         found = harvest(client_of(server), [EX + "s00"], False)
         assert [row[2] for row in rows_of(found)] == ["http://e/z"]
         assert sum(lost.triples or 0 for lost in found.missing) == 1 and len(server.log) == 4
@@ -454,11 +370,13 @@ def test_rows_beyond_repair_are_missing_by_their_number() -> None:
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.integers(1, 30), min_size=1, max_size=8),
-    st.integers(3, 40),
+    st.integers(3, 60),
     st.integers(1, 9),
     st.booleans(),
     st.integers(1, 3),
 )
+@example([4] * 15, 4, 100, True, 1)
+@example([4] * 15, 59, 4, True, 1)
 def test_any_shape_of_data_comes_whole_through_any_cap(
     sizes: list[int], cap: int, size: int, shuffle: bool, properties: int
 ) -> None:

@@ -13,31 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.build.progress import SilentProgress
-from crmrag_assets.harvest.account import Account, as_dict
-from crmrag_assets.harvest.chunks import chunk_keys
-from crmrag_assets.harvest.prefetch import ChunkReport, prefetch_chunk
-from crmrag_assets.harvest.traffic import Missing
-from crmrag_assets.sources.base import Discovery
+from crmrag_assets.harvest.prefetch import Account, ChunkReport, as_dict
+from crmrag_assets.harvest.report import Missing
+from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.endpoint.source import SparqlEndpoint
 from crmrag_assets.sources.files import RdfFiles
-from crmrag_query.config.models import Method
+from crmrag_query.config.loading import Method
 from tests.support.builds import turtle
 from tests.support.endpoints import EX, METHOD, First, config_of
 from tests.support.faults import ALL, COUNT_TOO_LOW, SILENT, TIME_OUT, Fault, FaultPlan, Poison, refusal
+from tests.support.harvests import harvested
 from tests.support.sparql_exchange import Endpoint, Plan
 from tests.support.sparql_server import serving
 
 Triple = tuple[str, ...]
 SLOW = ("time-out", "trickle")
 CHUNKED: Method = METHOD.model_copy(update={"chunks": METHOD.chunks.model_copy(update={"entities": 12})})
-REQUESTS = {
-    "first_wait_seconds": 0.001,
-    "timeout_seconds": 0.3,
-    "batch_entities": 7,
-    "page_rows": 11,
-    "retries": 3,
-}
+REQUESTS = {"timeout_seconds": 0.3, "batch_entities": 7, "page_rows": 11, "retries": 3}
 QUADS = list(ox.parse(turtle(6), format=ox.RdfFormat.TURTLE))
 
 
@@ -53,12 +45,10 @@ class Outcome:
 
 def harvest(source: RdfFiles | SparqlEndpoint) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
-        found = source.discover(Path(name), SilentProgress())
-        parts = [
-            prefetch_chunk(source, Path(name), key, found.bits, CHUNKED) for key in chunk_keys(found.bits)
-        ]
-    triples = frozenset(tuple(map(str, row.values())) for table, _ in parts for row in table.to_pylist())
-    reports = [report for _, report in parts]
+        found, parts = harvested(source, Path(name) / "d")
+    tables = [table for table, _ in parts.values()]
+    triples = frozenset(tuple(map(str, row.values())) for table in tables for row in table.to_pylist())
+    reports = [report for _, report in parts.values()]
     missing = [lost for one in (found, *reports) for lost in one.gathered.missing]
     return Outcome(triples, tuple(missing), found, reports)
 
@@ -100,7 +90,9 @@ def test_the_clean_harvest_is_that_of_the_file(truth: Outcome, tmp_path: Path) -
     assert len(found.chunks) == 4 and len(server.log) < 40
 
 
-@pytest.mark.parametrize("subject_rows", [0, 1000], ids=["paged", "at once"])
+@pytest.mark.parametrize(
+    "subject_rows", [0, pytest.param(1000, marks=pytest.mark.slow)], ids=["paged", "at once"]
+)
 @pytest.mark.parametrize("fault", ALL, ids=lambda one: one.name)
 def test_each_fault_once_in_every_query_changes_nothing(
     fault: Fault, subject_rows: int, truth: Outcome, tmp_path: Path
@@ -118,7 +110,9 @@ def test_each_fault_once_in_every_query_changes_nothing(
     assert len(server.log) < 600
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 12))]
+)
 def test_faults_mixed_at_random_lose_and_invent_nothing(seed: int, truth: Outcome, tmp_path: Path) -> None:
     kinds = [fault for fault in ALL if fault.name not in SLOW]
     found, server = met([FaultPlan(seed, rate=0.4, kinds=kinds)], tmp_path, subject_rows=seed % 2 * 1000)
@@ -139,8 +133,11 @@ def test_faults_of_any_seed_lose_and_invent_nothing(
     require_told(found, truth)
 
 
-@pytest.mark.parametrize("options", [{"row_cap": 30, "shuffle": True}, {"no_sort": True}, {"mangled_tsv": True},
-                                     {"no_count": True}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [{"row_cap": 30, "shuffle": True}, {"no_sort": True}, {"mangled_tsv": True}, {"no_count": True}],
+    ids=str,
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_poor_endpoints_with_faults_lose_and_invent_nothing(
     options: dict[str, Any], seed: int, truth: Outcome, tmp_path: Path
@@ -161,11 +158,8 @@ def test_poison_among_faults_is_named_and_nothing_else(poison: int, truth: Outco
         [Poison(subject, fault), FaultPlan(5, 0.15, kinds, 1)], tmp_path, timeout_seconds=0.1, retries=2
     )
     require_told(found, truth)
-    assert (
-        {triple[0] for triple in truth.triples - found.triples}
-        == {subject}
-        == {lost.subject for lost in found.missing}
-    )
+    assert {triple[0] for triple in truth.triples - found.triples} == {subject}
+    assert {lost.subject for lost in found.missing} == {subject}
 
 
 def test_a_count_too_low_alone_loses_nothing(truth: Outcome, tmp_path: Path) -> None:

@@ -10,21 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.harvest.triples import RDF_TYPE
-from crmrag_assets.sources.base import FAN_IN
-from crmrag_assets.sources.endpoint.neighbours import POINTED, joined, pointing
-from crmrag_assets.sources.endpoint.triples import COLUMNS, SCHEMA
+from crmrag_assets.harvest.source import FAN_IN
+from crmrag_assets.harvest.triples import COLUMNS, NO_COLUMNS, RDF_TYPE
+from crmrag_assets.sources.endpoint.look import POINTED, joined, pointing
 from tests.support import faults
 from tests.support.endpoints import EX, Always, client_of, quad
 from tests.support.faults import Poison, refusal
 from tests.support.random_graphs import random_rows, store_of
 from tests.support.sparql_server import serving
 
-NOTHING = pl.DataFrame(schema=SCHEMA)
+NOTHING = NO_COLUMNS
 
 
 def frame(rows: list[Any]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row") if rows else NOTHING
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row")
 
 
 def by_hand(rows: list[Any], iris: list[str], entities: frozenset[str]) -> dict[str, list[str]]:

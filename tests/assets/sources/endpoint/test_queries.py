@@ -102,8 +102,12 @@ def every_query(text: str, scope: Scope) -> list[str]:
     lists = [queries.subject_page(scope, text, 7, only) for only in ("", typed, untyped)]
     lists += [queries.all_subjects(scope, only) for only in ("", typed, untyped)]
     counts = [queries.count_subjects(scope, only) for only in ("", typed, untyped)]
-    odd = [queries.odd_rows([text], scope), queries.odd_count([text], scope)]
-    parts = [make(part, scope) for make in (queries.rows_of, queries.count_of, queries.properties_of)]
+    odd = [
+        scope.select(queries.odd([text], scope), "(STR(?e) AS ?s)"),
+        queries.count(queries.odd([text], scope)),
+    ]
+    parts = [make(part, scope) for make in (queries.rows_of, queries.properties_of)]
+    parts.append(queries.count(part.pattern(scope)))
     whole = [make(scope) for make in (queries.count_triples, queries.class_list, queries.property_list)]
     constants = [queries.PROBE, queries.ALIVE]
     return [*lists, *counts, *odd, *parts, *whole, queries.pointing_at(scope, [text, text], 5), *constants]
@@ -127,8 +131,8 @@ def test_subjects_that_are_no_iris_enter_only_as_strings(text: str) -> None:
     scope = Scope()
     for query in (
         queries.subject_page(scope, text, 1),
-        queries.odd_rows([text], scope),
-        queries.odd_count([text], scope),
+        scope.select(queries.odd([text], scope), "(STR(?e) AS ?s)"),
+        queries.count(queries.odd([text], scope)),
         queries.digest_filter("?s", text).join(["SELECT ?s WHERE { ?s ?p ?o ", " }"]),
     ):
         rows(query)
@@ -140,7 +144,7 @@ def test_subjects_that_are_no_iris_enter_only_as_strings(text: str) -> None:
 @pytest.mark.parametrize("graphs", EVERY_SCOPE)
 def test_each_scope_reads_its_graphs(graphs: Graphs) -> None:
     scope, own = Scope(graphs), quads_of(graphs)
-    everything = f"SELECT {scope.columns('?s', '?p', '?o')} WHERE {{ {scope.triples('?s', '?p', '?o')} }}"
+    everything = scope.select(scope.triples("?s", "?p", "?o"), "?s", "?p", "?o")
     assert Counter(rows(everything)) == as_rows(own, scope)
     assert rows(queries.count_triples(scope)) == [(ox.Literal(len(own)),)]
     subjects = {one.subject for one in own if isinstance(one.subject, ox.NamedNode)}
@@ -159,7 +163,7 @@ def test_a_part_is_of_its_subjects_properties_and_digests(graphs: Graphs, unname
 
     def check(part: Part, expected: list[ox.Quad]) -> None:
         assert Counter(rows(queries.rows_of(part, scope))) == as_rows(expected, scope)
-        assert rows(queries.count_of(part, scope)) == [(ox.Literal(len(expected)),)]
+        assert rows(queries.count(part.pattern(scope))) == [(ox.Literal(len(expected)),)]
         listed = {p.value: int(n.value) for p, n in rows(queries.properties_of(part, scope)) if p}
         assert listed == Counter(one.predicate.value for one in expected)
 

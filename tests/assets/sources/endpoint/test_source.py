@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyoxigraph as ox
 import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.build.harvest import harvest_of
-from crmrag_assets.build.layers import chunks_of
-from crmrag_assets.build.progress import SilentProgress
-from crmrag_assets.build.step import run_step
-from crmrag_assets.build.steps import STEPS
-from crmrag_assets.harvest.account import Account, as_dict
-from crmrag_assets.harvest.chunks import chunk_keys
-from crmrag_assets.harvest.prefetch import ChunkReport, prefetch_chunk, write_prefetch
-from crmrag_assets.sources.base import Connected, Discovery
+from crmrag_assets.build.step import chunks_of, run_step
+from crmrag_assets.harvest.entities import read_chunk
+from crmrag_assets.harvest.prefetch import Account, as_dict
+from crmrag_assets.harvest.source import Connected, Discovery
+from crmrag_assets.opened import harvest_of, prefetched
 from crmrag_assets.sources.endpoint.source import SparqlEndpoint
 from crmrag_assets.sources.files import RdfFiles
-from crmrag_query.config.models import Method
+from crmrag_assets.steps.registry import STEPS
+from crmrag_query.config.loading import Method
 from crmrag_query.errors import SourceError
 from tests.conftest import ROOT
 from tests.support import faults
 from tests.support.builds import Project, make_project, turtle
 from tests.support.endpoints import CRM, EX, METHOD, QUICK, config_of, node, quad
-from tests.support.faults import Poison
+from tests.support.faults import NAMED, Poison
+from tests.support.harvests import files_of, harvested
 from tests.support.random_graphs import random_rows, store_of
 from tests.support.sparql_answers import counts, sorted_rows
 from tests.support.sparql_exchange import Endpoint
 from tests.support.sparql_server import serving
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-NAMED = {fault.name: fault for fault in faults.ALL}
 SAME = (
     "entities",
     "excluded_subjects",
@@ -62,18 +57,6 @@ def endpoint(
     return SparqlEndpoint(config_of(server, **keys), method, work, refreshed)
 
 
-def harvested(
-    source: RdfFiles | SparqlEndpoint, folder: Path
-) -> tuple[Discovery, dict[str, tuple[pa.Table, ChunkReport]]]:
-    """Discovery and chunks of a source, made anew in the folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    found = source.discover(folder, SilentProgress())
-    return found, {
-        key: prefetch_chunk(source, folder, key, found.bits, source.method) for key in chunk_keys(found.bits)
-    }
-
-
 def require_same(files: RdfFiles, source: SparqlEndpoint, folder: Path) -> Discovery:
     """The endpoint gives what the files give: numbers, and tables byte for byte; its account is whole."""
     (first, expected), (second, found) = harvested(files, folder / "f"), harvested(source, folder / "e")
@@ -82,20 +65,13 @@ def require_same(files: RdfFiles, source: SparqlEndpoint, folder: Path) -> Disco
     for key, (table, report) in expected.items():
         own, its = found[key]
         assert own.equals(table), key
-        assert (its.entities, its.triples, its.excluded_triples) == (
-            report.entities,
-            report.triples,
-            report.excluded_triples,
-        )
-        for number, (one, counted) in enumerate([(table, report), (own, its)]):
-            (folder / f"w{number}").mkdir(exist_ok=True)
-            write_prefetch(one, counted, folder / f"w{number}")
-        assert (folder / "w0" / "triples.parquet").read_bytes() == (
-            folder / "w1" / "triples.parquet"
-        ).read_bytes()
-    account = as_dict(
-        Account(second, [report for _, report in found.values()], source.recount(), countable=True)
-    )
+        for count in ("entities", "triples", "excluded_triples"):
+            assert getattr(its, count) == getattr(report, count)
+    files_of_both = [files_of(chunks, folder / name) for name, chunks in (("wf", expected), ("we", found))]
+    for key in expected:
+        assert len({files[f"{key}/triples.parquet"] for files in files_of_both}) == 1
+    reports = [report for _, report in found.values()]
+    account = as_dict(Account(second, reports, source.recount(), countable=True))
     assert account["whole"] and account["verified"] and not account["concerns"], account
     assert not second.gathered.missing
     return second
@@ -128,7 +104,7 @@ def graphs_with_blanks(draw: st.DrawFn) -> list[ox.Quad]:
     if draw(st.booleans()):
         quads += [
             quad("Own", TYPE, "http://www.w3.org/2002/07/owl#Class"),
-            quad("Own", "note", ox.Literal("of ours")),
+            quad("Own", "note", ox.Literal("own")),
         ]
         quads += [quad(CRM + "E5_Event", "note", ox.Literal("a class"), "g1")]
     blanks = [ox.BlankNode() for _ in range(3)]
@@ -247,13 +223,10 @@ def test_a_fingerprint_is_of_the_address_the_graphs_and_the_last_refresh(tmp_pat
     assert print_of(contact="us@example.org", requests={"parallel": 7, "pause_seconds": 3}) == print_of()
 
 
-def test_it_can_be_asked_for_parts(tmp_path: Path) -> None:
-    assert isinstance(SparqlEndpoint(config_of("http://example.org/sparql"), METHOD, tmp_path), Connected)
-
-
 def test_parts_are_asked_for_once_and_are_those_of_the_whole(tmp_path: Path) -> None:
     with serving(ox.parse(turtle(6), format=ox.RdfFormat.TURTLE)) as server:
         source = endpoint(server, tmp_path / "w")
+        assert isinstance(source, Connected)
         _, chunks = harvested(source, tmp_path / "d")
         whole = chunks["00"][0].to_pylist()
         iris = source.entity_iris(tmp_path / "d")
@@ -309,19 +282,14 @@ def test_chunks_that_are_there_are_not_asked_for_again(tmp_path: Path) -> None:
         server.plans = [DownAfter(5, lambda query: "VALUES ?s" in query and not counts(query))]
         with pytest.raises(SourceError, match="kept: run the build again"):
             harvest(project)
-        before, seen = (
-            {one.query for one in server.log if one.status == 200 and one.query in asked_rows(server)},
-            len(server.log),
-        )
+        answered = [one.query for one in server.log if one.status == 200]
+        before, seen = set(answered) & set(asked_rows(server)), len(server.log)
         server.plans = []
         made = harvest(project)
         assert "entities" not in made and 0 < len([one for one in made if "prefetch" in one]) < 8
-        done = {
-            iri
-            for iri in (f"{EX}church{n}" for n in range(12))
-            if any(f"<{iri}>" in query for query in before)
-        }
-        again = {iri for iri in done if any(f"<{iri}>" in query for query in asked_rows(server, seen))}
+        churches = [f"<{EX}church{n}>" for n in range(12)]
+        done = {iri for iri in churches if any(iri in query for query in before)}
+        again = {iri for iri in done if any(iri in query for query in asked_rows(server, seen))}
         assert done - again  # those of whole chunks; of the chunk that broke off all are asked for again
         report = harvest_of(project.context(8))
         assert report["whole"] and report["verified"]
@@ -336,9 +304,8 @@ def test_a_harvest_that_is_there_asks_nothing_and_a_refreshed_one_everything(tmp
         (project.data / "work" / "churches" / "refreshed").write_text("2026-01-01T00:00:00+00:00\n")
         server.change(add=[quad("church0", CRM + "P3_has_note", ox.Literal("new"))])
         made = harvest(project)
-        assert {"entities", "harvest_report"} < set(made) and sorted(asked_rows(server, first)) == sorted(
-            rows
-        )
+        assert {"entities", "harvest_report"} < set(made)
+        assert sorted(asked_rows(server, first)) == sorted(rows)
         assert harvest_of(project.context(8))["whole"]
 
 
@@ -348,10 +315,8 @@ def test_an_interrupted_discovery_does_not_repeat_its_pages(tmp_path: Path) -> N
         server.plans = [DownAfter(3, lambda query: bool(sorted_rows(query)))]
         with pytest.raises(SourceError):
             harvest(project)
-        had, seen = (
-            [one.query for one in server.log if one.status == 200 and sorted_rows(one.query)],
-            len(server.log),
-        )
+        had = [one.query for one in server.log if one.status == 200 and sorted_rows(one.query)]
+        seen = len(server.log)
         server.plans = []
         harvest(project)
         pages = [one.query for one in server.log[seen:] if sorted_rows(one.query)]
@@ -396,10 +361,8 @@ def test_an_endpoint_that_changes_while_it_is_read_is_reported(tmp_path: Path) -
         )
         harvest(project)
         report = harvest_of(context)
-        assert (
-            report["counted"]["before"]["triples"] == before
-            and report["counted"]["after"]["triples"] == before + 3
-        )
+        counted = report["counted"]
+        assert (counted["before"]["triples"], counted["after"]["triples"]) == (before, before + 3)
         assert not report["whole"]
         assert f"{before:,} triples before, {before + 3:,} after" in " ".join(report["concerns"])
         assert "subjects before" in " ".join(report["concerns"])
@@ -412,15 +375,8 @@ def test_what_is_missing_stands_in_the_report_by_name(tmp_path: Path) -> None:
         report = harvest_of(project.context(8))
         assert [one["subject"] for one in report["missing"]] == [EX + "mural3"]
         assert not report["whole"] and report["traffic"]["requests"] <= len(server.log)
-        held = {row["s"] for key in chunks_of(project.context(8)) for row in read_chunk(project, key)}
+        held = {iri for path in prefetched(project.context(8)) for iri in read_chunk(path)["s"]}
         assert EX + "mural3" not in held and EX + "mural4" in held
-
-
-def read_chunk(project: Project, key: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pa.parquet.read_table(
-        project.context(8).folder("prefetch", key) / "triples.parquet"
-    ).to_pylist()
-    return rows
 
 
 def test_the_cost_in_the_report_is_the_log_of_the_server(tmp_path: Path) -> None:

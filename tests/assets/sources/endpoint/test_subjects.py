@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -13,15 +15,13 @@ from hypothesis import strategies as st
 from crmrag_assets.sources.endpoint import subjects as module
 from crmrag_assets.sources.endpoint.queries import is_iri
 from crmrag_query.errors import SourceError
-from tests.support import faults
 from tests.support.endpoints import EX, Always, First, client_of, node, quad, star, subjects_of
-from tests.support.faults import FaultPlan, InTurn, refusal, rows_asked
+from tests.support.faults import NAMED, FaultPlan, refusal, rows_asked
 from tests.support.sparql_answers import groups, sorted_rows
-from tests.support.sparql_exchange import Endpoint
+from tests.support.sparql_exchange import Endpoint, Plan
 from tests.support.sparql_server import serving
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-NAMED = {fault.name: fault for fault in faults.ALL}
 PAGED = {"subject_rows": 0}
 
 
@@ -42,20 +42,6 @@ def mixed(number: int = 40) -> list[ox.Quad]:
     return [*kinds, *both, *names, *blanks]
 
 
-# In order, page by page.
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 39, 40, 41, 10_000])
-def test_pages_of_any_size_give_every_subject_once(size: int, tmp_path: Path) -> None:
-    with serving(mixed()) as server:
-        client = client_of(server, **PAGED, page_rows=size)
-        found = subjects_of(client, tmp_path)
-        assert (found.iris, found.counted, found.missing) == (iris(mixed()), 40, ())
-        assert len(pages(server)) <= -(-40 // size) + 3
-        assert all("OFFSET" not in one.query.upper() for one in server.log) and server.updates == []
-        assert client.gathered().notes == Counter()
-
-
 ODD = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Zs"], exclude_characters='<>"{}|\\^`'),
     min_size=1,
@@ -66,15 +52,8 @@ IRIS = st.builds(
 ).filter(is_iri)
 
 
-def valid(iri: str) -> bool:
-    try:
-        return bool(ox.NamedNode(iri))
-    except ValueError:
-        return False
-
-
 @settings(max_examples=25)
-@given(st.sets(IRIS.filter(valid), min_size=1, max_size=12), st.integers(1, 13))
+@given(st.sets(IRIS, min_size=1, max_size=12), st.integers(1, 13))
 def test_iris_of_all_scripts_come_in_pages(
     tmp_path_factory: pytest.TempPathFactory, names: set[str], size: int
 ) -> None:
@@ -83,54 +62,10 @@ def test_iris_of_all_scripts_come_in_pages(
         assert found.iris == tuple(sorted(names)) and found.missing == ()
 
 
-@pytest.mark.parametrize("listing", [PAGED, {}], ids=["paged", "at once"])
-@pytest.mark.parametrize("graphs", ["default", "named", "all", [EX + "g1"], [EX + "g1", EX + "g2"]])
-def test_subjects_are_those_of_the_graphs_that_are_read(
-    graphs: str | list[str], listing: dict[str, int], tmp_path: Path
-) -> None:
-    quads = [
-        quad(f"s{n}", "p", "o", g)
-        for n in range(12)
-        for k, g in enumerate(["", "g1", "g2"])
-        if n % (k + 2) == 0
-    ]
-    read = {"default": [""], "named": ["g1", "g2"], "all": ["", "g1", "g2"]}
-    names = read[graphs] if isinstance(graphs, str) else [graph.removeprefix(EX) for graph in graphs]
-    own = [
-        one
-        for one in quads
-        if one.graph_name in [node(name) if name else ox.DefaultGraph() for name in names]
-    ]
-    with serving(quads) as server:
-        found = subjects_of(client_of(server, {"graphs": graphs}, **listing, page_rows=5), tmp_path)
-        assert (found.iris, found.counted) == (iris(own), len(iris(own)))
-        rows = set(own) if read.get(str(graphs)) != ["", "g1", "g2"] else own
-        assert found.triples == Counter(one.subject.value for one in rows)  # type: ignore[union-attr]
-
-
 def test_an_empty_endpoint_has_no_subjects(tmp_path: Path) -> None:
     with serving() as server:
         found = subjects_of(client_of(server), tmp_path, (EX + "C1",))
         assert (found.iris, found.counted, found.missing) == ((), 0, ()) and len(server.log) < 10
-
-
-def test_subjects_of_excluded_types_are_told(tmp_path: Path) -> None:
-    with serving(mixed()) as server:
-        found = subjects_of(client_of(server, **PAGED, page_rows=7), tmp_path, (EX + "C1", EX + "none"))
-        assert found.excluded == {one.subject.value for one in mixed() if one.object == node("C1")}  # type: ignore[union-attr]
-        assert len(found.iris) == 40
-
-
-def test_pages_that_were_read_are_not_asked_for_again(tmp_path: Path) -> None:
-    with serving(mixed()) as server:
-        server.before(6, lambda: setattr(server, "plans", [Always(NAMED["reset"])]))
-        with pytest.raises(SourceError, match="stopped answering"):
-            subjects_of(client_of(server, **PAGED, page_rows=5, retries=0), tmp_path)
-        before = {one.query for one in server.log if one.status == 200 and sorted_rows(one.query)}
-        seen = len(server.log)
-        server.plans = []
-        assert subjects_of(client_of(server, **PAGED, page_rows=5), tmp_path).iris == iris(mixed())
-        assert len(before) == 4 and not before & {one.query for one in server.log[seen:]}
 
 
 # All in one response, each with the number of its triples.
@@ -138,14 +73,10 @@ def test_pages_that_were_read_are_not_asked_for_again(tmp_path: Path) -> None:
 
 def test_as_many_subjects_as_are_counted_need_no_sorting(tmp_path: Path) -> None:
     with serving(mixed()) as server:
-        found = subjects_of(client_of(server, subject_rows=40, page_rows=7), tmp_path)
+        found = subjects_of(client_of(server, subject_rows=40, page_rows=7), tmp_path / "at once")
         assert (found.iris, found.counted, found.missing) == (iris(mixed()), 40, ())
         assert pages(server) == [] and len(server.log) == 2
-
-
-def test_more_subjects_than_one_response_may_hold_are_read_by_pages(tmp_path: Path) -> None:
-    with serving(mixed()) as server:
-        found = subjects_of(client_of(server, subject_rows=39, page_rows=7), tmp_path)
+        found = subjects_of(client_of(server, subject_rows=39, page_rows=7), tmp_path / "paged")
         assert found.iris == iris(mixed()) and len(pages(server)) == 6
 
 
@@ -158,40 +89,57 @@ def test_every_subject_comes_with_the_number_of_its_triples(listing: dict[str, i
         )
 
 
-@pytest.mark.parametrize("listing", [PAGED, {}], ids=["paged", "at once"])
-def test_an_endpoint_that_will_not_group_gives_subjects_without_numbers(
-    listing: dict[str, int], tmp_path: Path
-) -> None:
-    with serving(mixed(), [Always(refusal(500, "no"), groups)]) as server:
-        found = subjects_of(client_of(server, **listing, page_rows=7, retries=1), tmp_path)
-        assert (found.iris, found.missing, found.triples) == (iris(mixed()), (), {})
-        assert sum(groups(one.query) for one in server.log) <= 4
-
-
-def test_a_response_of_all_that_is_cut_silently_is_followed_by_pages(tmp_path: Path) -> None:
-    with serving(mixed(), row_cap=9) as server:
-        found = subjects_of(client_of(server, page_rows=7), tmp_path)
-        assert found.iris == iris(mixed()) and found.missing == () and len(pages(server)) >= 6
-
-
 # Endpoints that cut, lie or refuse.
 
 
-@pytest.mark.parametrize("cap", [1, 3, 39])
-@pytest.mark.parametrize("size", [7, 10_000])
-def test_a_page_that_is_cut_silently_is_no_end(cap: int, size: int, tmp_path: Path) -> None:
-    with serving(mixed(), row_cap=cap) as server:
-        found = subjects_of(client_of(server, **PAGED, page_rows=size), tmp_path)
-        assert found.iris == iris(mixed()) and found.missing == ()
+@dataclass(frozen=True)
+class Case:
+    """What an endpoint is like, how it is asked, how many requests that may take, and what is noted of it."""
+
+    requests: int
+    settings: dict[str, int]
+    options: dict[str, Any] = field(default_factory=dict)
+    plans: tuple[Plan, ...] = ()
+    notes: dict[str, int] = field(default_factory=dict)
+    excluded: tuple[str, ...] = (EX + "C1", EX + "none")
 
 
-@pytest.mark.parametrize("cap", [3, 39])
-def test_a_cut_page_is_no_end_also_where_nothing_is_counted(cap: int, tmp_path: Path) -> None:
-    with serving(mixed(), row_cap=cap, no_count=True) as server:
-        client = client_of(server, page_rows=10)
-        found = subjects_of(client, tmp_path)
-        assert (found.iris, found.counted, found.missing) == (iris(mixed()), None, ())
-        assert client.gathered().notes[module.UNCOUNTED] == 40
+def refusing(text: str) -> tuple[Plan, ...]:
+    return (Always(refusal(500, "no"), lambda query: text in query),)
+
+
+UNCOUNTED = {module.UNCOUNTED: 40}
+NO_GROUPS = (Always(refusal(500, "no"), groups),)
+CASES = {
+    **{f"pages of {n}": Case(-(-40 // n) + 4, PAGED | {"page_rows": n}, excluded=()) for n in (1, 2, 7, 39, 40, 41, 10_000)},
+    **{f"pages of {n} cut at {cap}": Case(60, PAGED | {"page_rows": n}, {"row_cap": cap})
+       for n in (7, 10_000) for cap in (1, 3, 39)},
+    **{f"uncounted, cut at {cap}": Case(60, {"page_rows": 10}, {"row_cap": cap, "no_count": True}, notes=UNCOUNTED)
+       for cap in (3, 39)},
+    "one response that is cut": Case(30, {"page_rows": 7}, {"row_cap": 9}),
+    "a count that is too high once": Case(25, {"page_rows": 10}, plans=(First(NAMED["count too high"]),)),
+    "no groups, paged": Case(30, PAGED | {"page_rows": 7, "retries": 1}, plans=NO_GROUPS),
+    "no groups, at once": Case(30, {"page_rows": 7, "retries": 1}, plans=NO_GROUPS),
+    "no counts": Case(120, {"retries": 1}, plans=refusing("COUNT"), notes=UNCOUNTED),
+    "no order": Case(120, {"retries": 1}, plans=refusing("ORDER BY")),
+    "no classes": Case(120, {"retries": 1}, plans=refusing("?class")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_subject_is_found_once(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    with serving(mixed(), case.plans, **case.options) as server:
+        client = client_of(server, **case.settings)
+        found = subjects_of(client, tmp_path, case.excluded)
+        assert (found.iris, found.missing) == (iris(mixed()), ())
+        assert found.counted == (None if case.notes else 40)
+        assert found.excluded == {s.value for s, _, o, _ in mixed() if o == node("C1") and case.excluded}
+        assert client.gathered().notes == case.notes or not name.startswith(("pages", "uncounted"))
+        if case.plans == NO_GROUPS:
+            assert found.triples == {} and sum(groups(one.query) for one in server.log) <= 4
+        assert len(server.log) <= case.requests
+        assert all("OFFSET" not in one.query.upper() for one in server.log) and server.updates == []
 
 
 @pytest.mark.parametrize(
@@ -208,13 +156,6 @@ def test_answers_that_are_untrue_for_a_while_are_met(
         assert set(found.iris) <= set(iris(mixed()))
         assert len(found.iris) == 40 or sum(lost.triples is None for lost in found.missing) == 1
         assert len(server.log) < 500
-
-
-def test_a_count_that_is_too_high_once_is_counted_again(tmp_path: Path) -> None:
-    with serving(mixed(), [First(NAMED["count too high"])]) as server:
-        found = subjects_of(client_of(server, page_rows=10), tmp_path)
-        assert (found.iris, found.counted, found.missing) == (iris(mixed()), 40, ())
-        assert len(server.log) < 25
 
 
 def test_a_count_that_is_always_too_high_is_reported_and_does_not_run_away(tmp_path: Path) -> None:
@@ -261,13 +202,6 @@ def test_an_endpoint_that_cannot_sort_everything_sorts_class_by_class(tmp_path: 
         assert notes[module.BY_CLASS] == 3 and module.BY_DIGEST not in notes
 
 
-@pytest.mark.parametrize("refused", ["COUNT", "ORDER BY", "?class"])
-def test_refusals_are_not_repeated_for_ever(refused: str, tmp_path: Path) -> None:
-    with serving(mixed(), [Always(refusal(500, "no"), lambda query: refused in query)]) as server:
-        found = subjects_of(client_of(server, retries=1), tmp_path)
-        assert found.iris == iris(mixed()) and len(server.log) < 120
-
-
 def test_an_endpoint_that_will_list_nothing_names_what_is_missing(tmp_path: Path) -> None:
     with serving(mixed(), [Always(refusal(400, "too much"), rows_asked)]) as server:
         found = subjects_of(client_of(server), tmp_path)
@@ -291,8 +225,3 @@ def test_a_shrunken_page_stays_small(tmp_path: Path) -> None:
         subjects_of(client_of(server, retries=0), tmp_path, (EX + "C1", EX + "C2"))
         refused = [one for one in server.log if one.status == 500]
         assert len(refused) <= 6
-
-
-def test_an_interrupted_answer_is_asked_again_at_once(tmp_path: Path) -> None:
-    with serving(mixed(), [InTurn(None, NAMED["cut in line"], NAMED["502"])]) as server:
-        assert subjects_of(client_of(server), tmp_path).iris == iris(mixed())

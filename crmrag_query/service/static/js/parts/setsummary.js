@@ -29,10 +29,12 @@ export function SetSummary({ set, dataset, question, level = 2 }) {
   </section>`;
 }
 
-/** What the plan leaves out of the question, and the nearest plan. */
+/** What the plan leaves out of the question, what it found in texts only, and the nearest plan. */
 export function Unsure({ set, dataset }) {
   if (set.exhaustive) return null;
-  return html`<p class="note">${set.unknown.length ? t("set.unknown", { words: set.unknown.map((word) => `“${word}”`).join(", ") }) : t("set.partial")}
+  const quoted = (words) => ({ words: words.map((word) => `“${word}”`).join(", ") });
+  return html`<p class="note">${set.unknown.length ? t("set.unknown", quoted(set.unknown)) : t("set.partial")}
+    ${set.mentioned.length > 0 && ` ${t("set.mentioned", quoted(set.mentioned))}`}
     ${set.suggestion && html` <a href=${setAddress(dataset, { plan: set.suggestion })}>${t("set.suggestion")}</a>`}</p>`;
 }
 

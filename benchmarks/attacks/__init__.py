@@ -1,0 +1,1 @@
+"""What `attack.py` tries, and how it sees what came of it."""

@@ -1,0 +1,179 @@
+"""Dagster assets in the order of a build, group by group; each is a thin wrapper over a step of `crmrag_assets.steps`."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from crmrag_assets.build.step import LAYERS
+from crmrag_assets.instance import explained, known_betas
+from crmrag_assets.materialise import build_artifact, build_chunks
+from crmrag_assets.metadata import columns_of, evaluation_metadata, operations
+from crmrag_assets.metadata import evaluation_version as data_version_of
+from crmrag_assets.partitions import BuildResource, by_dataset, dataset_chunk_partitions, dataset_partitions
+from crmrag_assets.release.publish import PLACES
+from crmrag_assets.runs import hold_run_lock
+from crmrag_assets.steps.registry import STEPS
+from crmrag_query.artifacts.release import Opener, open_release
+from crmrag_query.evaluation.evaluate import parse_stages
+from crmrag_query.evaluation.report import evaluations_folder, write_report
+
+LAYER, RELEASED = "crmrag/layer", "crmrag/released"  # keys of tags
+HARVEST, ENCODING = "harvest", "encoding"  # pools: unlimited unless an operator limits them in the UI
+CODE = "dagster/code_references"  # by this the UI finds the code of an asset
+CHUNKS_NOTE = (
+    "Partitions: a data set has the first 1, 2, 4 … 256 of the chunks, as its size asks for (see the asset `entities`). "
+    "As many are listed as the largest data set has; those that a smaller one does not use count as missing, and are not."
+)
+
+
+def _asset(artifact: str, group: str, kinds: set[str], pool: str | None = None) -> dg.AssetsDefinition:
+    """The asset of an artifact, which runs its step: for a whole data set, or for a range of its chunks.
+
+    Its description is what the step's ``write`` says. Chunks are recorded as they end (see ``materialise.build_chunks``), so
+    their asset itself has no output.
+    """
+    step = STEPS[artifact]
+
+    def whole(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+        return build_artifact(context, build, step)
+
+    def in_chunks(
+        context: dg.AssetExecutionContext, build: BuildResource
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        yield from build_chunks(context, build, step)
+
+    about = cleandoc(step.write.__doc__ or "")
+    own: dict[str, Any] = {"partitions_def": dataset_partitions, "description": about}
+    if step.chunked:
+        own = {
+            "partitions_def": dataset_chunk_partitions,
+            "description": f"{about}\n\n{CHUNKS_NOTE}",
+            "backfill_policy": dg.BackfillPolicy.single_run(),
+            "output_required": False,
+        }
+    # Between chunks and data set an asset depends on all chunks of the data set, or on the data set of the chunk.
+    deps = [
+        dg.AssetDep(need, partition_mapping=by_dataset if STEPS[need].chunked != step.chunked else None)
+        for need in step.needs
+    ]
+    body: Callable[..., Any] = in_chunks if step.chunked else whole
+    with known_betas():
+        made: dg.AssetsDefinition = dg.asset(
+            name=artifact,
+            group_name=group,
+            kinds=kinds,
+            deps=deps,
+            pool=pool,
+            **_catalogued(artifact, body),
+            **own,
+        )(body)
+    return made
+
+
+def _catalogued(artifact: str, body: Callable[..., Any]) -> dict[str, Any]:
+    """What the catalogue tells of every asset: whose it is, which run makes it, whether a release holds it, its columns, and
+    where to read how it is made: the function that fills its folder, and the asset itself."""
+    layer = next((layer.name for layer in LAYERS if artifact in layer.assets), "")
+    places = {"how it is made": STEPS[artifact].write} if artifact in STEPS else {}
+    with known_betas():
+        code = dg.CodeReferencesMetadataValue(
+            code_references=[
+                dg.LocalFileCodeReference(
+                    file_path=str(inspect.getsourcefile(function)),
+                    line_number=inspect.getsourcelines(function)[1],
+                    label=label,
+                )
+                for label, function in (places | {"the asset": body}).items()
+            ]
+        )
+    return {
+        "owners": list(operations().owners),
+        "tags": ({LAYER: layer} if layer else {}) | {RELEASED: "yes" if artifact in PLACES else "no"},
+        "metadata": columns_of(artifact) | {CODE: code},
+    }
+
+
+artifacts = [
+    _asset("entities", "source", {"rdf"}, HARVEST),
+    _asset("prefetch", "source", {"parquet"}, HARVEST),
+    _asset("harvest_report", "source", {"json", "markdown"}),
+    _asset("graph", "graph", {"arrow", "numpy"}),
+    _asset("edges", "graph", {"parquet"}),
+    _asset("triples_index", "indexes", {"numpy"}),
+    _asset("fr_documents", "documents", {"arrow"}),
+    _asset("documents", "documents", {"arrow"}),
+    _asset("entity_documents", "documents", {"markdown"}),
+    _asset("encoder", "indexes", {"onnx"}),
+    _asset("embeddings", "indexes", {"numpy"}, ENCODING),
+    _asset("faiss_index", "indexes", {"faiss"}),
+    _asset("bm25_index", "indexes", {"bm25s"}),
+    _asset("aggregation_index", "indexes", {"json"}),
+    _asset("date_index", "indexes", {"numpy"}),
+    _asset("name_index", "indexes", {"numpy", "arrow"}),
+    _asset("profile", "indexes", {"json", "markdown"}),
+    _asset("validation_report", "release", {"markdown"}),
+    _asset("release", "release", {"json"}),
+]
+
+NO_QUESTIONS = (
+    "Nothing was evaluated: datasets.yaml declares no questions for '{}'. Add `questions: FILE` to its entry; "
+    "docs/evaluation.md has the format."
+)
+
+
+class EvaluationRun(dg.Config):
+    """What is measured; ``stages``: names with commas, all or none.
+
+    ``answers``: answer each question too, by the litellm model ``model``, extractively without one.
+    """
+
+    stages: str = "all"
+    answers: bool = True
+    model: str = ""
+
+
+def _evaluate(
+    context: dg.AssetExecutionContext, config: EvaluationRun, build: BuildResource
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """What each stage of retrieval is worth and how questions are answered, by the data set's questions with known answers.
+
+    Not part of a build or a release: run the job `evaluate` for it. Without `questions` in datasets.yaml nothing is made.
+    """
+    hold_run_lock(Path(build.data), context.run)
+    with explained("evaluation"):
+        from crmrag_query.evaluation.evaluate import (
+            Plan,
+            evaluate_file,
+        )  # all of answering, which no build needs
+        from crmrag_query.llm.model import LiteLLM
+
+        opened = build.opened(context.partition_key)
+        file = opened.config.questions_file()
+        if file is None:
+            context.log.warning(NO_QUESTIONS.format(opened.name))
+            return
+        model = LiteLLM(config.model) if config.model else None
+        release = open_release(opened.name, opened.data, Opener.here(config=build.config_folder))
+        outcome = evaluate_file(release, file, Plan(parse_stages(config.stages), config.answers, model))
+        folder = evaluations_folder(opened.data, opened.name)
+        command = f"crmrag evaluate {opened.name} --stages {config.stages}" + " --answers" * config.answers
+        write_report(outcome, opened.method.evaluation, command, folder)
+        yield dg.MaterializeResult(
+            metadata=evaluation_metadata(outcome.evaluation, opened.method.evaluation, folder),
+            data_version=dg.DataVersion(data_version_of(outcome.evaluation)),
+        )
+
+
+evaluation: dg.AssetsDefinition = dg.asset(
+    name="evaluation",
+    group_name="evaluation",
+    kinds={"markdown"},
+    deps=["release"],
+    output_required=False,
+    partitions_def=dataset_partitions,
+    **_catalogued("evaluation", _evaluate),
+)(_evaluate)

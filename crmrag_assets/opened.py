@@ -1,0 +1,118 @@
+"""What several chunks of one build share, opened once for each content: the graph, its chunks, the encoder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crmrag_assets.build.chunks import buckets_of, buckets_of_ids
+from crmrag_assets.build.locks import Turns, api_turns
+from crmrag_assets.build.step import BuildContext, bits_of, chunks_of
+from crmrag_assets.documents.portable import Numbering
+from crmrag_assets.harvest.prefetch import TRIPLES_FILE
+from crmrag_assets.harvest.report import HARVEST_JSON
+from crmrag_assets.indexes.encoder import Encoder, encoder_for
+from crmrag_query.artifacts.files import Digests, digests_of
+from crmrag_query.config.datasets import EmbeddingConfig
+from crmrag_query.documents.documents import Documents
+from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.graph import Graph
+from crmrag_query.relationships.catalogue import Catalogue
+
+
+@lru_cache(maxsize=2)
+def _graph(folder: Path, content: str) -> Graph:
+    return Graph.open(folder)
+
+
+@lru_cache(maxsize=2)
+def _numbering(folder: Path, content: str) -> Numbering:
+    return Numbering.of(_graph(folder, content).iris)
+
+
+@lru_cache(maxsize=2)
+def _documents(folder: Path, content: str, graph: Path, graph_content: str) -> Documents:
+    return Documents.open(folder, _graph(graph, graph_content))
+
+
+@lru_cache(maxsize=2)
+def _digests(folder: Path, content: str, graph: Path, graph_content: str) -> Digests:
+    return digests_of(_documents(folder, content, graph, graph_content).table.column("text"))
+
+
+@lru_cache(maxsize=2)
+def _encoder(embedding: EmbeddingConfig, threads: int, turns: Turns | None) -> Encoder:
+    return encoder_for(embedding, threads, turns)
+
+
+def _made(context: BuildContext, *artifacts: str) -> list[Any]:
+    """Folder and content of each of these artifacts; BuildError when one is not built."""
+    return [part for one in artifacts for part in (context.folder(one), context.finished(one).content)]
+
+
+def graph_of(context: BuildContext) -> Graph:
+    """The data set's graph, mapped; BuildError when it is not built."""
+    return _graph(*_made(context, "graph"))
+
+
+def numbering_of(context: BuildContext) -> Numbering:
+    """The graph's nodes by their ids."""
+    return _numbering(*_made(context, "graph"))
+
+
+def documents_of(context: BuildContext) -> Documents:
+    """The data set's final documents, mapped."""
+    return _documents(*_made(context, "documents", "graph"))
+
+
+def documents_in_chunk(context: BuildContext, chunk: str) -> Ints:
+    """The documents, int32, whose entities belong to ``chunk``, ascending."""
+    return np.flatnonzero(_are_in_chunk(context, documents_of(context).entities, chunk)).astype(np.int32)
+
+
+def text_digests(context: BuildContext) -> npt.NDArray[np.uint64]:
+    """SHA-256 of the final text of each document, uint64 [documents, 4]."""
+    return _digests(*_made(context, "documents", "graph")).view(np.uint64)
+
+
+def texts_hash(context: BuildContext, chunk: str) -> str:
+    """Identity of the final texts of a chunk's documents, in order of their entities' IRIs."""
+    return hashlib.sha256(text_digests(context)[documents_in_chunk(context, chunk)].tobytes()).hexdigest()
+
+
+def in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> Ints:
+    """Those of ``nodes`` that belong to ``chunk``, in their order."""
+    return nodes[_are_in_chunk(context, nodes, chunk)]
+
+
+def _are_in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> npt.NDArray[np.bool_]:
+    found = buckets_of(chunk, bits_of(context))
+    bucket = buckets_of_ids(numbering_of(context).ids[nodes])
+    return (bucket >= found.start) & (bucket < found.stop)
+
+
+def encoder_of(context: BuildContext) -> Encoder:
+    """The encoder that the data set's configuration names."""
+    return _encoder(context.config.embedding, context.threads, api_turns(context))
+
+
+def catalogue_of(context: BuildContext) -> Catalogue:
+    return Catalogue.load(context.method)
+
+
+def harvest_of(context: BuildContext) -> dict[str, Any]:
+    """The harvest report as it was written; BuildError when it is not built."""
+    context.finished("harvest_report")
+    found: dict[str, Any] = json.loads((context.folder("harvest_report") / HARVEST_JSON).read_bytes())
+    return found
+
+
+def prefetched(context: BuildContext) -> list[Path]:
+    """The triples of every chunk, in order."""
+    return [context.folder("prefetch", chunk) / TRIPLES_FILE for chunk in chunks_of(context)]

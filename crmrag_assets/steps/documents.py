@@ -1,0 +1,106 @@
+"""Steps of the group ``documents``: one document an entity by chunk, then chained, then as Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, chunks_of, config_of, contents
+from crmrag_assets.documents.build import write_documents, write_markdown
+from crmrag_assets.documents.chunk import build_chunk
+from crmrag_assets.documents.setting import Setting
+from crmrag_assets.opened import catalogue_of, documents_of, graph_of, in_chunk, numbering_of
+from crmrag_query.graph.arrays import FLAG_ENTITY
+
+_SETTINGS: dict[str, Setting] = {}
+SHOWN = 5
+SHOWN_CHARACTERS = 300
+
+
+# What a document's text depends on.
+PARTS = (
+    "documents", "satellites", "names", "dates", "categories", "events", "relationships", "ontology",
+)  # fmt: skip
+
+
+def setting_of(context: BuildContext) -> Setting:
+    """What writing documents needs to know, worked out once for a graph and configuration."""
+    languages = ",".join(context.config.languages)
+    key = f"{context.finished('graph').content} {config_of(context, *PARTS, 'chaining')} {languages}"
+    if key not in _SETTINGS:
+        _SETTINGS.clear()
+        _SETTINGS[key] = Setting(
+            graph_of(context),
+            catalogue_of(context),
+            context.vocabulary.ontology,
+            context.method,
+            context.config.languages,
+            numbering_of(context),
+        )
+    return _SETTINGS[key]
+
+
+def chunk_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    own = {"languages": ",".join(context.config.languages), "chunks": str(len(chunks_of(context)))}
+    return contents(context, "graph") | own
+
+
+def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """One document an entity: header, types, literals, satellites, Fundamental Relationships, direct predicates.
+
+    Paths of any length are walked over the whole graph, whatever the chunk. Read by `documents`, and by
+    `aggregation_index`, which counts the matches.
+    """
+    setting = setting_of(context)
+    entities = np.flatnonzero(setting.graph.flags & FLAG_ENTITY).astype(np.int32)
+    built = build_chunk(setting, in_chunk(context, entities, chunk or ""))
+    built.save(folder, setting.numbering)
+    lengths = pc.utf8_length(built.documents.column("text"))
+    return {
+        "documents": built.documents.num_rows,
+        "matches": built.matches.num_rows,
+        "lines": built.lines.num_rows,
+        "characters": int(pc.sum(lengths).as_py() or 0),
+    }
+
+
+def write_all(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """The documents after satellites are folded in and thin documents are chained: what is embedded and shown.
+
+    Read by `embeddings` and `bm25_index`, and at question time for the context of an answer.
+    """
+    parts = [context.folder("fr_documents", key) for key in chunks_of(context)]
+    counts = write_documents(setting_of(context), parts, folder, context.progress)
+    absorbed = [[kind, count] for kind, count in counts.pop("absorbed").items()]
+    return counts | {"histograms": {"absorbed_satellites": absorbed}}
+
+
+def markdown_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return contents(context, "documents") | {"wanted": str(context.config.write_markdown)}
+
+
+def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """The documents as Markdown files, one for each.
+
+    For people who want to see what is said of an entity; nothing else reads them. `write_markdown: false` leaves them out.
+    """
+    if not context.config.write_markdown:
+        return {"documents": 0}
+    documents = documents_of(context)
+    samples = [
+        {"document": documents.label(number), "text": documents.text(number)[:SHOWN_CHARACTERS]}
+        for number in range(min(SHOWN, documents.count))
+    ]
+    return {"documents": write_markdown(documents, folder, context.progress), "samples": {"first": samples}}
+
+
+FR_DOCUMENTS = Step(
+    "fr_documents", 2, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always
+)  # fmt: skip
+DOCUMENTS = Step(
+    "documents", 1, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always
+)
+ENTITY_DOCUMENTS = Step("entity_documents", 1, write_files, needs=("documents",), inputs=markdown_inputs)
+STEPS = (FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS)

@@ -1,0 +1,335 @@
+"""Steps of the group ``indexes``; and whether the configuration allows what encoding the documents takes beyond what is
+cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from crmrag_assets.build.chunks import buckets_of
+from crmrag_assets.build.locks import asking_api
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, bits_of, chunks_of, contents
+from crmrag_assets.build.store import data_version
+from crmrag_assets.build.workers import side_by_side, workers_of
+from crmrag_assets.indexes.aggregation import AggregationSettings, MatchFiles, write_aggregation
+from crmrag_assets.indexes.dates import time_relationships, write_dates
+from crmrag_assets.indexes.dense import write_dense
+from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, pending, write_embedded
+from crmrag_assets.indexes.encoder import export_encoder
+from crmrag_assets.indexes.names import names_of, write_names
+from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
+from crmrag_assets.indexes.sparse import KnownCounts, count_new_terms, postings_of, write_sparse
+from crmrag_assets.opened import (
+    catalogue_of,
+    documents_in_chunk,
+    documents_of,
+    encoder_of,
+    graph_of,
+    numbering_of,
+    text_digests,
+    texts_hash,
+)
+from crmrag_assets.profile.ties import TieCounts
+from crmrag_assets.release.publish import link_file
+from crmrag_query.config import config_hash
+from crmrag_query.errors import BuildError
+from crmrag_query.linking import stop_words
+from crmrag_query.ontology.categories import Category
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
+from crmrag_query.version import __version__
+
+
+def litellm_price(model: str) -> float | None:
+    """US dollars a token, from the table that litellm carries; None when it does not list the model."""
+    from crmrag_query.llm.loading import load_litellm  # loads httpx
+
+    litellm = load_litellm("The price of an embedding API")
+    listed = litellm.model_cost.get(model) or litellm.model_cost.get(model.split("/", 1)[-1])
+    return float(listed["input_cost_per_token"]) if listed and "input_cost_per_token" in listed else None
+
+
+MILLION = 1_000_000
+_ALLOWED: set[tuple[str, ...]] = set()  # data set, documents and ceiling that were found to fit
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What has no vector yet: windows, their tokens, and how many documents they are of."""
+
+    documents: int = 0
+    windows: int = 0
+    tokens: int = 0
+
+
+def workload(context: BuildContext) -> Workload:
+    """Exact, over all chunks; nothing is encoded. BuildError before the documents are built."""
+    documents, encoder = documents_of(context), encoder_of(context)
+    found = np.zeros(3, np.int64)
+    for chunk in chunks_of(context):
+        texts = (documents.text(number) for number in documents_in_chunk(context, chunk).tolist())
+        own, *others = caches_of(context, chunk)
+        count, windows = pending(texts, encoder, own, others)
+        found += (count, len(windows), sum(encoder.count(windows)) if windows else 0)
+    return Workload(*found.tolist())
+
+
+def caches_of(context: BuildContext, chunk: str) -> list[Path]:
+    """The chunk's cache of vectors, and those of the chunks that held its documents when there were more of them, or fewer.
+
+    Chunks that lie within it have a cache only where there were more. Those that it lies within may also be of other
+    documents now; they count while it has nothing in a cache of its own.
+    """
+    own = context.data / "cache" / "embeddings" / encoder_of(context).key / f"{chunk}.bin"
+    first = int(chunk, 16)
+    within = [number for number in buckets_of(chunk, bits_of(context)) if number != first]
+    begun = own.exists() and own.stat().st_size > 0
+    around = [] if begun else sorted({first & (0xFF << bits) for bits in range(9)} - {first})
+    paths = (own.with_stem(f"{number:02x}") for number in (*within, *reversed(around)))
+    return [own, *(path for path in paths if path.exists())]
+
+
+def require_within_ceiling(
+    context: BuildContext, prices: Callable[[str], float | None] = litellm_price
+) -> None:
+    """Raise BuildError when encoding needs more than the data set's ceiling; looked at once for the same documents.
+
+    ``prices``: US dollars a token by model.
+    """
+    ceiling = context.config.ceiling
+    limits = (ceiling.documents, ceiling.tokens, ceiling.usd)
+    asked = (str(context.data), context.name, context.finished("documents").content, str(ceiling))
+    if asked in _ALLOWED or limits == (None, None, None):
+        return
+    found = workload(context)
+    above = [
+        f"{needed:,} {what} (at most {most:,})"
+        for what, needed, most in (
+            ("documents", found.documents, ceiling.documents),
+            ("tokens", found.tokens, ceiling.tokens),
+        )
+        if most is not None and needed > most
+    ]
+    if ceiling.usd is not None and found.tokens:
+        price = price_of(context, prices)
+        embedding = context.config.embedding
+        if price is None and embedding.provider == "litellm":
+            raise BuildError(
+                f"The price of '{embedding.model}' is not known, so '{context.name}' cannot be kept below ${ceiling.usd:,g}.",
+                "Say it: `ceiling: {usd_per_million_tokens: …}` in datasets.yaml.",
+            )
+        if (cost := (price or 0.0) * found.tokens) > ceiling.usd:
+            above.append(f"${cost:,.2f} (at most ${ceiling.usd:,g})")
+    if above:
+        raise BuildError(
+            f"Encoding '{context.name}' anew would take {' and '.join(above)}, more than its `ceiling` allows. "
+            "Nothing was encoded.",
+            f"Raise `ceiling` of '{context.name}' in datasets.yaml, or take it out.",
+        )
+    _ALLOWED.add(asked)
+
+
+def price_of(context: BuildContext, prices: Callable[[str], float | None] = litellm_price) -> float | None:
+    """US dollars a token: as configured, else as known of the model; None of a model of one's own, or where nobody knows."""
+    configured = context.config.ceiling.usd_per_million_tokens
+    if configured is not None:
+        return configured / MILLION
+    embedding = context.config.embedding
+    return prices(embedding.model) if embedding.provider == "litellm" else None
+
+
+TERM_COUNTS = "term_counts"  # in the working folder, beside the artifacts; never part of a release
+KEPT_SHARE = 0.02  # of texts that are new: counting fewer once more is cheaper than writing the counts of all
+
+
+def encoder_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {"key": encoder_of(context).key, "config": config_hash(context.config.embedding)}
+
+
+def write_encoder(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """What a question needs to be encoded without PyTorch: ONNX model, tokenizer, window and prefixes.
+
+    Read by `embeddings` for documents, and at question time.
+    """
+    exported = export_encoder(encoder_of(context), context.data / "encoders")
+    for path in sorted(exported.folder.iterdir()):
+        link_file(path, folder / path.name)
+    stats: Stats = {
+        name: getattr(exported.settings, name) for name in ("model", "dimension", "window", "provider")
+    }
+    return stats | ({"warning": exported.warning} if exported.warning else {})
+
+
+def embeddings_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {
+        "texts": texts_hash(context, chunk or ""),
+        "encoder": encoder_of(context).key,
+        "window": str(encoder_of(context).window),
+    }
+
+
+def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Vectors of the windows of each final document, the header repeated; cached by model and text.
+
+    The asset that costs most, in time or money: `encoded`, `tokens` and `usd` tell how much. Read by `faiss_index`.
+    """
+    require_within_ceiling(context)
+    documents, encoder = documents_of(context), encoder_of(context)
+    chosen = documents_in_chunk(context, chunk or "").tolist()
+    texts = [(documents.entity(number), documents.text(number)) for number in chosen]
+    own, *others = caches_of(context, chunk or "")
+    with asking_api(context):
+        embedded = embed_chunk(texts, encoder, own, context.progress, others)
+    write_embedded(folder, embedded)
+    counts: Stats = {
+        "documents": len(texts),
+        "windows": embedded.windows.num_rows,
+        "encoded": embedded.encoded,
+    }
+    if (price := price_of(context)) is not None:
+        tokens = sum(encoder.count(embedded.fresh)) if embedded.fresh else 0
+        counts |= {"tokens": tokens, "usd": round(price * tokens, 6)}
+    return counts
+
+
+def dense_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return contents(context, "documents", "embeddings") | {"dimension": str(encoder_of(context).dimension)}
+
+
+def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Dense retrieval: an exact FAISS index over all windows, memory-mapped.
+
+    Read at question time for documents that mean what is asked.
+    """
+    documents = documents_of(context)
+    chunks: list[Embedded] = [
+        open_embedded(context.folder("embeddings", key), documents.entities[documents_in_chunk(context, key)])
+        for key in chunks_of(context)
+    ]
+    counts = write_dense(
+        chunks,
+        documents.entity_document,
+        folder,
+        encoder_of(context).dimension,
+        context.method.dense.codes_from,
+    )
+    return dict(counts)
+
+
+def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Sparse retrieval: BM25 with the scores of rank-bm25's Okapi, memory-mapped.
+
+    Read at question time for documents that say the words of a question.
+    """
+    texts, digests = documents_of(context).table.column("text"), text_digests(context)
+    version = data_version(TERM_COUNTS, 1, {"crmrag": __version__})
+    there = context.store.is_current(TERM_COUNTS, version)  # every checksum is looked at
+    known = KnownCounts.open(context.folder(TERM_COUNTS)) if there else None
+    counts, new = count_new_terms(texts, digests, known)
+    if new > KEPT_SHARE * len(texts):
+        with context.store.writing(TERM_COUNTS, version, {"new": new}) as kept:
+            KnownCounts(digests, counts).save(kept)
+    return write_sparse(postings_of(counts), folder, context.method.sparse) | {"counted": new}
+
+
+def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Counts by class and category, statistics of the relationships, works by actor, PageRank.
+
+    Read at question time for counts and rankings, and to put well-connected entities first.
+    """
+    settings = AggregationSettings(
+        categories=[(str(category.name), int(category)) for category in Category],
+        relationships=[(relationship.id, relationship.label) for relationship in catalogue_of(context)],
+        pagerank=context.method.pagerank,
+        works=context.method.aggregation,
+    )
+    folders = [context.folder("fr_documents", key) for key in chunks_of(context)]
+    matches = MatchFiles(folders, numbering_of(context))
+    return dict(write_aggregation(graph_of(context), matches, settings, folder))
+
+
+def dates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    relationships = context.method.relationship_sets[DATED_BY]
+    return contents(context, "graph") | {"relationships": config_hash(relationships)}
+
+
+def write_date_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """When entities were made, happened or lived, by the relationships that lead to Time, sorted by begin.
+
+    Read at question time for periods, and by `profile`.
+    """
+    relationships = time_relationships(Catalogue.load(context.method, DATED_BY))
+    return dict(write_dates(graph_of(context), context.vocabulary.ontology, relationships, folder))
+
+
+def names_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return contents(context, "graph") | {"stop": " ".join(sorted(stop_words(context.method.questions)))}
+
+
+def write_name_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Labels, alternative names and identifiers of entities by their words, for finding those that a question names.
+
+    Read at question time, in whatever spelling the names are asked for.
+    """
+    method = context.method
+    names = names_of(graph_of(context), context.vocabulary.ontology, method)
+    return dict(write_names(names, stop_words(method.questions), folder))
+
+
+def profile_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return contents(context, "graph", "date_index") | {"title": context.config.title or context.name}
+
+
+def write_data_profile(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """What occurs in the data and how it is modelled: classes, types, relationships, properties, literals, with examples.
+
+    `profile.md` is the page to read; `profile.json` guides how questions are parsed and linked.
+    """
+    dates, ontology = DateIndex.open(context.folder("date_index")), context.vocabulary.ontology
+    count = workers_of(context, len(chunks_of(context)))
+    counted = side_by_side(context, _ties, [(part, count) for part in range(count)], count)
+    content = make_profile(
+        graph_of(context), dates, ontology, context.method, catalogue_of(context), list(counted)
+    )
+    return dict(write_profile(content, context.config.title or context.name, folder))
+
+
+def _ties(context: BuildContext, part: Part) -> TieCounts:
+    return count_ties(
+        graph_of(context), context.vocabulary.ontology, context.method, catalogue_of(context), part
+    )
+
+
+ENCODER = Step("encoder", 2, write_encoder, inputs=encoder_inputs)
+EMBEDDINGS = Step(
+    "embeddings", 2, write_embeddings, needs=("documents", "encoder"), inputs=embeddings_inputs, chunked=True
+)
+FAISS_INDEX = Step(
+    "faiss_index", 2, write_dense_index, needs=("documents", "embeddings"), inputs=dense_inputs,
+    parts=("dense.codes_from",),
+)  # fmt: skip
+BM25_INDEX = Step("bm25_index", 1, write_sparse_index, needs=("documents",), parts=("sparse",), apart=always)
+DATE_INDEX = Step(
+    "date_index", 1, write_date_index, needs=("graph",), parts=("ontology",), inputs=dates_inputs, apart=always
+)  # fmt: skip
+NAME_INDEX = Step(
+    "name_index", 1, write_name_index, needs=("graph",), parts=("satellites", "ontology"),
+    inputs=names_inputs, apart=always,
+)  # fmt: skip
+PROFILE = Step(
+    "profile", 1, write_data_profile, needs=("graph", "date_index"), inputs=profile_inputs, apart=always,
+    parts=(
+        "profile", "names", "dates", "aggregation", "documents.type_properties", "categories", "relationships",
+        "ontology",
+    ),
+)  # fmt: skip
+AGGREGATION_INDEX = Step(
+    "aggregation_index", 2, write_aggregation_index, needs=("graph", "fr_documents"),
+    parts=("pagerank", "aggregation", "relationships"), apart=always,
+)  # fmt: skip
+STEPS = (
+    ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, PROFILE,
+)  # fmt: skip

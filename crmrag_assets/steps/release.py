@@ -1,0 +1,199 @@
+"""Steps of the group ``release``: the method as built, the validation report, and the release itself."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, chunks_of, contents, run_step
+from crmrag_assets.build.store import Published
+from crmrag_assets.opened import documents_of, graph_of, harvest_of
+from crmrag_assets.quality.checks import CHECKS
+from crmrag_assets.quality.finding import require_sound
+from crmrag_assets.release.publish import (
+    PLACES,
+    Pinned,
+    companion_files,
+    pinned_files,
+    publish,
+    require_consistent,
+)
+from crmrag_assets.release.report import make_report, report_markdown
+from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
+from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
+from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
+from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
+from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
+from crmrag_query.artifacts.release import CONFIG
+from crmrag_query.config import config_hash
+from crmrag_query.config.datasets import OPERATIONAL
+from crmrag_query.config.loading import UNRELEASED
+from crmrag_query.graph.arrays import FLAG_ENTITY
+
+REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
+PARTS = (
+    "documents", "chaining", "sparse", "pagerank", "retrieval", "categories", "satellites", "weights",
+)  # fmt: skip
+PACKAGES = (
+    "crmrag", "dagster", "torch", "sentence-transformers", "faiss-cpu", "bm25s", "pyoxigraph", "polars",
+)  # fmt: skip
+
+
+def method_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return {"method": config_hash(context.method), "ontology": context.ontology_hash}
+
+
+def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """The resolved method and the ontology tables, so that the release answers alike wherever it is copied."""
+    (folder / CONFIG).write_text(
+        context.method.model_dump_json(indent=1, exclude=set(UNRELEASED)) + "\n", encoding="utf-8"
+    )
+    (folder / "ontology").mkdir()
+    for path in context.ontology_files:
+        shutil.copyfile(path, folder / "ontology" / path.name)
+    return {"tables": len(context.ontology_files)}
+
+
+def report_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    own = {"chunks": str(len(chunks_of(context))), "title": context.config.title}
+    return contents(context, "graph", "documents", "harvest_report") | own
+
+
+def write_report(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """What is unlabelled, unmapped, dangling, undated or suspect, and, to read beside it, how it was harvested.
+
+    For curators, who mend the data, and for whoever decides whether to trust it.
+    """
+    report = make_report(context)
+    (folder / REPORT_JSON).write_text(canonical_json(report), encoding="utf-8")
+    (folder / REPORT_MARKDOWN).write_text(report_markdown(report, harvest_of(context)), encoding="utf-8")
+    shown = {"classes": report["classes"][:10], "categories": report["categories"]}
+    return {"concerns": len(report["concerns"]), "samples": shown}
+
+
+def release_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    run_step(METHOD, context)
+    files = {pinned.entry.path: pinned.entry.sha256 for pinned in pinned_files(context)}
+    dataset = context.config.model_dump(mode="json", exclude=set(OPERATIONAL))
+    return {"files": config_hash(files), "dataset": config_hash(dataset)}
+
+
+def write_manifest(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """The manifest pins every file by its checksum; its hash is the release's id. Then `current` is switched.
+
+    Read by the service, which swaps to it without dropping a request. It is made only where no blocking check failed.
+    """
+    manifest = current_manifest(context, pinned_files(context))
+    (folder / MANIFEST).write_text(manifest.text(), encoding="utf-8")
+    return {"release": manifest.id, "pinned": len(manifest.files), **manifest.counts}
+
+
+def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest:
+    """The manifest of the data set: content only, no time, no place, no machine."""
+    method, graph, documents, dataset = (
+        context.method,
+        graph_of(context),
+        documents_of(context),
+        context.config,
+    )
+    encoder = context.finished("encoder").stats
+    config = {part: config_hash(getattr(method, part)) for part in PARTS}
+    return Manifest(
+        dataset=context.name,
+        files=tuple(pinned.entry for pinned in files),
+        title=dataset.title,
+        licence=dataset.licence,
+        attribution=dataset.attribution,
+        languages=dataset.languages,
+        examples=dataset.examples,
+        relationships=method.relationships,
+        counts={
+            "entities": int((graph.flags & FLAG_ENTITY != 0).sum()),
+            "nodes": graph.nodes,
+            "triples": graph.triples + len(graph.literal_table) + len(graph.type_rows[1]),
+            "literals": len(graph.literal_table),
+            "documents": documents.count,
+            "chunks": len(chunks_of(context)),
+        },
+        config=config
+        | {
+            "relationships": config_hash(method.relationship_sets[method.relationships]),
+            "ontology": context.ontology_hash,
+        },
+        versions={step.artifact: step.writer for step in PINNED_STEPS},
+        embedding={name: encoder[name] for name in ("model", "provider", "dimension", "window")},
+        wikidata=dataset.wikidata,
+    )
+
+
+def publish_release(context: BuildContext) -> None:
+    """Put the pinned files into a release folder and switch to it; does nothing new when it is there.
+
+    BuildError where a blocking check refused what they are made from.
+    """
+    require_sound(CHECKS, context)
+    manifest = read_manifest(context.folder("release"))
+    provenance = provenance_of(context, manifest.id)
+    keep = context.config.keep_releases
+    accept = partial(require_consistent, context)
+    publish(context.data, manifest, pinned_files(context), provenance, companion_files(context), keep, accept)
+    source, fetched = provenance["source"]["fingerprint"], provenance["fetched"].values()
+    Published(
+        release=manifest.id,
+        at=provenance["built"],
+        source=source if is_source(context, source) else "",
+        harvest=context.finished(ENTITIES.artifact).version,
+        fetched=min(fetched, default=""),
+    ).write(context.store.root)
+
+
+def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
+    """How a release came to be: not part of its id."""
+    packages = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            packages[name] = version(name)
+    return {
+        "release": release,
+        "built": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "source": {"fingerprint": source_of(context).fingerprint(), **described(context.config)},
+        "fetched": {
+            chunk: context.finished("prefetch", chunk).stats.get("fetched", "")
+            for chunk in chunks_of(context)
+        },
+        "harvest": harvest_of(context),
+        "machine": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+        },
+        "packages": packages,
+        "seconds": {
+            artifact: record.stats.get("seconds", 0)
+            for artifact in (step.artifact for step in PINNED_STEPS)
+            if (record := context.store.record(artifact))
+        },
+    }
+
+
+METHOD = Step("method", 1, write_method, inputs=method_inputs)
+VALIDATION_REPORT = Step(
+    "validation_report", 2, write_report, needs=("harvest_report", "graph", "documents"), inputs=report_inputs,
+    parts=("chaining", "relationships", "ontology"),
+)  # fmt: skip
+RELEASE = Step(
+    "release", 2, write_manifest, inputs=release_inputs, after=publish_release,
+    needs=(*(artifact for artifact in PLACES if artifact != METHOD.artifact), "harvest_report"),
+)  # fmt: skip
+STEPS = (VALIDATION_REPORT, RELEASE)
+PINNED_STEPS = (
+    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, VALIDATION_REPORT, METHOD,
+)  # fmt: skip

@@ -1,1 +1,0 @@
-"""What is other in one release than in another: counts, configuration, documents, files."""

@@ -1,1 +1,0 @@
-"""Entity linking: the entities of the data that a question names."""

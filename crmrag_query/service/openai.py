@@ -1,0 +1,340 @@
+"""An interface like OpenAI's, so that existing chat front ends can ask: a model for each data set and mode.
+
+The records are what its API documents; what does not concern a data set is ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Used
+from crmrag_query.bounds import HISTORY
+from crmrag_query.client import wire
+from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
+from crmrag_query.errors import CrmRagError, QuestionError, ReleaseNotFound
+from crmrag_query.service.answering import Answering
+from crmrag_query.service.responses import LEFT, STREAMED, UNKEPT, begun, event_stream, retry, unless_left
+from crmrag_query.service.store import new_id
+
+OWNER = "crmrag"
+MODES = ("", "extractive")
+"""Of a data set's models: as the service is configured, and never with a language model."""
+MARK = ":"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a message; only texts are read."""
+
+    type: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    role: str
+    content: str | tuple[Part, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its text, that of its parts joined."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content or () if part.type == "text")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    include_usage: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """``POST /v1/chat/completions``: the last message of the user is the question, the earlier ones its conversation."""
+
+    model: str
+    messages: tuple[Said, ...]
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModel:
+    """A data set and how it is answered from; ``created``: OpenAI's field wants a time, and ours have none."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = OWNER
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModels:
+    """The models: of each data set as the service is configured, and never with a language model (``:extractive``)."""
+
+    data: tuple[ChatModel, ...]
+    object: Literal["list"] = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """The answer with its cited sources below, as a front end shows nothing else."""
+
+    content: str
+    role: Literal["assistant"] = "assistant"
+    refusal: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatChoice:
+    """The only one."""
+
+    message: ChatMessage
+    index: int = 0
+    logprobs: None = None
+    finish_reason: Literal["stop"] = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUsage:
+    """Tokens of the language model behind the answer; none where there is none."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+
+    @classmethod
+    def of(cls, used: Used | None) -> ChatUsage:
+        if used is None:
+            return cls()
+        prompt, completion = used.prompt_tokens, used.completion_tokens
+        return cls(prompt, completion, prompt + completion)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """What we add: the id under which the whole answer is kept ("" where none is), the data set and release that it is from,
+    whether it states a whole set and of what size, and whether it says that the data does not tell."""
+
+    answer: str
+    dataset: str
+    release: str
+    exhaustive: bool
+    refused: bool
+    set_size: int | None
+
+    @classmethod
+    def of(cls, answer: Answer) -> ChatAnswer:
+        size = None if answer.set is None else answer.set.size
+        return cls(answer.id, answer.dataset, answer.release, answer.exhaustive, answer.refused, size)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """A whole reply; ``citations``: IRIs of the cited sources, by number."""
+
+    id: str
+    model: str
+    created: int
+    choices: tuple[ChatChoice, ...]
+    usage: ChatUsage
+    citations: tuple[str, ...]
+    crmrag: ChatAnswer
+    object: Literal["chat.completion"] = "chat.completion"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatError:
+    message: str
+    type: str
+    code: str | None
+    status: int
+    param: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFailure:
+    """An error as OpenAI's API tells it."""
+
+    error: ChatError
+
+
+def models_of(datasets: Sequence[str]) -> list[str]:
+    """The names of all models."""
+    return [f"{name}{MARK}{mode}" if mode else name for name in datasets for mode in MODES]
+
+
+def dataset_of(model: str) -> tuple[str, str]:
+    """The data set and the mode of a model's name; QuestionError for a mode that there is not."""
+    name, _, mode = model.partition(MARK)
+    if mode not in MODES:
+        raise QuestionError(f"There is no mode {mode!r}.", f"There are: {', '.join(filter(None, MODES))}.")
+    return name, mode
+
+
+def asked_in(chat: Chat) -> wire.Ask:
+    """The question of a chat, with those before it."""
+    texts = [one.text for one in chat.messages if one.role == "user"]
+    if not texts:
+        raise QuestionError("No message of the user is there.", "Send a question as the last message.")
+    earlier = tuple(text for text in texts[:-1] if text.strip())
+    return wire.Ask(texts[-1], dataset_of(chat.model)[0], earlier[-HISTORY:])
+
+
+def sources_text(answer: Answer) -> str:
+    """The cited sources as a list in Markdown, and the notes; "" for none."""
+    lines = []
+    for one in answer.sources:
+        if one.cited:
+            label = re.sub(
+                r"[\\`*_\[\]<>#]", r"\\\g<0>", " ".join(one.label.split())
+            )  # no Markdown of the data's
+            lines.append(f"[{one.n}] {label} <{one.iri}>")
+    parts = ["\n".join(["Sources:", *lines])] if lines else []
+    parts += [f"Note: {note}" for note in answer.notes]
+    return "".join(f"\n\n{part}" for part in parts)
+
+
+def citations(answer: Answer) -> tuple[str, ...]:
+    """IRIs of the cited sources."""
+    return tuple(source.iri for source in answer.sources if source.cited)
+
+
+LAST = "[DONE]"
+
+
+class OpenAI:
+    """Endpoints over a desk."""
+
+    def __init__(self, answering: Answering) -> None:
+        desk = answering.desk
+        plain = replace(desk.engine, how=replace(desk.engine.how, model=None))
+        self._modes = {"": answering, "extractive": replace(answering, desk=replace(desk, engine=plain))}
+        self._names, self._read = desk.engine.releases.names, answering.workers.read
+        self._silence = desk.config.heartbeat_seconds
+
+    async def models(self) -> Response:
+        names = models_of(await self._read(self._names))
+        return _told(ChatModels(tuple(map(ChatModel, names))))
+
+    async def model(self, name: str) -> Response:
+        if name not in models_of(await self._read(self._names)):
+            return _failed(ReleaseNotFound(f"There is no model {name!r}.", "See /v1/models."))
+        return _told(ChatModel(name))
+
+    async def chat(self, request: Request) -> Response:
+        """A reply, as a stream of chunks where it is wanted so."""
+        try:
+            try:
+                chat = from_plain(Chat, parse_json(await request.body()))
+            except Malformed as error:
+                raise QuestionError(
+                    f"The request cannot be read: {error}.", "Send what OpenAI's API takes."
+                ) from error
+            asked, (_, mode) = asked_in(chat), dataset_of(chat.model)
+            if not chat.stream:
+                reply = await unless_left(request, _whole(chat, self._modes[mode], asked))
+                return Response(status_code=LEFT) if reply is None else _told(reply)
+            events = self._modes[mode].events(asked)
+            first = await begun(events, self._silence)
+        except CrmRagError as error:
+            return _failed(error)
+        stream = event_stream(events, first, self._silence, Chunks(chat).written)
+        return StreamingResponse(stream, media_type=wire.EVENTS, headers=STREAMED)
+
+
+async def _whole(chat: Chat, answering: Answering, asked: wire.Ask) -> ChatReply:
+    used: Used | None = None
+    async for event in answering.events(asked):
+        if isinstance(event, CrmRagError):
+            raise event
+        if isinstance(event, Used):
+            used = event
+        if isinstance(event, Done):
+            answer = event.answer
+            choice = ChatChoice(ChatMessage(answer.text + sources_text(answer)))
+            return ChatReply(
+                _id(), chat.model, int(time.time()), (choice,), ChatUsage.of(used), citations(answer),
+                ChatAnswer.of(answer),
+            )  # fmt: skip
+    raise AssertionError("a stream ends with Done or an error")
+
+
+@dataclass
+class Chunks:
+    """Events as the pieces of a reply. What was said cannot be taken back: a model that fails is told of, and what its text
+    was checked to lack or to hold shows in the sources and notes at the end."""
+
+    chat: Chat
+    id: str = field(default_factory=lambda: _id())
+    created: int = field(default_factory=lambda: int(time.time()))
+    _used: Used | None = None
+    _begun: bool = False
+
+    def written(self, event: Event | CrmRagError) -> bytes:
+        """What an event adds to the stream."""
+        opening = b"" if self._begun else self._chunk({"role": "assistant", "content": ""})
+        self._begun = True
+        return opening + self._said(event)
+
+    def _said(self, event: Event | CrmRagError) -> bytes:
+        match event:
+            case Token(text):
+                return self._chunk({"content": text})
+            case Restart(reason):
+                return self._chunk({"content": f"\n\n({reason})\n\n"})
+            case Used():
+                self._used = event
+            case Done(answer):
+                extras = {"citations": citations(answer), "crmrag": to_plain(ChatAnswer.of(answer))}
+                end = self._chunk({"content": sources_text(answer)}) + self._chunk({}, "stop", **extras)
+                if self.chat.stream_options is not None and self.chat.stream_options.include_usage:
+                    end += self._chunk({}, choices=[], usage=to_plain(ChatUsage.of(self._used)))
+                return end + _line(LAST)
+            case CrmRagError():
+                return _line(json.dumps(to_plain(_failure(event)), ensure_ascii=False))
+        return b""
+
+    def _chunk(self, delta: dict[str, Any], end: str | None = None, **more: Any) -> bytes:
+        """A piece of the reply; ``end``: why it is the last one."""
+        whole = {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.chat.model,
+            "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": end}],
+        }
+        return _line(json.dumps(whole | more, ensure_ascii=False))
+
+
+def _line(text: str) -> bytes:
+    return f"data: {text}\n\n".encode()
+
+
+def _told(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(to_json(value), status, UNKEPT | (headers or {}), media_type=wire.JSON)
+
+
+def _failed(error: CrmRagError) -> Response:
+    status = to_problem(error).status
+    return _told(_failure(error), status, retry(status))
+
+
+def _failure(error: CrmRagError) -> ChatFailure:
+    """An error as OpenAI's API tells it, in the words of its problem document."""
+    told = to_problem(error)
+    kind = "invalid_request_error" if told.status < 500 else "server_error"
+    code = "model_not_found" if isinstance(error, ReleaseNotFound) else None
+    return ChatFailure(ChatError(f"{told.detail} {told.remedy}".strip(), kind, code, told.status))
+
+
+def _id() -> str:
+    return f"chatcmpl-{new_id()}"

@@ -1,0 +1,140 @@
+"""What all results share: they print in lines, show as a table in notebooks, and give JSON and data frames.
+
+In HTML everything that comes from data is escaped, and only web addresses become links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from pydantic import ConfigDict
+
+from crmrag_query.codec import to_json, to_plain
+from crmrag_query.errors import MissingExtraError
+from crmrag_query.text import printable
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+TableRow = tuple[Any, ...]
+SHOWN_ROWS = 50
+WIDTH = 100  # characters of a value in a printed line
+
+
+def bidi(value: object) -> str:
+    """A value as escaped text that cannot turn the direction of what stands around it."""
+    return f"<bdi>{escape(str(value), quote=True)}</bdi>" if value not in (None, "") else ""
+
+
+def link(address: str) -> str:
+    """A link for an http or https address with a host, without white space or control characters; else the escaped text."""
+    if not address.isprintable() or any(sign in address for sign in " \"'<>\\"):
+        return bidi(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return bidi(address)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return bidi(address)
+    target = escape(address, quote=True)
+    return f'<a href="{target}" target="_blank" rel="noopener noreferrer nofollow">{bidi(address)}</a>'
+
+
+def table(columns: Iterable[str], rows: Sequence[TableRow]) -> str:
+    """A table of at most SHOWN_ROWS rows, its addresses links; how many more there are stands below it."""
+
+    def cell(value: Any) -> str:
+        text = _text(value)
+        return f'<td style="text-align:left">{link(text) if isinstance(value, str) else bidi(text)}</td>'
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows[:SHOWN_ROWS])
+    more = f"<p>… and {len(rows) - SHOWN_ROWS} more</p>" if len(rows) > SHOWN_ROWS else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def paragraphs(text: str) -> str:
+    """Escaped text, its lines kept."""
+    return f'<div style="white-space:pre-wrap">{bidi(text)}</div>' if text else ""
+
+
+class Shown:
+    """A result: ``COLUMNS`` and ``rows`` are its table, ``head`` the line or lines above it."""
+
+    __slots__ = ()
+
+    COLUMNS: ClassVar[dict[str, type]] = {}
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(allow_inf_nan=False)
+
+    def head(self) -> str:
+        """What stands above the table, as plain text of the data."""
+        return ""
+
+    def rows(self) -> Sequence[TableRow]:
+        """The rows of its table, in the order of ``COLUMNS``."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain values, ready for JSON."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    def to_json(self) -> str:
+        """The result as one line of JSON."""
+        return to_json(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Its table as a polars frame; MissingExtraError without polars."""
+        try:
+            import polars
+        except ImportError as error:
+            raise MissingExtraError("to_polars()", "frames", "polars") from error
+        kinds: dict[type, Any] = {
+            str: polars.String,
+            int: polars.Int64,
+            float: polars.Float64,
+            bool: polars.Boolean,
+        }
+        schema = {name: kinds[kind] for name, kind in self.COLUMNS.items()}
+        return polars.DataFrame(list(self.rows()), schema=schema, orient="row")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Its table as a pandas frame; MissingExtraError without pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("to_pandas()", "frames", "pandas") from error
+        kinds = {str: "string", int: "Int64", float: "Float64", bool: "boolean"}
+        frame = pandas.DataFrame.from_records(list(self.rows()), columns=list(self.COLUMNS))
+        return frame.astype({name: kinds[kind] for name, kind in self.COLUMNS.items()})
+
+    def __repr__(self) -> str:
+        first = next(iter(self.head().splitlines()), "")
+        return f"<{type(self).__name__}: {_cut(printable(first))} ({len(self.rows())} rows)>"
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        if head := self.head():
+            yield printable(head)
+        for row in self.rows()[:SHOWN_ROWS]:
+            yield "  ".join(_cut(printable(_text(value)).replace("\n", " ")) for value in row if value != "")
+        if len(self.rows()) > SHOWN_ROWS:
+            yield f"… and {len(self.rows()) - SHOWN_ROWS} more"
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        return paragraphs(self.head()) + (table(self.COLUMNS, rows) if rows else "")
+
+
+def _text(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
