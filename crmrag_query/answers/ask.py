@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from crmrag_query.answers.exact import Exact, add_members, find_exact, stored, told_set, with_notes
 from crmrag_query.answers.extractive import extract, nothing_of, refusal
 from crmrag_query.answers.generated import Written, stream_answer
+from crmrag_query.answers.overview import overview
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -24,6 +25,7 @@ from crmrag_query.answers.records import (
     answer_of,
 )
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.subject import subject_of
 from crmrag_query.answers.support import check_support, cited_numbers
 from crmrag_query.answers.understand import (
     FIRST,
@@ -50,7 +52,6 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
-from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.retrieval.channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.encoder import QueryEncoder
@@ -347,16 +348,20 @@ class _Turn:
             yield event
 
     def without_model(self, cited: SourceList) -> Written:
-        """What can be said without a language model: the exact set, else that the data does not tell, else the set of a
-        likely reading, told as such, else what was found."""
+        """What can be said without a language model: the exact set, else that the data does not tell, else what was found.
+
+        The set of a reading that is not sure is never the answer: it stands beside it, as a choice.
+        """
         release, prepared, exact = self.release, self.prepared, self.exact
+        if subject_of(release, prepared.understood) == "whole":
+            return self._checked(
+                overview(release, prepared.analysis.reading.language, cited), cited, refused=False
+            )
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
         parsed = exact.parsed if isinstance(exact, Exact) else exact
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
             return self._checked(refused, cited, refused=True)
-        if isinstance(exact, Exact) and exact.likely and prepared.analysis.form is not Form.SPECIFIC:
-            return self._checked(told_set(release, exact, cited), cited, refused=False)
         ranked = () if prepared.exhausted else prepared.ranked
         chosen = prepared.retrieved.chosen
         extracted = extract(release, prepared.analysis, chosen, prepared.found, ranked, cited)

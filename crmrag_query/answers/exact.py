@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.subject import subject_of
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import SourceTriple
@@ -46,6 +47,10 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
     follow_up, question = understood.follow_up, understood.question
     analysis = _analysis_of(release, understood)
     language = understood.analysis.reading.language
+    if analysis.reading.rule == TELLING and follow_up.kind is Kind.STANDALONE:
+        # "Tell me more about the donors" asks for no ranking by "more", and for more than a list of them.
+        about = _without_request(release, analysis)
+        return replace(parse(release, about), certain=False) if about is not None else Parsed(None)
     words = ref_words(release.method.questions.conversation, language)
     if follow_up.kind is Kind.STANDALONE and not narrows(question, release.method.parsing, language):
         alone = _alone(parse(release, analysis), question, words)
@@ -83,6 +88,18 @@ def _analysis_of(release: Release, understood: Understood) -> Analysis:
     if understood.alone and question_of(understood.question) == understood.question:
         return understood.own
     return analysed(release, understood.question)
+
+
+TELLING = "tell about"  # rule of ``questions.grammar`` for requests to describe
+
+
+def _without_request(release: Release, analysis: Analysis) -> Analysis | None:
+    """What a request to tell about something speaks of, read by itself; None where nothing follows the request."""
+    reading = analysis.reading
+    describing = compiled(release.method.questions).languages[reading.language].forms.describing
+    last = next((last for _, last in describing.spans(reading.words)), 0)
+    rest = " ".join(chunk.text for chunk in chunks_of(reading.question) if chunk.first >= last)
+    return analysed(release, rest) if tokenize(rest) else None
 
 
 def _alone(parsed: Parsed, question: str, words: RefWords) -> Parsed:
@@ -181,7 +198,6 @@ def with_plans(release: Release, state: ConversationState) -> ConversationState:
 
 READING_SECONDS = 10.0
 """That our own reading of a question and of those before it may take; the slowest of the evaluated ones take one."""
-LIKELY = 0.5  # score of a reading whose set is told rather than what retrieval found
 LARGE = (
     500_000  # entities of a graph above which a set's SPARQL is written when asked for, not with every answer
 )
@@ -202,11 +218,6 @@ class Exact:
     by: str = ""
     notes: tuple[str, ...] = field(default=())
 
-    @property
-    def likely(self) -> bool:
-        """Whether every word was understood and the set holds anything, though its reading is not sure."""
-        return self.set.size > 0 and not self.parsed.unknown and self.parsed.score >= LIKELY
-
 
 def find_exact(
     release: Release, understood: Understood, state: ConversationState, model: Model | None, dataset: str
@@ -219,6 +230,8 @@ def find_exact(
     """
     question, language = understood.question, understood.analysis.reading.language
     parsed, made = Parsed(None), ModelPlan()
+    if subject_of(release, understood):
+        return parsed
     try:
         with within(READING_SECONDS, "Reading the question as a plan", "Ask in fewer words."):
             state = with_plans(release, state)

@@ -161,6 +161,11 @@ class Grammar(Record):
     plurals: Words = ()
     """Endings by which an unknown noun is taken for a plural."""
     not_plurals: Words = ()
+    articles: Words = ()
+    placed: Words = ()
+    """Words after a name in a question for its place: where is it *kept* …"""
+    whole: Words = ()
+    """Words for the data as a whole, and for what it holds: what is this *collection* about."""
     capitals_name: bool = True
     """False where common nouns are written with a capital."""
 

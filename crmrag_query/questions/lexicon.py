@@ -68,6 +68,9 @@ class Forms:
     attributes: Phrases
     collective: Phrases
     not_aggregation: Phrases
+    articles: Phrases
+    placed: Phrases
+    whole: Phrases
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""Questions that ask for no set: about one thing as such ("Where is X?", "Tell me about X"), or about the data as a whole.
+
+The first are answered from what is told of the thing itself, never by what leads to it: what lies in a church is not where
+the church is. The second are answered by what the data set holds, counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from crmrag_query.answers.understand import Understood, individuals
+from crmrag_query.artifacts.release import Release
+from crmrag_query.questions.lexicon import Language, compiled
+from crmrag_query.questions.state import Kind
+
+Subject = Literal["", "itself", "whole"]
+_ASKING = (
+    "what", "who", "adverbs", "describing", "listing", "polite", "being", "one_verbs", "many_verbs", "everything", "articles",
+)  # fmt: skip
+"""Kinds of phrases that may stand around the thing that is asked about; they say no relation."""
+
+
+def subject_of(release: Release, understood: Understood) -> Subject:
+    """Whether a question asks about one thing that it names and says no more, or about all of the data; "" for any other.
+
+    A question that means what went before in a conversation is neither: what it means is not in its words.
+    """
+    if understood.follow_up.kind is not Kind.STANDALONE:
+        return ""
+    reading = understood.own.reading
+    language = compiled(release.method.questions).languages[reading.language]
+    named = individuals(release, understood.own)
+    inside = {at for mention in named for at in range(mention.first, mention.last)}
+    rest = [word for at, word in enumerate(reading.words) if at not in inside]
+    if (
+        not named
+        and language.forms.whole.within(rest)
+        and _is_said(rest, language, ("whole",), language.stop)
+    ):
+        return "whole"
+    if len(named) != 1 or reading.counts:
+        return ""
+    before = reading.words[: named[0].first]
+    after = reading.words[named[0].last :]
+    opens = any(
+        getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs", "describing")
+    )
+    return "itself" if opens and _is_said(before, language) and _is_said(after, language, ("placed",)) else ""
+
+
+def _is_said(
+    words: Sequence[str], language: Language, also: tuple[str, ...] = (), small: Collection[str] = ()
+) -> bool:
+    """Whether words are nothing but a request, forms of to be, articles, phrases of the kinds ``also``, and ``small`` words."""
+    at = 0
+    while at < len(words):
+        length = max(getattr(language.forms, kind).at(words, at) for kind in (*_ASKING, *also))
+        if not length and words[at] not in small:
+            return False
+        at += length or 1
+    return True
