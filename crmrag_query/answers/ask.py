@@ -6,7 +6,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from crmrag_query.answers.exact import Exact, add_members, find_exact, stored, told_set, with_notes
+from crmrag_query.answers.exact import (
+    Exact,
+    add_members,
+    choices_of,
+    find_exact,
+    stored,
+    told_set,
+    with_notes,
+)
 from crmrag_query.answers.extractive import extract, nothing_of, refusal
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.overview import overview
@@ -52,6 +60,7 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
+from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.retrieval.channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.encoder import QueryEncoder
@@ -368,7 +377,11 @@ class _Turn:
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=True, notes=extracted.notes)
-        return self._checked(extracted.text, cited, extracted.refused, extracted.notes)
+        # Where a reading has a set, though it is not sure, the data may well tell.
+        offered = (
+            isinstance(exact, Exact) and exact.set.size > 0 and prepared.analysis.form is not Form.SPECIFIC
+        )
+        return self._checked(extracted.text, cited, extracted.refused and not offered, extracted.notes)
 
     def _nothing_more(self) -> bool:
         """Whether more was asked for, and everything was shown."""
@@ -426,6 +439,8 @@ class _Turn:
             language=reading.language,
             form=reading.form.value,
             set=exact.set if exact is not None else None,
+            asked=self.prepared.understood.follow_up.resolved,
+            choices=choices_of(self.release, exact) if exact is not None else (),
         )
 
     def state_after(self, answer: Answer) -> ConversationState:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from crmrag_query.answers.records import Choice
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of
 from crmrag_query.answers.understand import Understood
@@ -25,7 +26,18 @@ from crmrag_query.parsing.structured import ModelPlan, plan_with_model
 from crmrag_query.parsing.words import narrows
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import SECONDS, execute, members_of
-from crmrag_query.plans.records import Among, Anchor, Compute, Constraint, Member, Plan, Related, Target, Way
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Compute,
+    Constraint,
+    Member,
+    Plan,
+    Related,
+    Target,
+    Way,
+    read_plan,
+)
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import FollowUp
@@ -34,7 +46,7 @@ from crmrag_query.questions.references import RefWords, ref_words
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import chunks_of
 from crmrag_query.sets.build import Reader, Told, answer_set, reasons_of
-from crmrag_query.sets.describe import plan_json, prose
+from crmrag_query.sets.describe import plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page
 from crmrag_query.text import tokenize
 from crmrag_query.timing import within
@@ -265,6 +277,17 @@ def find_exact(
     except QuestionError:
         return parsed
     return Exact(plan, outcome, found, certain, parsed, made.by if made.usable else "", made.notes)
+
+
+def choices_of(release: Release, exact: Exact) -> tuple[Choice, ...]:
+    """The readings that a person may choose from where none is sure: the likeliest, and the next; none where one is sure."""
+    if exact.certain:
+        return ()
+    made, other = exact.set, exact.set.suggestion
+    found = [Choice(made.title, made.plan, made.size)]
+    if other is not None:
+        found.append(Choice(title_of(release, read_plan(other), made.language), other))
+    return tuple(found)
 
 
 def told_set(release: Release, exact: Exact, cited: SourceList) -> str:

@@ -426,8 +426,11 @@ def _absent(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
         and not told_of_a_part
     )
     ids = [id for id in parsed.absent if of_one_thing or not occurrences(world, id)]
-    for piece in parsed.pieces:
-        asked = () if piece.roles or piece.kinds else piece.relations("forward", "backward", "ends")
+    stop = analysis.reading.stop
+    for piece in () if parsed.unknown else parsed.pieces:
+        # A small word such as "in" asks for no relation of its own; and what was not understood may be what was asked for.
+        small = bool(piece.roles or piece.kinds) or all(word in stop for word in piece.words)
+        asked = () if small else piece.relations("forward", "backward", "ends")
         if asked and not any(occurrences(world, id) for id in asked):
             ids += [id for id in asked[:1] if id not in ids]
     relations = release.method.relations
@@ -442,14 +445,15 @@ def _lost_words(
     reading = analysis.reading
     if reading.language not in release.manifest.languages or reading.rule.startswith("tell"):
         return ()
-    telling = compiled(release.method.questions).languages[reading.language].forms.telling
+    forms = compiled(release.method.questions).languages[reading.language].forms
+    said_otherwise = (forms.telling, forms.also, forms.numerals)  # words that name nothing to be found
     said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
     lost = [
         word
         for piece in parsed.pieces
         if piece.unknown and not piece.capital and not piece.quoted
         for word in piece.words
-        if len(word) > 2 and not telling.at((word,), 0)
+        if len(word) > 2 and not any(phrases.at((word,), 0) for phrases in said_otherwise)
     ]
     return tuple(
         word for word in dict.fromkeys(lost) if not any(word == one or same_stem(one, word) for one in said)

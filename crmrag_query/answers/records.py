@@ -88,6 +88,16 @@ class Quality:
     form: float
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A reading of the question that is not sure: its ``plan`` in words and as JSON, and how many members its set has (None
+    where it was not executed)."""
+
+    title: str
+    plan: dict[str, Any] = field(hash=False)
+    size: int | None = None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(Shown):
     """An answer: ``text`` cites ``sources`` as [n]; its table is that of its sources.
@@ -98,7 +108,8 @@ class Answer(Shown):
     milliseconds by stage (answers that differ in them alone are equal); ``form``: the query type; ``set``: the exact set that
     a plan of the question gives, None where it has none; ``dataset``: its name; ``conversation``: the state after this
     answer, opaque; give the answer as ``history`` of the next question to go on. ``id``: under which a service keeps it, ""
-    where none does (answers that differ in it alone are equal).
+    where none does (answers that differ in it alone are equal). ``asked``: the question as it was understood after what went
+    before. ``choices``: readings that are not sure, best first, whose sets stand beside the answer and are not told by it.
     """
 
     question: str
@@ -120,6 +131,8 @@ class Answer(Shown):
     dataset: str = ""
     conversation: dict[str, Any] = field(default_factory=dict, hash=False)
     id: str = field(default="", compare=False)
+    asked: str = ""
+    choices: tuple[Choice, ...] = ()
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,
@@ -331,7 +344,13 @@ def after_text(answer: Answer) -> str:
 def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator[str]:
     """``shown``: text that the reader has before them."""
     if answer.set is not None:
-        yield from map(printable, set_lines(answer.set, shown))
+        told = list(map(printable, set_lines(answer.set, shown)))
+        yield from told[1:] if answer.choices else told
+    if answer.choices:
+        yield "Did you mean:"
+    for number, one in enumerate(answer.choices, 1):
+        size = "" if one.size is None else f" ({one.size:,})"
+        yield printable(f"  {number}. {one.title}{size}")
     for note in answer.notes:
         yield f"Note: {printable(note)}"
     cited = [source for source in answer.sources if source.cited]

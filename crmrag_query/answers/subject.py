@@ -46,13 +46,17 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     opens = any(
         getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs", "describing")
     )
-    return "itself" if opens and _is_said(before, language) and _is_said(after, language, ("placed",)) else ""
+    return (
+        "itself"
+        if opens and _is_said(before, language, ("placed",)) and _is_said(after, language, ("placed",))
+        else ""
+    )
 
 
 def _is_said(
     words: Sequence[str], language: Language, also: tuple[str, ...] = (), small: Collection[str] = ()
 ) -> bool:
-    """Whether words are nothing but a request, forms of to be, articles, phrases of the kinds ``also``, and ``small`` words."""
+    """Whether words are nothing but a request, forms of to be, articles, phrases of kinds ``also``, and ``small`` words."""
     at = 0
     while at < len(words):
         length = max(getattr(language.forms, kind).at(words, at) for kind in (*_ASKING, *also))

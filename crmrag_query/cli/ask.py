@@ -52,6 +52,9 @@ def asking(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--json", "as_json", is_flag=True, help="The whole answer as JSON, with its set.")
 @click.option("--plan", is_flag=True, help="The plan of the question alone, as JSON for `crmrag set`.")
 @click.option("--sparql", is_flag=True, help="The plan alone, as a SPARQL query.")
+@click.option(
+    "--choice", type=click.IntRange(min=1), help="The set of a reading that an answer offered, by its number."
+)
 def ask(
     dataset: str,
     question: str,
@@ -63,13 +66,16 @@ def ask(
     as_json: bool,
     plan: bool,
     sparql: bool,
+    choice: int | None,
 ) -> None:
     """Answer QUESTION from DATASET (its name, or the folder of a release)."""
     from crmrag_query.answers.ask import Ask, Conversation
     from crmrag_query.artifacts.release import Opener, open_release
 
-    if [as_json, plan, sparql].count(True) > 1:
-        raise click.UsageError("--json, --plan and --sparql print different things: give one of them.")
+    if [as_json, plan, sparql, choice is not None].count(True) > 1:
+        raise click.UsageError(
+            "--json, --plan, --sparql and --choice print different things: give one of them."
+        )
     how = Ask(open_model(model, api_base), wikidata)
     release = open_release(dataset, data, Opener.here(trust))
     events = Conversation().stream(release, question, how)
@@ -78,10 +84,12 @@ def ask(
         if not found.exhaustive:
             click.echo(printable("\n".join(set_lines(found, ""))), err=True)
         click.echo(sparql_of(release, found) if sparql else plan_of(found), nl=not sparql)
+    elif choice is not None:
+        click.echo(printable(chosen(release, tell(events, None), choice)))
     elif as_json:
         click.echo(json.dumps(tell(events, None).to_dict(), ensure_ascii=False, indent=2))
-    else:
-        tell(events, how.model is not None and sys.stdout.isatty())
+    elif tell(events, how.model is not None and sys.stdout.isatty()).choices:
+        click.echo("\nAsk again with --choice NUMBER for what you meant.", err=True)
 
 
 @click.command()
@@ -110,10 +118,16 @@ def chat(
     click.echo(f"{printable(release.manifest.title)} (release {release.id}). An empty line ends.")
     for example in release.manifest.examples[:3]:
         click.echo(f"  for example: {printable(example)}")
+    answer: Answer | None = None
     while question := _typed():
         try:
+            if answer is not None and question.isdecimal() and 0 < int(question) <= len(answer.choices):
+                click.echo(printable(chosen(release, answer, int(question))))
+                continue
             events = conversation.stream(release, question, how)
             answer = tell(events, how.model is not None and sys.stdout.isatty())
+            if answer.choices:
+                click.echo("\nType the number of what you meant.")
             conversation = Conversation(state_after(answer))
             if (found := answer.set) is not None:
                 for text in [plan_of(found)] * plan + [sparql_of(release, found)] * sparql:
@@ -138,6 +152,22 @@ def tell(events: Iterator[Event], live: bool | None) -> Answer:
         elif live and isinstance(event, Restart):
             click.echo("\n(This is no answer; another one follows.)")
     raise AssertionError("a stream ends with Done")
+
+
+def chosen(release: Release, answer: Answer, number: int) -> str:
+    """The set of one of the readings that an answer offers. Raises QuestionError where it offers none of that number."""
+    from crmrag_query.answers.settext import set_text
+    from crmrag_query.errors import QuestionError
+    from crmrag_query.plans.records import read_plan
+    from crmrag_query.sets.build import answer_set
+    from crmrag_query.sets.records import Page
+
+    if number > len(answer.choices):
+        offered = len(answer.choices)
+        what = f"The answer offers {offered} readings." if offered else "The answer offers no other reading."
+        raise QuestionError(what, "Ask without --choice to see them.")
+    plan = read_plan(answer.choices[number - 1].plan)
+    return set_text(answer_set(release, plan, Page(), answer.language))
 
 
 def set_of(events: Iterator[Event]) -> AnswerSet:

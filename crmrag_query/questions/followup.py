@@ -59,13 +59,18 @@ class FollowUp:
     def focus_iris(self) -> tuple[str, ...]:
         return tuple(focus.iri for focus in self.focus)
 
+    @property
+    def resolved(self) -> str:
+        """The question with the names of what its pronouns mean."""
+        return _resolved(self.raw, self.focus)
+
     def turn(self, question: str, form: Form, focus: Sequence[Focus] = (), shown: Sequence[str] = ()) -> Turn:
         """The turn to remember: ``focus``: what the question and its answer are about, best first; entities that its
         pronouns mean stay in focus after them."""
         kept = {one.iri: one for one in (*focus, *self.focus)}
         return Turn(
             question=question,
-            resolved=_resolved(self.raw, self.focus),
+            resolved=self.resolved,
             form=form,
             kind=self.kind,
             focus=tuple(kept.values()),

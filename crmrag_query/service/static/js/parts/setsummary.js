@@ -21,7 +21,7 @@ export function SetSummary({ set, dataset, question, level = 2 }) {
     return edited;
   };
   return html`<section class="set-summary">
-    <div class="set-line"><${Figure} set=${set} /><${`h${level}`} class="eyebrow">${t("set.whole")}<//></div>
+    <div class="set-line"><${Figure} set=${set} /><${`h${level}`} class="eyebrow">${t(set.exhaustive ? "set.whole" : "set.choice")}<//></div>
     <${Chips} chips=${set.chips} plan=${plan} dataset=${dataset} onEdit=${edit} />
     <${Unsure} set=${set} dataset=${dataset} />
     <${First} set=${set} dataset=${dataset} />

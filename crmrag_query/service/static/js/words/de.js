@@ -118,6 +118,7 @@ export default {
   "set.unknown": "Nicht verstanden: {words}. Die Menge muss nicht alles sein, wonach gefragt wurde.",
   "set.partial": "Die Menge muss nicht alles sein, wonach gefragt wurde.",
   "set.mentioned": "Nur in Texten oder Namen gefunden: {words}. Sie können es erwähnen, ohne dass es so ist.",
+  "set.choice": "Meinten Sie",
   "set.suggestion": "Die nächste andere Lesart",
   "set.missing": "Diese Adresse enthält keine Menge",
   "set.table": "Mitglieder",

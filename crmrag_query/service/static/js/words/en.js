@@ -118,6 +118,7 @@ export default {
   "set.unknown": "Not understood: {words}. The set need not be all that was asked for.",
   "set.partial": "The set need not be all that was asked for.",
   "set.mentioned": "Found in texts or names only: {words}. They may mention it without its being so.",
+  "set.choice": "Did you mean",
   "set.suggestion": "The nearest other reading",
   "set.missing": "This address has no set",
   "set.table": "Members",

@@ -118,6 +118,7 @@ export default {
   "set.unknown": "Non compris : {words}. L’ensemble n’est pas forcément tout ce qui était demandé.",
   "set.partial": "L’ensemble n’est pas forcément tout ce qui était demandé.",
   "set.mentioned": "Trouvé seulement dans des textes ou des noms : {words}. Ils peuvent le mentionner sans que ce soit le cas.",
+  "set.choice": "Vouliez-vous dire",
   "set.suggestion": "L’autre lecture la plus proche",
   "set.missing": "Cette adresse ne contient pas d’ensemble",
   "set.table": "Membres",
