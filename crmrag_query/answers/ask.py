@@ -17,7 +17,6 @@ from crmrag_query.answers.exact import (
 )
 from crmrag_query.answers.extractive import extract, nothing_of, refusal
 from crmrag_query.answers.generated import Written, stream_answer
-from crmrag_query.answers.overview import overview
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -33,7 +32,7 @@ from crmrag_query.answers.records import (
     answer_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.subject import subject_of
+from crmrag_query.answers.subject import overview, subject_of
 from crmrag_query.answers.support import check_support, cited_numbers
 from crmrag_query.answers.understand import (
     FIRST,

@@ -19,23 +19,20 @@ OWNED = "owned_by"
 
 @dataclass(frozen=True)
 class Owner:
-    """The institution whose collection the data is; ``names``: as folded words."""
+    """The institution whose collection the data is: the ``names`` of the data set and of who owns nearly all that is owned,
+    as folded words; ``node``: who that is, None for nobody."""
 
     names: tuple[tuple[str, ...], ...]
+    node: int | None
 
     @classmethod
     def from_release(cls, release: Release) -> Owner:
-        return cls(owner_names(release))
-
-
-def owner_names(release: Release) -> tuple[tuple[str, ...], ...]:
-    """The data set's title, and the labels of who owns nearly all that is owned, as folded words."""
-    title = release.manifest.title.strip()
-    names = [tuple(tokenize(title))] if " " in title else []
-    owner = _owner(release)
-    if owner is not None:
-        names += [tuple(tokenize(label.text)) for label in release[Graph].labels(owner)]
-    return tuple(dict.fromkeys(name for name in names if name))
+        title = release.manifest.title.strip()
+        names = [tuple(tokenize(title))] if " " in title else []
+        owner = _owner(release)
+        if owner is not None:
+            names += [tuple(tokenize(label.text)) for label in release[Graph].labels(owner)]
+        return cls(tuple(dict.fromkeys(name for name in names if name)), owner)
 
 
 def _owner(release: Release) -> int | None:
@@ -55,17 +52,23 @@ def _owner(release: Release) -> int | None:
     return owner if owner < release[World].size else None
 
 
-def without_house(
-    pieces: Sequence[Piece], house: Sequence[Sequence[str]], having: Collection[str]
-) -> tuple[Piece, ...]:
+def without_house(pieces: Sequence[Piece], house: Owner, having: Collection[str]) -> tuple[Piece, ...]:
     """The pieces in which the house says nothing where it is what has things: "… does *the Walters* have", "in *Crystal
-    Bridges'* collection". ``having``: relations by which it has them."""
+    Bridges'* collection". ``having``: relations by which it has them.
+
+    What the data set is named after may be a thing in it, such as a church: then its name says which things are meant.
+    """
     return tuple(
         replace(piece, mention=None, kinds=(), phrases=(), roles=frozenset({"filler"}), stop=True)
-        if _names(piece, house) and _has(pieces, at, having)
+        if _names(piece, house.names) and _means(piece, house.node) and _has(pieces, at, having)
         else piece
         for at, piece in enumerate(pieces)
     )
+
+
+def _means(piece: Piece, owner: int | None) -> bool:
+    """Whether a piece names the owner, or nothing that the data knows."""
+    return piece.mention is None or any(one.entity == owner for one in piece.mention.entities)
 
 
 def _names(piece: Piece, house: Sequence[Sequence[str]]) -> bool:

@@ -76,7 +76,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     heard = asked(analysis.reading.question, language.capitals_name, ())
     know = Vocabulary(method.relations, lambda node: int(world.adjacency.categories[node]))
     cut = _cut(release, analysis, heard, language, know, earlier is not None)
-    pieces = without_house(cut, release[Owner].names, method.parsing.having)
+    pieces = without_house(cut, release[Owner], method.parsing.having)
     polar = analysis.reading.rule.startswith("yes/no")
     started = _tree(analysis, polar)
     lead = lead_of(release, heard, language, earlier)
@@ -106,8 +106,20 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     parsed = _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
     passed_over = doubts(pieces, tree, _small(release, language, lead))
-    parsed = replace(parsed, certain=parsed.certain and not passed_over, doubts=passed_over)
+    vague = _says_nothing(tree.root, formed.plan)
+    parsed = replace(parsed, certain=parsed.certain and not (passed_over or vague), doubts=passed_over)
     return _unless_ambiguous(parsed, world)
+
+
+def _says_nothing(root: Node, plan: Plan) -> bool:
+    """Whether nothing in the data bears out what is asked for: a noun for which it has no class of its own, so that all of a
+    category stands for it, under no condition that is met; or whether something exists that is named by a part of its name.
+    """
+    met = [one for one in plan.where if not one.negated]
+    if root.kinds and not met and not any(kind.types or kind.classes for kind in root.kinds):
+        return plan.target.classes == () and plan.target.types == ()
+    only_named = plan.compute.kind == "ask" and all(isinstance(one, Among) for one in met)
+    return only_named and any(one.entities[0].how == "partial" for one in root.mentions)
 
 
 def _small(release: Release, language: Language, lead: Lead) -> Small:

@@ -350,9 +350,11 @@ def _turn(question: str, parsed: Parsed, opens: bool) -> Turn:
     )
 
 
-def build_museum(root: Path, turtle: str = "") -> Museum:
-    """The museum, or one of other triples, built with the stand-in encoder."""
+def build_museum(root: Path, turtle: str = "", **dataset: object) -> Museum:
+    """The museum, or one of other triples, built with the stand-in encoder; ``dataset``: further keys of its entry."""
     languages = ["en", "fr", "de", "el"]
-    project = make_project(root, turtle or parse_world(), languages=languages, write_markdown=False)
+    project = make_project(
+        root, turtle or parse_world(), languages=languages, write_markdown=False, **dataset
+    )
     build_all(project.context())
     return Museum(open_release(project.dataset, project.data))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from crmrag_query.parsing.house import Owner
@@ -59,3 +61,23 @@ def test_what_the_house_has_is_all_there_is(sea: Museum, question: str) -> None:
 
 def test_a_museum_among_others_owns_its_own(shared: Museum) -> None:
     assert shared.read("Which works does the Sea Museum own?") == {"jug", "vase"}
+
+
+def test_what_a_data_set_is_named_after_may_be_a_thing_in_it(tmp_path: Path) -> None:
+    rows = [PREFIXES]
+    for name in ("hill", "lake"):
+        rows.append(f':{name} a crm:E22_Human-Made_Object ; rdfs:label "{name.title()} Church" .')
+        rows += [
+            f':{name}-{n} a crm:E22_Human-Made_Object ; rdfs:label "Panel {n} of {name}" ; crm:P46i_forms_part_of :{name} ; '
+            f"crm:P2_has_type :panel ."
+            for n in range(2)
+        ]
+    rows.append(':panel a crm:E55_Type ; rdfs:label "panel" .')
+    church = build_museum(tmp_path / "project", "\n".join(rows), title="Hill Church")
+    assert church.read("Which panels are in Hill Church?") == {"hill-0", "hill-1"}
+    assert church.read("Which panels are in Lake Church?") == {"lake-0", "lake-1"}
+
+
+def test_a_noun_of_which_the_data_has_no_class_is_not_all_of_a_category(sea: Museum) -> None:
+    parsed = sea.parse("For which texts is no maker recorded?")
+    assert not parsed.certain
