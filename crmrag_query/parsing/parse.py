@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pydantic import ValidationError
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.questions import Limits, PlanWords, Scores
+from crmrag_query.config.questions import KindEntry, Limits, PlanWords, Scores
 from crmrag_query.errors import QuestionError
+from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.antecedent import Antecedent, as_list, changed
 from crmrag_query.parsing.apart import apart
 from crmrag_query.parsing.bind import Binder, Bound
@@ -106,18 +107,38 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         return Parsed(None, unknown=tuple(tree.unknown), tree=tree, pieces=pieces)
     parsed = _told(tree, pieces, bound, formed, language.stop, method.parsing.scores)
     passed_over = doubts(pieces, tree, _small(release, language, lead))
-    vague = _says_nothing(tree.root, formed.plan)
+    vague = _may_mean_otherwise(tree.root, formed.plan, method.kinds.kinds)
     parsed = replace(parsed, certain=parsed.certain and not (passed_over or vague), doubts=passed_over)
     return _unless_ambiguous(parsed, world)
 
 
-def _says_nothing(root: Node, plan: Plan) -> bool:
-    """Whether nothing in the data bears out what is asked for: a noun for which it has no class of its own, so that all of a
-    category stands for it, under no condition that is met; or whether something exists that is named by a part of its name.
+def _may_mean_otherwise(root: Node, plan: Plan, kinds: Mapping[str, KindEntry]) -> bool:
+    """Whether words that were read one way may as well mean another thing in this data:
+
+    - a noun for which it has no class of its own, so that all of a category stands for it, under no condition that is met;
+    - a noun for persons whose type only things have, such as pictures of saints;
+    - "portraits *of* women": who made them, or who is shown;
+    - "is there any Goethe?": whatever bears a part of the name.
     """
     met = [one for one in plan.where if not one.negated]
     if root.kinds and not met and not any(kind.types or kind.classes for kind in root.kinds):
         return plan.target.classes == () and plan.target.types == ()
+    for kind in root.kinds:
+        entry = kinds.get(kind.kind)
+        having = sum(bit for bit, _ in kind.spread)
+        if (
+            entry is not None
+            and entry.implies[:1] == ("Actor",)
+            and having
+            and not having & int(Category.Actor)
+        ):
+            return True
+    for link in root.links:
+        persons = link.anchor if isinstance(link.anchor, Node) and link.anchor.kinds else None
+        if persons is None or link.explicit or not {"created_by", "depicts"} <= set(link.loose):
+            continue
+        if persons.may_be & int(Category.Actor) and not any(kind.role for kind in persons.kinds):
+            return True
     only_named = plan.compute.kind == "ask" and all(isinstance(one, Among) for one in met)
     return only_named and any(one.entities[0].how == "partial" for one in root.mentions)
 
