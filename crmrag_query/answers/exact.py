@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from crmrag_query.answers.records import Choice
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of
+from crmrag_query.answers.taught import Lesson, lesson_for
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import SourceTriple
-from crmrag_query.errors import QuestionError, TookTooLong
+from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
@@ -242,12 +243,22 @@ def find_exact(
     """
     question, language = understood.question, understood.analysis.reading.language
     parsed, made = Parsed(None), ModelPlan()
+    try:
+        lesson = lesson_for(release, question) if understood.follow_up.kind is Kind.STANDALONE else None
+        if lesson is not None:
+            return _as_taught(release, lesson, language, dataset)
+    except (
+        ConfigError,
+        QuestionError,
+    ) as error:  # what was taught cannot be followed, and the question is read as any other
+        parsed = replace(parsed, notes=(str(error),))
     if subject_of(release, understood):
         return parsed
     try:
         with within(READING_SECONDS, "Reading the question as a plan", "Ask in fewer words."):
             state = with_plans(release, state)
-            parsed = parsed_within(release, understood, state)
+            own = parsed_within(release, understood, state)
+            parsed = replace(own, notes=(*parsed.notes, *own.notes))
     except TookTooLong as error:
         parsed = Parsed(None, notes=(str(error),))
     if model is not None:
@@ -277,6 +288,18 @@ def find_exact(
     except QuestionError:
         return parsed
     return Exact(plan, outcome, found, certain, parsed, made.by if made.usable else "", made.notes)
+
+
+def _as_taught(release: Release, lesson: Lesson, language: str, dataset: str) -> Exact | Parsed:
+    """A question read as a curator taught. Raises QuestionError where the plan is none or cannot be executed any more."""
+    told = release.method.sets.words(language).taught
+    note = told.replace("{who}", lesson.who or "?").replace("{when}", lesson.when[:10] or "?")
+    plan = lesson.read()
+    if plan is None:
+        return Parsed(None, notes=(note,))
+    outcome = execute(plan, release[World])
+    found = answer_set(release, plan, Page(), language, Told(True, ()), outcome, sparql=False, name=dataset)
+    return Exact(plan, outcome, found, True, Parsed(plan, 1.0, True, notes=(note,)))
 
 
 def choices_of(release: Release, exact: Exact) -> tuple[Choice, ...]:

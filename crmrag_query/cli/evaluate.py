@@ -5,11 +5,16 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from crmrag_query.cli.ask import model_options, open_model
 from crmrag_query.cli.options import data_option, trust_option
+from crmrag_query.text import printable
+
+if TYPE_CHECKING:
+    from crmrag_query.artifacts.release import Release
 
 
 @click.command()
@@ -63,6 +68,20 @@ def evaluate(
     write_report(outcome, load_method().evaluation, command, folder)
     click.echo((folder / REPORT_MARKDOWN).read_text(encoding="utf-8"))
     click.echo(f"Written to {folder}.")
+    _replay(release)
+
+
+def _replay(release: Release) -> None:
+    """Tell what of the taught questions no longer holds, if any were taught."""
+    from crmrag_query.answers.taught import replay
+
+    tried = list(replay(release))
+    if tried:
+        alone = sum(one.alone for one in tried)
+        click.echo(f"Taught questions: {len(tried)}; {alone} are read so by themselves.")
+    for one in tried:
+        if one.mistake or one.size == 0:
+            click.echo(printable(f"  {one.lesson.question}: {one.mistake or 'its set is empty now'}"))
 
 
 def _progress(done: int, total: int) -> None:
