@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from crmrag_query.answers.records import Choice
@@ -303,14 +304,17 @@ def _as_taught(release: Release, lesson: Lesson, language: str, dataset: str) ->
 
 
 def choices_of(release: Release, exact: Exact) -> tuple[Choice, ...]:
-    """The readings that a person may choose from where none is sure: the likeliest, and the next; none where one is sure."""
+    """The readings that a person may choose from where none is sure: the likeliest and the next, without any that gives
+    nothing; none where one is sure."""
     if exact.certain:
         return ()
-    made, other = exact.set, exact.set.suggestion
-    found = [Choice(made.title, made.plan, made.size)]
-    if other is not None:
-        found.append(Choice(title_of(release, read_plan(other), made.language), other))
-    return tuple(found)
+    made, found = exact.set, [Choice(exact.set.title, exact.set.plan, exact.set.size)]
+    if made.suggestion is not None:
+        with suppress(QuestionError):  # one that cannot be executed is no choice
+            other = read_plan(made.suggestion)
+            size = execute(other, release[World]).size
+            found.append(Choice(title_of(release, other, made.language), made.suggestion, size))
+    return tuple({one.title: one for one in reversed(found) if one.size}.values())[::-1]
 
 
 def told_set(release: Release, exact: Exact, cited: SourceList) -> str:

@@ -90,12 +90,11 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A reading of the question that is not sure: its ``plan`` in words and as JSON, and how many members its set has (None
-    where it was not executed)."""
+    """A reading of the question that is not sure: its ``plan`` in words and as JSON, and how many members its set has."""
 
     title: str
     plan: dict[str, Any] = field(hash=False)
-    size: int | None = None
+    size: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -349,8 +348,7 @@ def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator
     if answer.choices:
         yield "Did you mean:"
     for number, one in enumerate(answer.choices, 1):
-        size = "" if one.size is None else f" ({one.size:,})"
-        yield printable(f"  {number}. {one.title}{size}")
+        yield printable(f"  {number}. {one.title} ({one.size:,})")
     for note in answer.notes:
         yield f"Note: {printable(note)}"
     cited = [source for source in answer.sources if source.cited]

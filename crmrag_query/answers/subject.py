@@ -28,33 +28,28 @@ _ASKING = (
 def subject_of(release: Release, understood: Understood) -> Subject:
     """Whether a question asks about one thing that it names and says no more, or about all of the data; "" for any other.
 
-    A question that means what went before in a conversation is neither: what it means is not in its words.
+    A question that means what went before in a conversation is neither, since what it means is not in its words; but "this
+    collection" is the data whatever went before.
     """
-    if understood.follow_up.kind is not Kind.STANDALONE:
-        return ""
+    alone = understood.follow_up.kind is Kind.STANDALONE
     reading = understood.own.reading
     language = compiled(release.method.questions).languages[reading.language]
     named = individuals(release, understood.own)
     inside = {at for mention in named for at in range(mention.first, mention.last)}
     rest = [word for at, word in enumerate(reading.words) if at not in inside]
-    if (
-        not named
-        and language.forms.whole.within(rest)
-        and _is_said(rest, language, ("whole",), language.stop)
-    ):
+    whole = [last - first for first, last in language.forms.whole.spans(rest)]
+    says_whole = (
+        not named and whole and (alone or max(whole) > 1)
+    )  # "this collection" is two words, "here" is one
+    if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
-    if len(named) != 1 or reading.counts:
+    if not alone or len(named) != 1 or reading.counts:
         return ""
-    before = reading.words[: named[0].first]
-    after = reading.words[named[0].last :]
-    opens = any(
-        getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs", "describing")
-    )
-    return (
-        "itself"
-        if opens and _is_said(before, language, ("placed",)) and _is_said(after, language, ("placed",))
-        else ""
-    )
+    before, after = reading.words[: named[0].first], reading.words[named[0].last :]
+    openings = (getattr(language.forms, kind) for kind in ("what", "who", "adverbs", "describing"))
+    opens = any(phrases.at(before, 0) for phrases in openings)
+    bare = _is_said(before, language, ("placed",)) and _is_said(after, language, ("placed",))
+    return "itself" if opens and bare else ""
 
 
 def _is_said(

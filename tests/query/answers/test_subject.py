@@ -43,6 +43,7 @@ WHOLE = [
     "Τι περιέχει αυτή η συλλογή;",
     "Wat bevat deze collectie?",
 ]
+UNSURE = "Which saints are part of the murals?"
 NEITHER = [
     "What is in Panagia Phorbiotissa?",
     "Which saints are in Panagia Phorbiotissa?",
@@ -95,10 +96,23 @@ def test_a_request_to_be_told_more_is_no_ranking(sample: Release) -> None:
     assert answer.set is None or answer.set.kind == "list"
 
 
+def test_this_collection_is_the_whole_after_other_questions_too(sample: Release) -> None:
+    _, talk = Conversation().ask(sample, "Where is Panagia Phorbiotissa?")
+    answer, _ = talk.ask(sample, "What is in this collection?")
+    assert sample.manifest.title in answer.text and answer.set is None
+    answer, _ = talk.ask(sample, "What is it about?")
+    assert sample.manifest.title not in answer.text
+
+
 def unsure(release: Release) -> Answer:
-    answer = ask(release, "Which quiet churches are in Nikitari?")
-    assert answer.set is not None and not answer.exhaustive
+    answer = ask(release, UNSURE)
+    assert answer.set is not None and answer.set.size and not answer.exhaustive
     return answer
+
+
+def test_a_reading_that_gives_nothing_is_no_choice(sample: Release) -> None:
+    answer = ask(sample, "Which quiet churches are in Nikitari?")
+    assert not answer.exhaustive and all(one.size for one in answer.choices)
 
 
 def test_an_unsure_set_is_a_choice_and_never_the_answer(sample: Release) -> None:
@@ -120,15 +134,11 @@ def test_a_choice_is_shown_by_its_number(sample: Release) -> None:
     answer = unsure(sample)
 
     def run(*options: str) -> str:
-        result = CliRunner().invoke(
-            ask_command, [str(sample.folder), "Which quiet churches are in Nikitari?", *options]
-        )
+        result = CliRunner().invoke(ask_command, [str(sample.folder), UNSURE, *options])
         return result.output
 
     assert answer.choices[0].title in run("--choice", "1")
-    failed = CliRunner().invoke(
-        ask_command, [str(sample.folder), "Which quiet churches are in Nikitari?", "--choice", "9"]
-    )
+    failed = CliRunner().invoke(ask_command, [str(sample.folder), UNSURE, "--choice", "9"])
     assert "The answer offers" in str(failed.exception) and failed.exit_code
     assert json.loads(run("--json"))["choices"][0]["title"] == answer.choices[0].title
     assert "different things" in run("--choice", "1", "--plan")
