@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from crmrag_query.answers.exact import (
     Exact,
@@ -16,6 +17,7 @@ from crmrag_query.answers.exact import (
     with_notes,
 )
 from crmrag_query.answers.extractive import extract, nothing_of, refusal
+from crmrag_query.answers.facts import portrait, told_fact
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
     Answer,
@@ -32,7 +34,7 @@ from crmrag_query.answers.records import (
     answer_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.subject import overview, subject_of
+from crmrag_query.answers.subject import AskedFact, fact_of, named_alone, overview, subject_of
 from crmrag_query.answers.support import check_support, cited_numbers
 from crmrag_query.answers.understand import (
     FIRST,
@@ -331,6 +333,11 @@ class _Turn:
     exact: Exact | Parsed
     state: ConversationState
 
+    @cached_property
+    def fact(self) -> AskedFact | None:
+        """The one fact of a thing that is asked for, if no more is."""
+        return fact_of(self.release, self.prepared.understood)
+
     def no_sources(self) -> SourceList:
         scores = scores_of(self.release, self.prepared.retrieved)
         return SourceList(self.release, self.prepared.analysis.reading.language, scores)
@@ -361,10 +368,16 @@ class _Turn:
         The set of a reading that is not sure is never the answer: it stands beside it, as a choice.
         """
         release, prepared, exact = self.release, self.prepared, self.exact
-        if subject_of(release, prepared.understood) == "whole":
-            return self._checked(
-                overview(release, prepared.analysis.reading.language, cited), cited, refused=False
-            )
+        language, understood = prepared.analysis.reading.language, prepared.understood
+        if (subject := subject_of(release, understood)) == "whole":
+            return self._checked(overview(release, language, cited), cited, refused=False)
+        if subject == "itself" and (node := named_alone(release, understood)) is not None:
+            where = bool(understood.own.reading.expects & int(Category.Place))
+            text = portrait(release, node, language, cited, "where" if where else "all")
+            return self._checked(text, cited, refused=False)
+        if (asked := self.fact) is not None:
+            text, untold = told_fact(release, asked.nodes, asked.relations, language, cited)
+            return self._checked(text, cited, refused=untold)
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
         parsed = exact.parsed if isinstance(exact, Exact) else exact
@@ -439,7 +452,7 @@ class _Turn:
             form=reading.form.value,
             set=exact.set if exact is not None else None,
             asked=self.prepared.understood.follow_up.resolved,
-            choices=choices_of(self.release, exact) if exact is not None else (),
+            choices=choices_of(self.release, exact) if exact is not None and self.fact is None else (),
         )
 
     def state_after(self, answer: Answer) -> ConversationState:

@@ -1,0 +1,524 @@
+"""What is told of one entity, in sentences: its portrait, and the one fact that a question asks for.
+
+A fact is what a relation of the catalogue leads to from the entity, or of what leads to it, with the triples that say so.
+Dates are told as the data means them, spans as spans; measures with their units; texts quoted, cut at the end of a sentence.
+What the catalogue has no relation for is told by the data's own properties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from crmrag_query.answers.sources import SourceList
+from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import Relation
+from crmrag_query.config.sentences import PortraitOrder, SentenceForms, sentences
+from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
+from crmrag_query.documents.documents import Documents
+from crmrag_query.entities.named import SourceTriple, category_name, type_nodes
+from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import FLAG_LABELLED
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
+from crmrag_query.plans.ways import literal, pairs
+from crmrag_query.plans.world import World
+from crmrag_query.retrieval.channels import LITTLE
+from crmrag_query.sets.build import Reader, reasons_of
+from crmrag_query.text import fold, plain, shorten
+
+NAMED = 5  # values that one fact names
+PROVED = 3  # … and whose triples are given
+LOOKED_AT = 200  # triples of an entity that are looked at for what the catalogue has no relation for
+OWN = 4  # facts by the data's own properties
+QUOTED = 400  # characters of a text that are quoted
+DESCRIBING = 60  # characters from which a literal is a text about the entity, and not a value
+MIRRORED = 4  # characters of a name from which a longer name that holds it only repeats it
+TYPES = 3  # types named beside an entity
+IDENTIFYING = frozenset({"P1", "P2", "P41i", "P47", "P48", "P48i", "P102", "P131", "P149", "P139"})
+"""Properties that lead to names, identifiers and types, which are told otherwise or say nothing to a reader."""
+UNTOLD = LITTLE | {"E42", "E35", "E36", "E38", "E17", "E52", "E51", "E15", "E73", "D1"}
+"""Classes of nodes that carry a name, a picture, a date or a classification, and are nothing to tell by themselves."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What one relation leads to. ``values``: texts, the first few; ``total``: how many there are; ``days``: the dates that
+    the values are, where they are dates; ``nodes``: what was reached."""
+
+    label: str
+    values: tuple[str, ...]
+    total: int
+    nodes: tuple[int, ...] = ()
+    triples: tuple[SourceTriple, ...] = ()
+    days: tuple[Interval, ...] = ()
+    quoted: bool = False
+    relation: str = ""
+    inverse: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts of entities of a release, told in ``language``."""
+
+    release: Release
+    language: str
+    _reader: Reader = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_reader", Reader(self.release, self.language))
+
+    @cached_property
+    def forms(self) -> SentenceForms:
+        return sentences().forms(self.language)
+
+    def name(self, node: int) -> str:
+        return self._reader.named(node).label
+
+    def of(self, node: int, id: str, inverse: bool = False) -> Fact | None:
+        """What a relation leads to from a node, or from its far end; None where it is not known or leads nowhere."""
+        relation = self.release.method.relations.get(id)
+        if relation is None or not (relation.paths or relation.relationships):
+            return None
+        world = self.release[World]
+        way = Way(relations=(id,), inverse=inverse, direct=True)
+        try:
+            cells = pairs(world, way, np.array([node], np.int32), direct=True).cell
+        except QuestionError:  # more than are walked at once
+            return None
+        nodes = tuple(int(one) for one in cells if one < world.size and int(one) != node)
+        texts = tuple(literal(world, int(one) - world.size).text for one in cells if one >= world.size)
+        label = self._label(relation, inverse)
+        if inverse:
+            domain = sum(int(Category[name]) for name in relation.domain)
+            categories = world.adjacency.categories
+            nodes = tuple(one for one in nodes if int(categories[one]) & domain)
+        if inverse or (relation.value == "entity" and not relation.literals.value):
+            return self._named(label, id, node, way, self._best(nodes))
+        if relation.value == "date":
+            return self._dated(label, id, node, way, nodes, texts)
+        return self._stated(label, id, relation, node, way, nodes, texts)
+
+    def _label(self, relation: Relation, inverse: bool) -> str:
+        labels = relation.inverse if inverse else relation.labels
+        return labels.get(self.language) or labels.get("en", "")
+
+    def _best(self, nodes: Sequence[int]) -> tuple[int, ...]:
+        """The nodes that have a name, where any has."""
+        flags, documents = self.release[Graph].flags, self.release[Documents]
+        named = [node for node in nodes if flags[node] & FLAG_LABELLED]
+        return (
+            tuple(one for one in named if documents.document_of(one) is not None)
+            or tuple(named)
+            or tuple(nodes)
+        )
+
+    def _named(self, label: str, id: str, node: int, way: Way, nodes: Sequence[int]) -> Fact | None:
+        names = dict[str, int]()
+        for one in nodes[: 10 * NAMED]:
+            iri = self.release[Graph].iri(one)
+            names.setdefault(_SCHEME.sub("", iri) if id == SAME else self._reader.cell(one).label, one)
+        if not names:
+            return None
+        shown = tuple(names)[:NAMED]
+        distinct = len(names) if len(nodes) <= 10 * NAMED else len(nodes)
+        triples = tuple(self._proof(node, way, [names[one] for one in shown]))
+        return Fact(label, shown, distinct, tuple(nodes), triples, relation=id, inverse=way.inverse)
+
+    def _dated(
+        self, label: str, id: str, node: int, way: Way, nodes: Sequence[int], texts: Sequence[str]
+    ) -> Fact | None:
+        """Spans of the time-spans that are reached; what names one says beside its numbers ("ca.") stays."""
+        world, told = self.release[World], dict[str, Interval]()
+        for one in nodes:
+            if not world.dated[one]:
+                continue
+            begin, end = (int(side[one]) for side in world.extents)
+            known = in_years(
+                Interval(None if begin == OPEN_BEGIN else begin, None if end == OPEN_END else end)
+            )
+            told.setdefault(self._as_written(one, describe(known, self.language)), known)
+        for text in texts:
+            if (read := parse_date(text)) is not None:
+                known = in_years(read)
+                told.setdefault(describe(known, self.language), known)
+        if not told:
+            return None
+        triples = tuple(self._proof(node, way, list(nodes)[:PROVED]))
+        return Fact(
+            label,
+            tuple(told)[:NAMED],
+            len(told),
+            tuple(nodes),
+            triples,
+            tuple(told.values())[:NAMED],
+            relation=id,
+        )
+
+    def _as_written(self, node: int, dates: str) -> str:
+        """A date, and how the data writes it where that says more: "ca. 1840 (1828–1852)"."""
+        for one in self.release[Graph].labels(node):
+            written = plain(one.text)
+            known = parse_date(written)
+            if known is not None and known.approximate:
+                return f"{written} ({dates})" if dates not in written else written
+        return dates
+
+    def _stated(
+        self,
+        label: str,
+        id: str,
+        relation: Relation,
+        node: int,
+        way: Way,
+        nodes: Sequence[int],
+        texts: Sequence[str],
+    ) -> Fact | None:
+        """Numbers with their units, and texts."""
+        measured = id == "dimension" or relation.value == "number"
+        found = dict.fromkeys(plain(text) for text in texts)
+        for one in nodes[: 4 * NAMED]:
+            value = next(self._ends(one, relation.literal_tails("value")), "")
+            if not value:
+                value = self._reader.named(one).label
+            elif measured:
+                unit = next(self._ends(one, relation.literal_tails("unit")), "")
+                kind = next((self.name(kind) for kind in type_nodes(self.release[Graph], one)), "")
+                value = " ".join(filter(None, (kind, value, unit)))
+            found.setdefault(plain(value))
+        values = tuple(filter(None, found))
+        if not values:
+            return None
+        quoted = relation.value == "text" and len(values[0]) >= DESCRIBING
+        shown = tuple(sentence_cut(one, QUOTED) for one in values[: 1 if quoted else NAMED])
+        triples = tuple(self._proof(node, way, list(nodes)[:PROVED]))
+        total = 1 if quoted else len(values)
+        return Fact(label, shown, total, tuple(nodes), triples, quoted=quoted, relation=id)
+
+    def _ends(self, node: int, tails: Sequence[Sequence[str]]) -> Iterator[str]:
+        """Literals and names that tails of a relation end in, the preferred tail first."""
+        world = self.release[World]
+        for tail in tails:
+            way = Way(paths=(tuple(tail),))
+            with suppress(QuestionError):
+                for cell in pairs(world, way, np.array([node], np.int32)).cell.tolist():
+                    yield self.name(cell) if cell < world.size else literal(world, cell - world.size).text
+
+    def _proof(self, node: int, way: Way, ends: Sequence[int]) -> Iterator[SourceTriple]:
+        graph = self.release[Graph]
+        for end in ends[:NAMED]:
+            condition = Related(way=way, to=Anchor(iris=(graph.iri(end),)))
+            plan = Plan(where=(Among(iris=(graph.iri(node),)), condition))
+            with suppress(QuestionError):
+                for reason in reasons_of(self.release, plan, [node], self._reader)[0]:
+                    yield from reason.triples
+
+    # what only the data's own properties say
+
+    def own(self, node: int, told: Iterable[int]) -> Iterator[Fact]:
+        """Facts by the data's own properties: of what nothing was told yet, the first few; then texts about the entity."""
+        graph, name = self.release[Graph], fold(self.name(node))
+        known, by_property = {node, *told}, dict[int, list[int]]()
+        for triple in self.release[TriplesIndex].of(node, LOOKED_AT):
+            if triple.s == node and triple.o not in known and self._is_told(triple.p, triple.o, name):
+                by_property.setdefault(triple.p, []).append(triple.o)
+        for prop, ends in list(by_property.items())[:OWN]:
+            names = dict.fromkeys(self.name(end) for end in ends)
+            label = graph.property_label(prop, lang=self.language)
+            way = Way(paths=((graph.property_iri(prop),),))
+            yield Fact(
+                label,
+                tuple(names)[:NAMED],
+                len(names),
+                tuple(ends),
+                tuple(self._proof(node, way, ends[:PROVED])),
+            )
+        yield from self._own_texts(node)
+
+    def _is_told(self, prop: int, end: int, name: str) -> bool:
+        """Whether a triple says something: of a named thing that is no name, picture, date or mirror of the entity itself."""
+        graph = self.release[Graph]
+        if graph.property_code(prop) in IDENTIFYING or not graph.flags[end] & FLAG_LABELLED:
+            return False
+        codes = {graph.class_code(int(number)) for number in graph.types(end)}
+        if not codes or codes & UNTOLD or graph.category(end) == Category.Time:
+            return False
+        return name not in fold(graph.label(end, (self.language,)))
+
+    def _own_texts(self, node: int) -> Iterator[Fact]:
+        graph = self.release[Graph]
+        names = {fold(label.text) for label in graph.labels(node)}
+        texts = [one for one in graph.literals(node) if fold(one.value) not in names]
+        longest = max(
+            (one for one in texts if len(one.value) >= DESCRIBING),
+            key=lambda one: len(one.value),
+            default=None,
+        )
+        if longest is None or "://" in longest.value[:10]:
+            return
+        label = graph.property_label(longest.property, lang=self.language)
+        iri, name = graph.iri(node), self.name(node)
+        triple = SourceTriple(
+            iri,
+            graph.property_iri(longest.property),
+            longest.value,
+            name,
+            label,
+            longest.value,
+            longest.graphs,
+        )
+        yield Fact(label, (sentence_cut(plain(longest.value), QUOTED),), 1, (), (triple,), quoted=True)
+
+    # in words
+
+    def kinds(self, node: int) -> list[str]:
+        """Names of the types of an entity, else of its classes."""
+        graph = self.release[Graph]
+        kinds = [self.name(kind) for kind in type_nodes(graph, node) if graph.flags[kind] & FLAG_LABELLED]
+        if not kinds:
+            kinds = [graph.class_label(int(number), self.language) for number in graph.types(node)]
+        return list(dict.fromkeys(filter(None, kinds)))
+
+    def typed(self, node: int) -> str:
+        """The entity with what it is: "Pater Familias (drawings, watercolors)"."""
+        shown = ", ".join(self.kinds(node)[:TYPES])
+        return (
+            self.forms.typed.replace("{x}", self.name(node)).replace("{v}", shown)
+            if shown
+            else self.name(node)
+        )
+
+    def values(self, fact: Fact) -> str:
+        """The values of a fact in one line."""
+        if fact.quoted:
+            return self.forms.quoted.replace("{v}", fact.values[0])
+        text = "; ".join(fact.values)
+        left = fact.total - len(fact.values)
+        return self.forms.several.replace("{v}", text).replace("{n}", str(left)) if left > 0 else text
+
+    def clause(self, fact: Fact) -> str:
+        """A fact as it goes on from the name of the entity; "" where the language has no clause for its relation."""
+        form = "" if fact.inverse or fact.quoted else self.forms.clauses.get(fact.relation, "")
+        return form.replace("{v}", self._phrase(fact)) if form else ""
+
+    def clauses(self, facts: Sequence[Fact]) -> list[str]:
+        """The clauses of several facts; those that differ in nothing but a preposition are one: "was born in 1830 in Ulm"."""
+        found: list[tuple[tuple[list[str], list[str]], str]] = []
+        for fact in facts:
+            if not (clause := self.clause(fact)):
+                continue
+            before, _, after = (part.split() for part in self.forms.clauses[fact.relation].partition("{v}"))
+            if found and (own := _same_verb(found[-1][0], (before, after))) is not None:
+                text = found[-1][1].removesuffix(" ".join(after)).rstrip()
+                value = " ".join([*own, self._phrase(fact), *after])
+                found[-1] = found[-1][0], f"{text} {value}"
+            else:
+                found.append(((before, after), clause))
+        return [clause for _, clause in found]
+
+    def _phrase(self, fact: Fact) -> str:
+        value = self.values(fact)
+        return (
+            self._dated_phrase(value, fact.days[0])
+            if len(fact.days) == 1 and fact.relation not in RAW_DATES
+            else value
+        )
+
+    def _dated_phrase(self, text: str, known: Interval) -> str:
+        when = self.forms.when
+        if known.begin is None or known.end is None or "(" in text:
+            return when.span.replace("{v}", text)
+        if known.begin == known.end:
+            return when.day.replace("{v}", text)
+        first, last = civil(known.begin), civil(known.end)
+        whole = first[0] == last[0] and first[1:] == (1, 1) and last[1:] == (12, 31)
+        return (when.year if whole else when.span).replace("{v}", text)
+
+    def sentence(self, node: int, fact: Fact) -> str:
+        """One fact of an entity as a sentence."""
+        if clause := self.clause(fact):
+            return f"{self.name(node)} {clause}."
+        text = self.forms.labelled.replace("{x}", self.name(node)).replace("{what}", fact.label)
+        return f"{text.replace('{v}', self.values(fact))}."
+
+    def entry(self, fact: Fact) -> str:
+        """A fact after the name of the entity was told: "Made of: paper; wash."."""
+        if fact.quoted and fact.relation in ("description", ""):
+            return self.values(fact)
+        if fact.inverse and (form := self.forms.inverse.get(fact.relation)):
+            return form.replace("{v}", self.values(fact)).replace("{n}", str(fact.total))
+        return f"{fact.label[:1].upper()}{fact.label[1:]}: {self.values(fact)}."
+
+
+GENERAL = frozenset({"participant", "has_part", "event_part", "during"})
+"""Relations that also lead to what more telling ones lead to."""
+
+
+def _same_verb(one: tuple[list[str], list[str]], other: tuple[list[str], list[str]]) -> list[str] | None:
+    """What the second of two forms of a clause has before its value besides the words of the first, its preposition; None
+    where they are not the same verb."""
+    (before, after), (own, own_after) = one, other
+    shared = next(
+        (at for at, (a, b) in enumerate(zip(before, own, strict=False)) if a != b), min(len(before), len(own))
+    )
+    if after != own_after or shared < max(1, len(before) - 1, len(own) - 1):
+        return None
+    return own[shared:]
+
+
+SAME = "same_as"
+"""Other records of the entity are told by their address."""
+_SCHEME = re.compile(r"^[a-z]+://(www\.)?")
+RAW_DATES = frozenset({"created_on"})
+"""Relations whose clause takes a date as it is ("dates from 1825–1870"), without a preposition of its own."""
+
+
+def in_years(known: Interval) -> Interval:
+    """The span as it is, but a lone first of January as its year: data that knows a year alone writes that day for it."""
+    begin, end = known.begin, known.end
+    if end is not None and civil(end)[1:] == (1, 1) and begin in (None, end):
+        last = year_interval(civil(end)[0])
+        return replace(known, begin=None if begin is None else last.begin, end=last.end)
+    return known
+
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])")
+
+
+def sentence_cut(text: str, longest: int) -> str:
+    """A text cut at the end of a sentence, or of a word where its first sentence is longer."""
+    if len(text) <= longest:
+        return text
+    kept = ""
+    for part in _SENTENCE.split(text):
+        if len(kept) + len(part) + 1 > longest:
+            break
+        kept = f"{kept} {part}".strip()
+    return f"{kept} …" if kept else shorten(text, longest)
+
+
+Kind = Literal["all", "where"]
+
+
+def portrait(release: Release, node: int, language: str, cited: SourceList, kind: Kind = "all") -> str:
+    """What is told of an entity, in a short paragraph that cites it; of ``where`` it is alone, where that is known."""
+    facts = Facts(release, language)
+    order = sentences().portraits.get(category_name(release[Graph], node), PortraitOrder())  # type: ignore[call-overload]
+    if kind == "where":
+        found = [fact for id in order.where if (fact := facts.of(node, id)) is not None]
+        if found:
+            return told(facts, node, found[:2], cited)
+    head = list(_head(facts, node, order))
+    rest = list(_distinct(facts, node, order, head))
+    number = cited.cite(
+        node, [*cited.type_triples(node), *(one for fact in (*head, *rest) for one in fact.triples)]
+    )
+    opening = facts.typed(node)
+    if clauses := facts.clauses(head):
+        opening = f"{opening} {_joined(clauses, facts.forms.joint)}"
+    parts = [f"{opening}. [{number}]"]
+    entries = [facts.entry(fact) for fact in (*(one for one in head if not facts.clause(one)), *rest)]
+    if entries:
+        parts.append(f"{' '.join(entries)} [{number}]")
+    return " ".join(parts)
+
+
+BORN = frozenset({"born_on", "born_in", "died_on", "died_in"})
+FOUNDED = frozenset({"founded_on", "founded_in", "dissolved_on"})
+GROUPS = frozenset({"E74", "E40", "F11"})
+"""Classes of groups, which are founded; any other actor is born."""
+
+
+def _head(facts: Facts, node: int, order: PortraitOrder) -> Iterator[Fact]:
+    """The facts of the first sentence; the same paths may tell of a birth and of a foundation."""
+    graph = facts.release[Graph]
+    group = bool({graph.class_code(int(number)) for number in graph.types(node)} & GROUPS)
+    for id in order.head:
+        if id not in (BORN if group else FOUNDED) and (fact := facts.of(node, id)) is not None:
+            yield fact
+
+
+def _joined(clauses: Sequence[str], joint: str) -> str:
+    return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}{joint}{clauses[-1]}"
+
+
+def _distinct(facts: Facts, node: int, order: PortraitOrder, head: Sequence[Fact]) -> Iterator[Fact]:
+    """The facts after the first sentence, none that only says again what another said."""
+    said = {value for fact in head for value in fact.values}
+    said.update(facts.kinds(node))
+    name = facts.name(node)
+    told = {end for fact in head for end in fact.nodes}
+    described = False
+    of_relations = [facts.of(node, id) for id in order.rest] + [
+        facts.of(node, id, True) for id in order.inverse
+    ]
+    last = [fact for id in order.last if (fact := facts.of(node, id)) is not None]
+    told.update(end for fact in (*of_relations, *last) if fact is not None for end in fact.nodes)
+    for fact in (*of_relations, *facts.own(node, told), *last):
+        if fact is None or said.issuperset(fact.values) or (fact.quoted and described and not fact.relation):
+            continue
+        kept = _new(fact, said, name, fact.inverse or not fact.relation or fact.relation in GENERAL)
+        if kept is not None:
+            said.update(kept.values)
+            described |= kept.quoted
+            yield kept
+
+
+def _new(fact: Fact, said: Collection[str], name: str, general: bool) -> Fact | None:
+    """The fact without values that but repeat a name ("Production of Mexican News" after "Mexican News"), and, of a
+    ``general`` relation, without those that were said already; None where nothing is left."""
+    if fact.quoted or not fact.nodes:
+        return fact
+    known = [fold(one) for one in (*said, name) if len(one) >= MIRRORED]
+
+    def is_new(value: str) -> bool:
+        folded = fold(value)
+        return not (general and value in said) and not any(one in folded and one != folded for one in known)
+
+    kept = tuple(filter(is_new, fact.values))
+    if not kept:
+        return None
+    return (
+        replace(fact, values=kept, total=fact.total - len(fact.values) + len(kept)) if not fact.days else fact
+    )
+
+
+def told(facts: Facts, node: int, found: Sequence[Fact], cited: SourceList) -> str:
+    """Facts of an entity as sentences, each of which cites it."""
+    number = cited.cite(node, [one for fact in found for one in fact.triples])
+    return " ".join(f"{facts.sentence(node, fact)} [{number}]" for fact in found)
+
+
+def told_fact(
+    release: Release, nodes: Sequence[int], relations: Sequence[str], language: str, cited: SourceList
+) -> tuple[str, bool]:
+    """The fact that is asked for of the entities of one name, a line for each that has it, and whether none has: then what
+    is not recorded is said, and what is."""
+    facts = Facts(release, language)
+    found: list[tuple[int, Fact]] = []
+    for node in nodes:
+        fact = next((fact for id in relations if (fact := facts.of(node, id)) is not None), None)
+        if fact is not None:
+            found.append((node, fact))
+    if not found:
+        node, forms = nodes[0], facts.forms
+        label = release.method.relations[relations[0]].labels
+        what = label.get(language) or label.get("en", relations[0])
+        refusal = forms.not_recorded.replace("{x}", facts.name(node)).replace("{what}", what)
+        return f"{refusal}\n{forms.recorded} {portrait(release, node, language, cited)}", True
+    texts = dict.fromkeys(told(facts, node, [fact], cited) for node, fact in found)
+    if len(found) == 1:
+        return next(iter(texts)), False
+    head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
+    lines = (
+        f"- {facts.typed(node)}: {facts.entry(fact)} [{cited.cite(node, fact.triples)}]"
+        for node, fact in found
+    )
+    return "\n".join([head, *lines]), False
