@@ -371,13 +371,14 @@ class _Turn:
         language, understood = prepared.analysis.reading.language, prepared.understood
         if (subject := subject_of(release, understood)) == "whole":
             return self._checked(overview(release, language, cited), cited, refused=False)
-        if subject == "itself" and (node := named_alone(release, understood)) is not None:
-            where = bool(understood.own.reading.expects & int(Category.Place))
-            text = portrait(release, node, language, cited, "where" if where else "all")
-            return self._checked(text, cited, refused=False)
         if (asked := self.fact) is not None:
             text, untold = told_fact(release, asked.nodes, asked.relations, language, cited)
             return self._checked(text, cited, refused=untold)
+        if subject == "itself":
+            where = bool(understood.own.reading.expects & int(Category.Place))
+            nodes = named_alone(release, understood)
+            text = portrait(release, nodes, language, cited, "where" if where else "all")
+            return self._checked(text, cited, refused=False)
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
         parsed = exact.parsed if isinstance(exact, Exact) else exact

@@ -18,7 +18,7 @@ import numpy as np
 
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import Relation
+from crmrag_query.config.relations import Relation
 from crmrag_query.config.sentences import PortraitOrder, SentenceForms, sentences
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.documents import Documents
@@ -40,6 +40,7 @@ LOOKED_AT = 200  # triples of an entity that are looked at for what the catalogu
 OWN = 4  # facts by the data's own properties
 QUOTED = 400  # characters of a text that are quoted
 DESCRIBING = 60  # characters from which a literal is a text about the entity, and not a value
+PORTRAITS = 3  # entities of one name that are told of
 MIRRORED = 4  # characters of a name from which a longer name that holds it only repeats it
 TYPES = 3  # types named beside an entity
 IDENTIFYING = frozenset({"P1", "P2", "P41i", "P47", "P48", "P48i", "P102", "P131", "P149", "P139"})
@@ -99,7 +100,7 @@ class Facts:
         if inverse:
             domain = sum(int(Category[name]) for name in relation.domain)
             categories = world.adjacency.categories
-            nodes = tuple(one for one in nodes if int(categories[one]) & domain)
+            nodes = tuple(one for one in nodes if int(categories[one]) & domain and not self.is_untold(one))
         if inverse or (relation.value == "entity" and not relation.literals.value):
             return self._named(label, id, node, way, self._best(nodes))
         if relation.value == "date":
@@ -137,8 +138,12 @@ class Facts:
     ) -> Fact | None:
         """Spans of the time-spans that are reached; what names one says beside its numbers ("ca.") stays."""
         world, told = self.release[World], dict[str, Interval]()
+        undated = dict[str, None]()
         for one in nodes:
             if not world.dated[one]:
+                undated.update(
+                    dict.fromkeys(plain(label.text) for label in self.release[Graph].labels(one)[:1])
+                )
                 continue
             begin, end = (int(side[one]) for side in world.extents)
             known = in_years(
@@ -149,18 +154,11 @@ class Facts:
             if (read := parse_date(text)) is not None:
                 known = in_years(read)
                 told.setdefault(describe(known, self.language), known)
-        if not told:
+        if not told and not undated:
             return None
+        shown, days = (tuple(told), tuple(told.values())) if told else (tuple(undated), ())
         triples = tuple(self._proof(node, way, list(nodes)[:PROVED]))
-        return Fact(
-            label,
-            tuple(told)[:NAMED],
-            len(told),
-            tuple(nodes),
-            triples,
-            tuple(told.values())[:NAMED],
-            relation=id,
-        )
+        return Fact(label, shown[:NAMED], len(shown), tuple(nodes), triples, days[:NAMED], relation=id)
 
     def _as_written(self, node: int, dates: str) -> str:
         """A date, and how the data writes it where that says more: "ca. 1840 (1828–1852)"."""
@@ -182,7 +180,7 @@ class Facts:
         texts: Sequence[str],
     ) -> Fact | None:
         """Numbers with their units, and texts."""
-        measured = id == "dimension" or relation.value == "number"
+        measured = id == DIMENSION or relation.value == "number"
         found = dict.fromkeys(plain(text) for text in texts)
         for one in nodes[: 4 * NAMED]:
             value = next(self._ends(one, relation.literal_tails("value")), "")
@@ -190,7 +188,8 @@ class Facts:
                 value = self._reader.named(one).label
             elif measured:
                 unit = next(self._ends(one, relation.literal_tails("unit")), "")
-                kind = next((self.name(kind) for kind in type_nodes(self.release[Graph], one)), "")
+                kinds = type_nodes(self.release[Graph], one) if id == DIMENSION else ()
+                kind = next(map(self.name, kinds), "")
                 value = " ".join(filter(None, (kind, value, unit)))
             found.setdefault(plain(value))
         values = tuple(filter(None, found))
@@ -247,10 +246,14 @@ class Facts:
         graph = self.release[Graph]
         if graph.property_code(prop) in IDENTIFYING or not graph.flags[end] & FLAG_LABELLED:
             return False
-        codes = {graph.class_code(int(number)) for number in graph.types(end)}
-        if not codes or codes & UNTOLD or graph.category(end) == Category.Time:
+        if not len(graph.types(end)) or self.is_untold(end) or graph.category(end) == Category.Time:
             return False
         return name not in fold(graph.label(end, (self.language,)))
+
+    def is_untold(self, node: int) -> bool:
+        """Whether a node is but a name, a text, a picture, a date or a classification of something."""
+        graph = self.release[Graph]
+        return not UNTOLD.isdisjoint(graph.class_code(int(number)) for number in graph.types(node))
 
     def _own_texts(self, node: int) -> Iterator[Fact]:
         graph = self.release[Graph]
@@ -357,6 +360,8 @@ class Facts:
         return f"{fact.label[:1].upper()}{fact.label[1:]}: {self.values(fact)}."
 
 
+DIMENSION = "dimension"
+"""Any dimension: each is told with what it is, "Height 31.6 cm"."""
 GENERAL = frozenset({"participant", "has_part", "event_part", "during"})
 """Relations that also lead to what more telling ones lead to."""
 
@@ -407,9 +412,21 @@ def sentence_cut(text: str, longest: int) -> str:
 Kind = Literal["all", "where"]
 
 
-def portrait(release: Release, node: int, language: str, cited: SourceList, kind: Kind = "all") -> str:
-    """What is told of an entity, in a short paragraph that cites it; of ``where`` it is alone, where that is known."""
+def portrait(
+    release: Release, nodes: Sequence[int], language: str, cited: SourceList, kind: Kind = "all"
+) -> str:
+    """What is told of the entities of one name, a short paragraph for each of the first few, which cites it; of ``where``
+    they are alone, where that is known."""
     facts = Facts(release, language)
+    texts = dict.fromkeys(_portrait(facts, node, cited, kind) for node in nodes[:PORTRAITS])
+    if len(nodes) == 1:
+        return next(iter(texts))
+    head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
+    return "\n".join([head, *(f"- {text}" for text in texts)])
+
+
+def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
+    release = facts.release
     order = sentences().portraits.get(category_name(release[Graph], node), PortraitOrder())  # type: ignore[call-overload]
     if kind == "where":
         found = [fact for id in order.where if (fact := facts.of(node, id)) is not None]
@@ -464,30 +481,29 @@ def _distinct(facts: Facts, node: int, order: PortraitOrder, head: Sequence[Fact
     for fact in (*of_relations, *facts.own(node, told), *last):
         if fact is None or said.issuperset(fact.values) or (fact.quoted and described and not fact.relation):
             continue
-        kept = _new(fact, said, name, fact.inverse or not fact.relation or fact.relation in GENERAL)
+        kept = _new(facts, fact, said, name)
         if kept is not None:
             said.update(kept.values)
             described |= kept.quoted
             yield kept
 
 
-def _new(fact: Fact, said: Collection[str], name: str, general: bool) -> Fact | None:
-    """The fact without values that but repeat a name ("Production of Mexican News" after "Mexican News"), and, of a
-    ``general`` relation, without those that were said already; None where nothing is left."""
-    if fact.quoted or not fact.nodes:
+def _new(facts: Facts, fact: Fact, said: Collection[str], name: str) -> Fact | None:
+    """The fact without what says nothing new: events and texts that but repeat a name ("Production of Mexican News" after
+    "Mexican News"), and, of a relation that others specialise, what was said already; None where nothing is left."""
+    if fact.quoted or not fact.nodes or fact.days:
         return fact
+    categories = facts.release[Graph].category_of_node
     known = [fold(one) for one in (*said, name) if len(one) >= MIRRORED]
+    mirroring = all(int(categories[node]) == Category.Event or facts.is_untold(node) for node in fact.nodes)
+    general = fact.inverse or not fact.relation or fact.relation in GENERAL
 
     def is_new(value: str) -> bool:
-        folded = fold(value)
-        return not (general and value in said) and not any(one in folded and one != folded for one in known)
+        repeats = mirroring and any(one in fold(value) and one != fold(value) for one in known)
+        return not repeats and not (general and value in said)
 
     kept = tuple(filter(is_new, fact.values))
-    if not kept:
-        return None
-    return (
-        replace(fact, values=kept, total=fact.total - len(fact.values) + len(kept)) if not fact.days else fact
-    )
+    return replace(fact, values=kept, total=fact.total - len(fact.values) + len(kept)) if kept else None
 
 
 def told(facts: Facts, node: int, found: Sequence[Fact], cited: SourceList) -> str:
@@ -512,7 +528,7 @@ def told_fact(
         label = release.method.relations[relations[0]].labels
         what = label.get(language) or label.get("en", relations[0])
         refusal = forms.not_recorded.replace("{x}", facts.name(node)).replace("{what}", what)
-        return f"{refusal}\n{forms.recorded} {portrait(release, node, language, cited)}", True
+        return f"{refusal}\n{forms.recorded} {_portrait(facts, node, cited, 'all')}", True
     texts = dict.fromkeys(told(facts, node, [fact], cited) for node, fact in found)
     if len(found) == 1:
         return next(iter(texts)), False

@@ -11,16 +11,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from crmrag_query.answers.facts import Facts
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.questions import PlanWords
 from crmrag_query.entities.named import category_name
-from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
 from crmrag_query.plans.profile import Profile
-from crmrag_query.questions.lexicon import Language, compiled
+from crmrag_query.questions.lexicon import Language, compiled, folded
+from crmrag_query.questions.phrases import Phrases
 from crmrag_query.questions.state import Kind
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
@@ -50,19 +52,83 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     )  # "this collection" is two words, "here" is one
     if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
-    if not alone or len(named) != 1 or reading.counts:
+    spoken = _spoken_of(release, understood, language)
+    if not alone or not spoken.nodes or reading.counts:
         return ""
-    before, after = reading.words[: named[0].first], reading.words[named[0].last :]
-    openings = (getattr(language.forms, kind) for kind in ("what", "who", "adverbs", "describing"))
-    opens = any(phrases.at(before, 0) for phrases in openings)
-    bare = _is_said(before, language, ("placed",)) and _is_said(after, language, ("placed",))
-    return "itself" if opens and bare else ""
+    at = spoken.words.index("")
+    before = spoken.words[:at]
+    after = [word for word in spoken.words[at:] if word]
+    asking = language.forms.describing.at(before, 0)
+    opens = asking or any(getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs"))
+    # what stands between a request and a name is a preposition: "parlez-moi *de* X"
+    bare = _is_said(before[asking:], language, ("placed",), language.stop if asking else ())
+    return "itself" if opens and bare and _is_said(after, language, ("placed",)) else ""
 
 
-def named_alone(release: Release, understood: Understood) -> int | None:
-    """The one entity that a question about a thing as such names."""
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """The one thing of a question: the ``nodes`` of its name, the best known first, whether these are all that it may be,
+    and the question's words, "" for those that name it."""
+
+    nodes: tuple[int, ...]
+    sure: bool
+    words: list[str]
+
+
+def _spoken_of(release: Release, understood: Understood, language: Language) -> _Spoken:
+    """The one thing that a question names, or that its pronoun means in a conversation; without nodes where there is none."""
+    words = list(understood.own.reading.words)
     named = individuals(release, understood.own)
-    return named[0].entities[0].entity if len(named) == 1 else None
+    kind, focus = understood.follow_up.kind, understood.follow_up.focus
+    if kind is Kind.REFERENCE and len(focus) == 1 and not named:
+        node = release[Graph].node(focus[0].iri)
+        references = list(language.forms.one_refs.spans(words))
+        for first, last in references:
+            words[first:last] = [""] * (last - first)
+        return _Spoken((node,) if node is not None and references else (), True, words)
+    if kind is not Kind.STANDALONE or len(named) != 1:
+        return _Spoken((), False, words)
+    mention, best = named[0], named[0].entities[0]
+    alike = [
+        one.entity for one in mention.entities if fold(one.name) == fold(best.name) and one.how == best.how
+    ]
+    nodes = things_of(release, alike)
+    part = best.how in ("partial", "similar")
+    sure = not part or len({fold(one.name) for one in mention.entities}) == 1
+    own = {word for label in release[Graph].labels(nodes[0]) for word in tokenize(label.text)}
+    first, last = (
+        mention.first,
+        mention.last,
+    )  # with what else of the name stands beside it: "*The* Two Friends"
+    while first > 0 and words[first - 1] in own and not language.forms.of.at(words, first - 1):
+        first -= 1
+    while last < len(words) and words[last] in own:
+        last += 1
+    words[first:last] = [""] * (last - first)
+    return _Spoken(nodes, sure, words)
+
+
+NAMING = ("P1", "P102", "P131", "P149", "P48")
+"""Properties from a thing to a node that names it."""
+
+
+def things_of(release: Release, nodes: Sequence[int]) -> tuple[int, ...]:
+    """The things that nodes of one name are or, where these are mere names or texts, name; the best known first."""
+    facts, triples = Facts(release, ""), release[TriplesIndex]
+    adjacency = release[Graph].adjacency
+    things = [node for node in nodes if not facts.is_untold(node)]
+    if not things:
+        steps = [prop for code in NAMING for prop in adjacency.by_code.get(code, ())]
+        things = [
+            int(one) for node in nodes for prop in steps for one in adjacency.backward.neighbours(prop, node)
+        ]
+    return tuple(sorted(dict.fromkeys(things or nodes), key=lambda node: -triples.degree(node)))
+
+
+def named_alone(release: Release, understood: Understood) -> tuple[int, ...]:
+    """The entities of the one name in a question about a thing as such, the best known first."""
+    language = compiled(release.method.questions).languages[understood.own.reading.language]
+    return _spoken_of(release, understood, language).nodes
 
 
 def _is_said(
@@ -78,6 +144,9 @@ def _is_said(
     return True
 
 
+PHRASES = 2  # phrases of relations in a question for one fact: "What *year* was X *made*?"
+SAYING = ("forward", "backward", "ends")
+OPENINGS = ("what", "which", "which_one", "who", "adverbs", "inversion", "describing")
 MOST_ALIKE = 5  # entities of one name of which a fact is told; of more, a list is the answer
 _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 """What question words ask for (when, where, who), as the value or the range of a relation."""
@@ -98,56 +167,44 @@ def fact_of(release: Release, understood: Understood) -> AskedFact | None:
     if reading.counts or reading.rule.startswith("yes/no"):
         return None
     language = compiled(method.questions).languages[reading.language]
-    nodes, words = _spoken_of(release, understood, language)
-    if not nodes or not words:
+    spoken = _spoken_of(release, understood, language)
+    nodes, words = spoken.nodes, spoken.words
+    if not nodes or not spoken.sure or len(nodes) > MOST_ALIKE:
         return None
-    denying = {word for one in _plan_words(release, reading.language).negation for word in tokenize(one)}
-    if denying.intersection(words):
+    plan_words = release.method.parsing.languages.get(reading.language, PlanWords())
+    if Phrases(plan_words.negation).within(words):
         return None
     spans = compiled_relations(method.relations, reading.language).spans(words)
+    chosen: list[PhraseSpan] = []
     for span in sorted(spans, key=lambda one: -len(one)):
-        if span.role not in ("forward", "backward", "ends"):
-            continue
-        rest = [word for at, word in enumerate(words) if word and not span.first <= at < span.last]
-        opening = span.role == "ends" or any(
-            getattr(language.forms, kind).at(rest, 0) for kind in ("what", "who", "adverbs", "describing")
-        )
-        if not opening or not _is_said(rest, language, ("placed",), language.stop):
-            continue
-        said = {
-            id: None
-            for one in spans
-            if (one.first, one.last) == (span.first, span.last)
-            for id in one.relations
-        }
-        relations = _fitting(release, tuple(said), reading.expects, nodes)
-        if relations and not _is_turned(release, relations, span, words, nodes):
-            return AskedFact(nodes, relations)
-    return None
+        if span.role in SAYING and all(span.last <= one.first or one.last <= span.first for one in chosen):
+            chosen.append(span)
+    chosen = [one for one in chosen if not _is_said(words[one.first : one.last], language, ("placed",))]
+    if not 0 < len(chosen) <= PHRASES:
+        return None
+    held = {at for one in chosen for at in range(one.first, one.last)}
+    loose = {at for one in spans if one.role == "loose" for at in range(one.first, one.last)}
+    rest = [word for at, word in enumerate(words) if word and at not in held]
+    small = language.stop | {words[at] for at in loose} | folded(plan_words.filler)
+    nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
+    asks = any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
+    asks |= any((one.first, one.last) in nouns for one in chosen)
+    if not asks or not _is_said(rest, language, ("placed", *OPENINGS), small):
+        return None
+    chosen.sort(key=lambda one: (one.first, one.last) in nouns)  # what a verb says before what a noun does
+    each = [_said_by(spans, one) for one in chosen]
+    common = tuple(id for id in each[0] if all(id in one for one in each))
+    relations = _fitting(release, common or each[0], reading.expects, nodes)
+    turned = relations and _is_turned(release, relations, chosen[0], words, nodes)
+    return AskedFact(nodes, relations) if relations and not turned else None
 
 
-def _spoken_of(
-    release: Release, understood: Understood, language: Language
-) -> tuple[tuple[int, ...], list[str]]:
-    """The entities of the one name in a question, or the one that its pronoun means, and its words, "" for those."""
-    words = list(understood.own.reading.words)
-    named = individuals(release, understood.own)
-    kind, focus = understood.follow_up.kind, understood.follow_up.focus
-    if kind is Kind.REFERENCE and len(focus) == 1 and not named:
-        node = release[Graph].node(focus[0].iri)
-        for first, last in language.forms.one_refs.spans(words):
-            words[first:last] = [""] * (last - first)
-        return (() if node is None else (node,)), words
-    if kind is not Kind.STANDALONE or len(named) != 1:
-        return (), words
-    words[named[0].first : named[0].last] = [""] * (named[0].last - named[0].first)
-    best = named[0].entities[0]
-    alike = tuple(
-        one.entity for one in named[0].entities if fold(one.name) == fold(best.name) and one.how == best.how
+def _said_by(spans: Sequence[PhraseSpan], chosen: PhraseSpan) -> tuple[str, ...]:
+    """The relations that a phrase says in any role."""
+    same = (
+        one for one in spans if (one.first, one.last) == (chosen.first, chosen.last) and one.role in SAYING
     )
-    if best.how in ("partial", "similar") and len({fold(one.name) for one in named[0].entities}) > 1:
-        return (), words
-    return (alike if len(alike) <= MOST_ALIKE else ()), words
+    return tuple(dict.fromkeys(id for one in same for id in one.relations))
 
 
 def _fitting(
@@ -181,14 +238,15 @@ def _is_turned(
     """Whether the thing stands at the far end of what is said: "What depicts X?" asks for no fact of X."""
     first = release.method.relations[relations[0]]
     categories = {category_name(release[Graph], node) for node in nodes}
-    if first.value != "entity" or not categories & set(first.range) or span.role == "ends":
+    if (
+        first.value != "entity"
+        or first.literals.value
+        or not categories & set(first.range)
+        or span.role == "ends"
+    ):
         return False
     before = "" in words[: span.first]
     return before if span.role == "backward" else not before
-
-
-def _plan_words(release: Release, language: str) -> PlanWords:
-    return release.method.parsing.languages.get(language, PlanWords())
 
 
 SHOWN = ("Thing", "Actor", "Place", "Event", "Concept")

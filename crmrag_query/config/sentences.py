@@ -38,8 +38,8 @@ class SentenceForms(Record):
     """The forms of one language. `{x}` is the entity, `{v}` what is told, `{n}` how many.
 
     `clauses` by relation go on from the name of the entity; a relation that has none is told by its label (`labelled`).
-    `typed`: the entity with what it is; `several`: of more values than are named; `not_recorded`: of `{what}` nothing is known
-    for the entity, `recorded` introduces what is.
+    `typed`: the entity with what it is; `several`: of more values than are named; `alike`: several entities have one name;
+    `not_recorded`: of `{what}` nothing is known for the entity, `recorded` introduces what is.
     """
 
     joint: str

@@ -193,9 +193,8 @@ def dated(binder: Binder, root: Node, bound: Bound) -> Formed:
     if way is None:
         return Formed(bound.plan, binder.scores.unsure / 2, "when")
     told = told_by(binder, 0, way.relations, mask, of, len(columns))
-    paths = binder.know.relations[way.relations[0]].literal_paths("shown")
-    if not chain:  # of what is named the dates alone
-        told = [Column(way=Way(paths=paths) if paths else way)]
+    if not chain:  # of what is named the dates alone, each a whole span
+        told = [Column(way=way)]
     compute = Compute(kind="table", columns=(*columns, *told))
     return Formed(plan_of(bound, compute), score * formed.score)
 

@@ -65,10 +65,11 @@ def is_statement(ground: Ground, node: int) -> bool:
 
 
 def is_merged(ground: Ground, node: int) -> bool:
-    """Whether its names have so little in common that it may be several things: four museums with one IRI."""
+    """Whether its names have so little in common that it may be several things: four museums with one IRI. Numbers, which
+    are identifiers, are no names."""
     by_language: dict[str, list[set[str]]] = {}
     for label in ground.world.graph.labels(node):
-        words = {word for word in fold(label.text).split() if len(word) > 3}
+        words = {word for word in fold(label.text).split() if len(word) > 3 and word.isalpha()}
         if words:
             by_language.setdefault(label.lang, []).append(words)
     return any(_apart(names) >= ground.config.limits.names_apart for names in by_language.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from crmrag_query.dates import Interval
 from crmrag_query.ontology.categories import Category
@@ -57,15 +57,25 @@ def to_anything(ground: Ground, node: Node, link: Link, mask: Mask) -> Iterator[
 
 
 def date_way(ground: Ground, node: Node, ids: tuple[str, ...], mask: Mask) -> tuple[Way | None, float]:
-    """The way to the dates of a thing: that of the relations named, else of the first usual one that any member has."""
+    """The way to the dates of a thing: that of the relations named; where none is named, of the first usual one that any
+    member has."""
     know = ground.know
-    named = [id for id in ids if know.value(id) == "date"]
-    usual = [id for name in category_names(node.categories) for id in ground.config.dates.get(name, ())]
-    for id in dict.fromkeys((*named, *usual)):
-        if id in know.relations and know.fits(id, node.categories, int(Category.Time))[0]:
-            way = Way(relations=(id,))
-            if ground.holds(way, Anchor(), mask):
-                return way, 1.0
+
+    def fitting(ids: Iterable[str]) -> list[str]:
+        return [
+            one
+            for one in ids
+            if one in know.relations and know.fits(one, node.categories, int(Category.Time))[0]
+        ]
+
+    named = fitting(id for id in ids if know.value(id) == "date")
+    usual = fitting(
+        id for name in category_names(node.categories) for id in ground.config.dates.get(name, ())
+    )
+    for id in dict.fromkeys(named or usual):  # no other date stands in for one that is asked for
+        way = Way(relations=(id,))
+        if ground.holds(way, Anchor(), mask):
+            return way, 1.0
     return None, 0.0
 
 

@@ -7,6 +7,8 @@ from itertools import permutations
 
 import pytest
 
+from crmrag_query.dates import describe, parse_date
+from crmrag_query.sets.build import answer_set
 from tests.support.parse_world import Museum
 
 Rows = set[tuple[str, ...]]
@@ -110,15 +112,19 @@ def test_a_table_tells_what_belongs_to_each_thing(
     assert shows(gallery.rows(parsed), gold)
 
 
-@pytest.mark.parametrize(("question", "pattern", "columns"), [
-    ("When was A Quiet Canal painted?", "?x @made_on/@begins ?day VALUES ?x { :p6 }", "?x ?day"),
-    ("When was Marta Lindqvist born?", "?x @born_on/@begins ?day VALUES ?x { :lindqvist }", "?x ?day"),
-    ("When did Claire Duvernay die?", "?x @died_on/@ends ?day VALUES ?x { :duvernay }", "?x ?day"),
+@pytest.mark.parametrize(("question", "pattern"), [
+    ("When was A Quiet Canal painted?", ":p6 @made_on ?span . ?span @begins ?first ; @ends ?last"),
+    ("When was Marta Lindqvist born?", ":lindqvist @born_on ?span . ?span @begins ?first ; @ends ?last"),
+    ("When did Claire Duvernay die?", ":duvernay @died_on ?span . ?span @begins ?first ; @ends ?last"),
 ])  # fmt: skip
-def test_when_is_answered_by_the_date(gallery: Museum, question: str, pattern: str, columns: str) -> None:
+def test_when_is_answered_by_the_whole_span(gallery: Museum, question: str, pattern: str) -> None:
     parsed = gallery.parse(question)
-    assert parsed.certain
-    assert shows(gallery.rows(parsed), gallery.select(f"SELECT {columns} WHERE {{ {pattern} }}"))
+    assert parsed.certain and parsed.plan is not None
+    [(first, last)] = gallery.select(f"SELECT ?first ?last WHERE {{ {pattern} }}")
+    begin, end = parse_date(first), parse_date(last)
+    assert begin is not None and end is not None
+    [row] = answer_set(gallery.release, parsed.plan).value
+    assert row[-1].label == describe(begin.hull(end))
 
 
 # pairs
