@@ -16,8 +16,8 @@ from crmrag_query.answers.exact import (
     told_set,
     with_notes,
 )
-from crmrag_query.answers.extractive import extract, nothing_of, refusal
-from crmrag_query.answers.facts import portrait, told_fact
+from crmrag_query.answers.extractive import NEAR, extract, nothing_of, refusal
+from crmrag_query.answers.facts import portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
     Answer,
@@ -34,7 +34,7 @@ from crmrag_query.answers.records import (
     answer_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.subject import AskedFact, fact_of, named_alone, overview, subject_of
+from crmrag_query.answers.subject import AskedFacts, facts_of, named_alone, overview, subject_of
 from crmrag_query.answers.support import check_support, cited_numbers
 from crmrag_query.answers.understand import (
     FIRST,
@@ -49,7 +49,7 @@ from crmrag_query.config.query import Stages
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context
 from crmrag_query.context.evidence import Evidence as Line
-from crmrag_query.context.evidence import gather, rank_evidence
+from crmrag_query.context.evidence import gather, holds_all, rank_evidence
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -334,13 +334,17 @@ class _Turn:
     state: ConversationState
 
     @cached_property
-    def fact(self) -> AskedFact | None:
-        """The one fact of a thing that is asked for, if no more is."""
-        return fact_of(self.release, self.prepared.understood)
+    def facts(self) -> AskedFacts | None:
+        """The facts of one thing that are asked for, if no more is."""
+        return facts_of(self.release, self.prepared.understood)
 
     def no_sources(self) -> SourceList:
         scores = scores_of(self.release, self.prepared.retrieved)
         return SourceList(self.release, self.prepared.analysis.reading.language, scores)
+
+    @property
+    def _tells_facts(self) -> bool:
+        return self.facts is not None and not self.facts.unknown
 
     def by_model(self, model: Model, cited: SourceList) -> Iterator[Token | Written]:
         """The model's answer. Raises ModelError also where it states another size than the set's."""
@@ -371,9 +375,15 @@ class _Turn:
         language, understood = prepared.analysis.reading.language, prepared.understood
         if (subject := subject_of(release, understood)) == "whole":
             return self._checked(overview(release, language, cited), cited, refused=False)
-        if (asked := self.fact) is not None:
-            text, untold = told_fact(release, asked.nodes, asked.relations, language, cited)
-            return self._checked(text, cited, refused=untold)
+        settled = isinstance(exact, Exact) and exact.certain
+        listed = settled and prepared.analysis.form is not Form.SPECIFIC
+        if (asked := self.facts) is not None and not asked.unknown and not listed:
+            found = told_facts(release, asked.nodes, asked.relations, language, cited)
+            text = " ".join(filter(None, (found.text, found.lacking)))
+            if found.text:
+                return self._checked(text, cited, refused=False)
+            text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
+            return self._checked(text, cited, refused=True)
         if subject == "itself":
             where = bool(understood.own.reading.expects & int(Category.Place))
             nodes = named_alone(release, understood)
@@ -381,6 +391,8 @@ class _Turn:
             return self._checked(text, cited, refused=False)
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
+        if (told := self._of_one_thing(cited)) is not None:
+            return told
         parsed = exact.parsed if isinstance(exact, Exact) else exact
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
             return self._checked(refused, cited, refused=True)
@@ -395,6 +407,27 @@ class _Turn:
             isinstance(exact, Exact) and exact.set.size > 0 and prepared.analysis.form is not Form.SPECIFIC
         )
         return self._checked(extracted.text, cited, extracted.refused and not offered, extracted.notes)
+
+    def _of_one_thing(self, cited: SourceList) -> Written | None:
+        """Of one thing the facts that are asked for, where not every word is understood; where none is known and no line that
+        was found holds those words, that they are not told, and what is recorded. None for any other question."""
+        release, asked = self.release, self.facts
+        if asked is None or not asked.unknown:
+            return None
+        language = self.prepared.analysis.reading.language
+        found = told_facts(release, asked.nodes, asked.relations, language, cited)
+        words = release.method.sets.words(language)
+        quoted = ", ".join(f"“{word}”" for word in asked.unknown)
+        if found.text:
+            text = " ".join(
+                filter(None, (found.text, found.lacking, words.unknown.replace("{first}", quoted)))
+            )
+            return self._checked(text, cited, refused=False)
+        if any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
+            return None
+        refusal = words.not_told.replace("{words}", quoted)
+        text = f"{refusal}\n{recorded(release, asked.nodes, language, cited)}"
+        return self._checked(text, cited, refused=True)
 
     def _nothing_more(self) -> bool:
         """Whether more was asked for, and everything was shown."""
@@ -453,7 +486,7 @@ class _Turn:
             form=reading.form.value,
             set=exact.set if exact is not None else None,
             asked=self.prepared.understood.follow_up.resolved,
-            choices=choices_of(self.release, exact) if exact is not None and self.fact is None else (),
+            choices=choices_of(self.release, exact) if exact is not None and not self._tells_facts else (),
         )
 
     def state_after(self, answer: Answer) -> ConversationState:

@@ -107,6 +107,12 @@ class Facts:
             return self._dated(label, id, node, way, nodes, texts)
         return self._stated(label, id, relation, node, way, nodes, texts)
 
+    def reached(self, node: int) -> set[int]:
+        """What the relations of its portrait lead to from an entity."""
+        order = order_of(self.release, node)
+        found = (self.of(node, id) for id in (*order.head, *order.rest))
+        return {end for fact in found if fact is not None for end in fact.nodes}
+
     def _label(self, relation: Relation, inverse: bool) -> str:
         labels = relation.inverse if inverse else relation.labels
         return labels.get(self.language) or labels.get("en", "")
@@ -412,6 +418,12 @@ def sentence_cut(text: str, longest: int) -> str:
 Kind = Literal["all", "where"]
 
 
+def order_of(release: Release, node: int) -> PortraitOrder:
+    """What is told of entities of a category, in order; nothing of one that has none."""
+    name = category_name(release[Graph], node)
+    return next((one for key, one in sentences().portraits.items() if key == name), PortraitOrder())
+
+
 def portrait(
     release: Release, nodes: Sequence[int], language: str, cited: SourceList, kind: Kind = "all"
 ) -> str:
@@ -426,8 +438,7 @@ def portrait(
 
 
 def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
-    release = facts.release
-    order = sentences().portraits.get(category_name(release[Graph], node), PortraitOrder())  # type: ignore[call-overload]
+    order = order_of(facts.release, node)
     if kind == "where":
         found = [fact for id in order.where if (fact := facts.of(node, id)) is not None]
         if found:
@@ -512,29 +523,53 @@ def told(facts: Facts, node: int, found: Sequence[Fact], cited: SourceList) -> s
     return " ".join(f"{facts.sentence(node, fact)} [{number}]" for fact in found)
 
 
-def told_fact(
-    release: Release, nodes: Sequence[int], relations: Sequence[str], language: str, cited: SourceList
-) -> tuple[str, bool]:
-    """The fact that is asked for of the entities of one name, a line for each that has it, and whether none has: then what
-    is not recorded is said, and what is."""
+@dataclass(frozen=True)
+class Told:
+    """Facts in words: ``text`` that cites, "" where none is known; ``lacking``: that some are not recorded."""
+
+    text: str
+    lacking: str = ""
+
+
+def told_facts(
+    release: Release, nodes: Sequence[int], asked: Sequence[Sequence[str]], language: str, cited: SourceList
+) -> Told:
+    """The facts that are asked for of the entities of one name: of each the first relation that tells it; a line for each
+    entity that has any. Where no entity has one of them, that is said."""
     facts = Facts(release, language)
-    found: list[tuple[int, Fact]] = []
-    for node in nodes:
-        fact = next((fact for id in relations if (fact := facts.of(node, id)) is not None), None)
-        if fact is not None:
-            found.append((node, fact))
-    if not found:
-        node, forms = nodes[0], facts.forms
-        label = release.method.relations[relations[0]].labels
-        what = label.get(language) or label.get("en", relations[0])
-        refusal = forms.not_recorded.replace("{x}", facts.name(node)).replace("{what}", what)
-        return f"{refusal}\n{forms.recorded} {_portrait(facts, node, cited, 'all')}", True
-    texts = dict.fromkeys(told(facts, node, [fact], cited) for node, fact in found)
-    if len(found) == 1:
-        return next(iter(texts)), False
-    head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
-    lines = (
-        f"- {facts.typed(node)}: {facts.entry(fact)} [{cited.cite(node, fact.triples)}]"
-        for node, fact in found
+    found = {node: list[Fact]() for node in nodes}
+    lacking = []
+    for relations in asked:
+        known = {node: fact for node in nodes if (fact := _first(facts, node, relations)) is not None}
+        for node, fact in known.items():
+            if fact not in found[node]:
+                found[node].append(fact)
+        if not known:
+            labels = release.method.relations[relations[0]].labels
+            lacking.append(labels.get(language) or labels.get("en", relations[0]))
+    having = {node: own for node, own in found.items() if own}
+    forms = facts.forms
+    missing = " ".join(
+        forms.not_recorded.replace("{x}", facts.name(nodes[0])).replace("{what}", what)
+        for what in dict.fromkeys(lacking)
     )
-    return "\n".join([head, *lines]), False
+    if not having:
+        return Told("", missing)
+    if len(having) == 1:
+        [(node, own)] = having.items()
+        return Told(told(facts, node, own, cited), missing)
+    head = forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
+    lines = [head]
+    for node, own in having.items():
+        number = cited.cite(node, [triple for fact in own for triple in fact.triples])
+        lines.append(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))} [{number}]")
+    return Told("\n".join(lines), missing)
+
+
+def _first(facts: Facts, node: int, relations: Sequence[str]) -> Fact | None:
+    return next((fact for id in relations if (fact := facts.of(node, id)) is not None), None)
+
+
+def recorded(release: Release, nodes: Sequence[int], language: str, cited: SourceList) -> str:
+    """What is recorded of the entities of one name, after it was said what is not."""
+    return f"{Facts(release, language).forms.recorded} {portrait(release, nodes, language, cited)}"

@@ -7,7 +7,7 @@ where the church is. The third is answered by what the data set holds, counted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,11 +16,15 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.questions import PlanWords
+from crmrag_query.config.relations import Relation
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
+from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.plans.profile import Profile
+from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, compiled, folded
 from crmrag_query.questions.phrases import Phrases
 from crmrag_query.questions.state import Kind
@@ -53,7 +57,10 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
     spoken = _spoken_of(release, understood, language)
-    if not alone or not spoken.nodes or reading.counts:
+    if not alone or not spoken.nodes or not spoken.alone or reading.counts:
+        return ""
+    spans = compiled_relations(release.method.relations, reading.language).spans(spoken.words)
+    if _chosen(spans, spoken.words, language):
         return ""
     at = spoken.words.index("")
     before = spoken.words[:at]
@@ -67,16 +74,22 @@ def subject_of(release: Release, understood: Understood) -> Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """The one thing of a question: the ``nodes`` of its name, the best known first, whether these are all that it may be,
-    and the question's words, "" for those that name it."""
+    """The one thing of a question: the ``nodes`` of its name, the best known first; whether these are all that it may be,
+    whether nothing else is named; and the question's words, "" for those that name it, ``BESIDE`` for what it is tied to."""
 
     nodes: tuple[int, ...]
     sure: bool
+    alone: bool
     words: list[str]
 
 
+BESIDE = "\0"
+"""Stands for a word of a name that only says more of the thing that a question is about: *van Gogh's* Irises."""
+
+
 def _spoken_of(release: Release, understood: Understood, language: Language) -> _Spoken:
-    """The one thing that a question names, or that its pronoun means in a conversation; without nodes where there is none."""
+    """The one thing that a question is about: that it names, or that its pronoun means in a conversation; of several names
+    the one whose facts lead to all others. Without nodes where there is none."""
     words = list(understood.own.reading.words)
     named = individuals(release, understood.own)
     kind, focus = understood.follow_up.kind, understood.follow_up.focus
@@ -85,27 +98,56 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
         references = list(language.forms.one_refs.spans(words))
         for first, last in references:
             words[first:last] = [""] * (last - first)
-        return _Spoken((node,) if node is not None and references else (), True, words)
-    if kind is not Kind.STANDALONE or len(named) != 1:
-        return _Spoken((), False, words)
-    mention, best = named[0], named[0].entities[0]
-    alike = [
-        one.entity for one in mention.entities if fold(one.name) == fold(best.name) and one.how == best.how
-    ]
-    nodes = things_of(release, alike)
-    part = best.how in ("partial", "similar")
-    sure = not part or len({fold(one.name) for one in mention.entities}) == 1
-    own = {word for label in release[Graph].labels(nodes[0]) for word in tokenize(label.text)}
-    first, last = (
-        mention.first,
-        mention.last,
-    )  # with what else of the name stands beside it: "*The* Two Friends"
+        return _Spoken((node,) if node is not None and references else (), True, True, words)
+    if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
+        return _Spoken((), False, False, words)
+    alike = [_of_one_name(release, mention) for mention in named]
+    main, beside = (0, named) if len(named) == 1 else _leading(release, named, alike)
+    if main is None:
+        return _Spoken((), False, False, words)
+    for at, mention in enumerate(named):
+        if at == main or mention in beside:
+            first, last = _extended(release, mention, alike[at][:1], words, language)
+            words[first:last] = ["" if at == main else BESIDE] * (last - first)
+    whole = named[main].entities[0].how in WHOLE
+    sure = whole or len({fold(one.name) for one in named[main].entities}) == 1
+    return _Spoken(alike[main], sure, len(named) == 1, words)
+
+
+def _of_one_name(release: Release, mention: Mention) -> tuple[int, ...]:
+    """The things that have the name as it was written, else the name of what it most likely means."""
+    written = " ".join(tokenize(mention.text))
+    names = {one.name: " ".join(tokenize(one.name)) for one in mention.entities}
+    chosen = written if written in names.values() else names[mention.entities[0].name]
+    return things_of(release, [one.entity for one in mention.entities if names[one.name] == chosen])
+
+
+def _leading(
+    release: Release, named: Sequence[Mention], alike: Sequence[tuple[int, ...]]
+) -> tuple[int | None, Sequence[Mention]]:
+    """Which of several things has facts that lead to all others; else the only one whose whole name is written, without the
+    others, whose words are then no names."""
+    facts = Facts(release, "")
+    for at, nodes in enumerate(alike):
+        others = [{one.entity for one in other.entities} for other in named if other is not named[at]]
+        near = facts.reached(nodes[0])
+        if all(not near.isdisjoint(other) for other in others):
+            return at, named
+    whole = [at for at, mention in enumerate(named) if mention.entities[0].how in WHOLE]
+    return (whole[0] if len(whole) == 1 else None), ()
+
+
+def _extended(
+    release: Release, mention: Mention, nodes: Sequence[int], words: Sequence[str], language: Language
+) -> tuple[int, int]:
+    """Where a name stands, with what else of it stands beside what was linked: "*The* Two Friends"."""
+    own = {word for node in nodes for label in release[Graph].labels(node) for word in tokenize(label.text)}
+    first, last = mention.first, mention.last
     while first > 0 and words[first - 1] in own and not language.forms.of.at(words, first - 1):
         first -= 1
     while last < len(words) and words[last] in own:
         last += 1
-    words[first:last] = [""] * (last - first)
-    return _Spoken(nodes, sure, words)
+    return first, last
 
 
 NAMING = ("P1", "P102", "P131", "P149", "P48")
@@ -135,34 +177,44 @@ def _is_said(
     words: Sequence[str], language: Language, also: tuple[str, ...] = (), small: Collection[str] = ()
 ) -> bool:
     """Whether words are nothing but a request, forms of to be, articles, phrases of kinds ``also``, and ``small`` words."""
-    at = 0
+    return not _not_said(words, language, also, small)
+
+
+def _not_said(
+    words: Sequence[str], language: Language, also: tuple[str, ...], small: Collection[str]
+) -> tuple[str, ...]:
+    """The words that are none of these."""
+    found, at = dict[str, None](), 0
     while at < len(words):
         length = max(getattr(language.forms, kind).at(words, at) for kind in (*_ASKING, *also))
         if not length and words[at] not in small:
-            return False
+            found[words[at]] = None
         at += length or 1
-    return True
+    return tuple(found)
 
 
-PHRASES = 2  # phrases of relations in a question for one fact: "What *year* was X *made*?"
+MOST_NAMED = 3  # names in a question about one thing
+PHRASES = 4  # phrases of relations in a question about one thing: "What is X *made of*, and who *gave* it?"
 SAYING = ("forward", "backward", "ends")
-OPENINGS = ("what", "which", "which_one", "who", "adverbs", "inversion", "describing")
+OPENINGS = ("what", "which", "which_one", "who", "adverbs", "inversion", "describing", "listing", "being")
 MOST_ALIKE = 5  # entities of one name of which a fact is told; of more, a list is the answer
 _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 """What question words ask for (when, where, who), as the value or the range of a relation."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFact:
-    """A fact of one thing: the entities of its name, and the relations that may tell it, the likeliest first."""
+class AskedFacts:
+    """Facts of one thing that are asked for: the entities of its name; for each fact the relations that may tell it, the
+    likeliest first; and the words of which nothing was made."""
 
     nodes: tuple[int, ...]
-    relations: tuple[str, ...]
+    relations: tuple[tuple[str, ...], ...]
+    unknown: tuple[str, ...] = ()
 
 
-def fact_of(release: Release, understood: Understood) -> AskedFact | None:
-    """The one fact that a question asks for, where every word of it is understood: a thing that it names, or that a
-    conversation speaks of, one phrase of a relation, and a question word. None for any other question."""
+def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
+    """The facts of one thing that a question asks for: a thing that it names, or that a conversation speaks of, phrases of
+    relations, and question words. None for a question of another kind."""
     reading, method = understood.own.reading, release.method
     if reading.counts or reading.rule.startswith("yes/no"):
         return None
@@ -171,32 +223,77 @@ def fact_of(release: Release, understood: Understood) -> AskedFact | None:
     nodes, words = spoken.nodes, spoken.words
     if not nodes or not spoken.sure or len(nodes) > MOST_ALIKE:
         return None
-    plan_words = release.method.parsing.languages.get(reading.language, PlanWords())
+    plan_words = method.parsing.languages.get(reading.language, PlanWords())
     if Phrases(plan_words.negation).within(words):
         return None
     spans = compiled_relations(method.relations, reading.language).spans(words)
+    filler = folded(plan_words.filler)
+    nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
+    chosen = [
+        one
+        for one in _chosen(spans, words, language)
+        if (one.first, one.last) not in nouns or not filler.issuperset(words[one.first : one.last])
+    ]
+    if len(chosen) > PHRASES:
+        return None
+    held = {at for one in chosen for at in range(one.first, one.last)}
+    loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
+    rest = [word for at, word in enumerate(words) if word and word != BESIDE and at not in held]
+    asks = any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
+    if not asks and not any((one.first, one.last) in nouns for one in chosen):
+        return None
+    small = language.stop | loose | filler | _kind_words(release, nodes)
+    unknown = _not_said(rest, language, ("placed", *OPENINGS), small)
+    asked: dict[tuple[str, ...], None] = {}
+    verbs = [one for one in chosen if (one.first, one.last) not in nouns]
+    ends = [_said_by(spans, one) for one in chosen if (one.first, one.last) in nouns]
+    for span in verbs:
+        said = _said_by(spans, span)
+        with_noun = [tuple(id for id in said if id in noun) for noun in ends]
+        ends = [noun for noun, both in zip(ends, with_noun, strict=True) if not both]
+        for both in filter(None, with_noun):  # "What *material* is X *made of*?"
+            asked.update(dict.fromkeys(_fitting(release, both, 0, nodes, True)))
+        for fitting in _fitting(release, said, reading.expects, nodes, _is_measured(release, said)):
+            if not _is_turned(release, fitting, span, words, nodes):
+                asked[fitting] = None
+    asked.update(dict.fromkeys(one for said in ends for one in _fitting(release, said, 0, nodes, True)))
+    of_one = (
+        reading.form is Form.SPECIFIC
+    )  # else a list is asked for, which what is not understood may restrict
+    if not (asked and not unknown) and not (of_one and unknown):
+        return None
+    return AskedFacts(nodes, tuple(asked), unknown)
+
+
+def _chosen(spans: Sequence[PhraseSpan], words: Sequence[str], language: Language) -> list[PhraseSpan]:
+    """The phrases that say a relation, the longest of those that overlap, in their order; not those that do no more than to
+    ask ("*give* me", "tell me *about*"), or to say that something is somewhere."""
     chosen: list[PhraseSpan] = []
     for span in sorted(spans, key=lambda one: -len(one)):
         if span.role in SAYING and all(span.last <= one.first or one.last <= span.first for one in chosen):
             chosen.append(span)
-    chosen = [one for one in chosen if not _is_said(words[one.first : one.last], language, ("placed",))]
-    if not 0 < len(chosen) <= PHRASES:
-        return None
-    held = {at for one in chosen for at in range(one.first, one.last)}
-    loose = {at for one in spans if one.role == "loose" for at in range(one.first, one.last)}
-    rest = [word for at, word in enumerate(words) if word and at not in held]
-    small = language.stop | {words[at] for at in loose} | folded(plan_words.filler)
-    nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
-    asks = any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
-    asks |= any((one.first, one.last) in nouns for one in chosen)
-    if not asks or not _is_said(rest, language, ("placed", *OPENINGS), small):
-        return None
-    chosen.sort(key=lambda one: (one.first, one.last) in nouns)  # what a verb says before what a noun does
-    each = [_said_by(spans, one) for one in chosen]
-    common = tuple(id for id in each[0] if all(id in one for one in each))
-    relations = _fitting(release, common or each[0], reading.expects, nodes)
-    turned = relations and _is_turned(release, relations, chosen[0], words, nodes)
-    return AskedFact(nodes, relations) if relations and not turned else None
+    forms = language.forms
+    asking = {
+        at
+        for phrases in (forms.listing, forms.describing, forms.polite, forms.placed)
+        for first, last in phrases.spans(words)
+        for at in range(first, last)
+    }
+    asking |= {at for at, word in enumerate(words) if word in language.stop}
+    saying = (one for one in chosen if not asking.issuperset(range(one.first, one.last)))
+    return sorted(saying, key=lambda one: one.first)
+
+
+def _kind_words(release: Release, nodes: Sequence[int]) -> frozenset[str]:
+    """The words of what a thing is: "the *tiepin* with the Greek coin"."""
+    facts = Facts(release, "")
+    return frozenset(word for node in nodes for kind in facts.kinds(node) for word in tokenize(kind))
+
+
+def _is_measured(release: Release, said: Sequence[str]) -> bool:
+    """Whether an adverb alone asks for it: "*how big*", but not "*how* was it *made*"."""
+    relations = release.method.relations
+    return any(relations[id].literals.value for id in said if id in relations)
 
 
 def _said_by(spans: Sequence[PhraseSpan], chosen: PhraseSpan) -> tuple[str, ...]:
@@ -208,28 +305,35 @@ def _said_by(spans: Sequence[PhraseSpan], chosen: PhraseSpan) -> tuple[str, ...]
 
 
 def _fitting(
-    release: Release, said: tuple[str, ...], expects: int, nodes: tuple[int, ...]
-) -> tuple[str, ...]:
+    release: Release, said: tuple[str, ...], expects: int, nodes: tuple[int, ...], plain: bool
+) -> Iterator[tuple[str, ...]]:
     """Of the relations said, and of those that tell of the same event, those that things of this kind have and that lead to
-    what the question word asks for."""
+    what a question word asks for, for each that does; without such words those said, where these say it by themselves
+    (``plain``)."""
     relations = release.method.relations
     categories = {category_name(release[Graph], node) for node in nodes}
-    known = {id: relations[id] for id in said if id in relations}
-    wanted = next((_OF_CATEGORY[one] for one in _OF_CATEGORY if expects & int(Category[one])), "")
-    if wanted:
-        events = {path[:-1] for one in known.values() for path in one.direct if len(path) > 1}
-        for id, one in relations.items():
-            if any(path[:-1] in events for path in one.direct):
-                known.setdefault(id, one)
-    return tuple(
+    own = [id for id in said if id in relations and categories & set(relations[id].domain)]
+    wanted = [_OF_CATEGORY[one] for one in _OF_CATEGORY if expects & int(Category[one])]
+    events = {path[:-1] for id in said if id in relations for path in relations[id].direct if len(path) > 1}
+    near = [
         id
-        for id, one in known.items()
-        if categories & set(one.domain)
-        and (
-            not wanted
-            or (one.value == "date" if wanted == "date" else wanted in one.range and one.value == "entity")
-        )
-    )
+        for id, one in relations.items()
+        if categories & set(one.domain) and any(path[:-1] in events for path in one.direct)
+    ]
+    for what in wanted:
+        told = [id for id in dict.fromkeys((*own, *near)) if _leads_to(relations[id], what)]
+        if told:
+            yield tuple(told)
+    if plain or not wanted:
+        others = tuple(id for id in own if not any(_leads_to(relations[id], what) for what in wanted))
+        if others and (plain or expects == 0):
+            yield others
+
+
+def _leads_to(relation: Relation, what: str) -> bool:
+    if what == "date":
+        return relation.value == "date"
+    return what in relation.range and relation.value == "entity"
 
 
 def _is_turned(
