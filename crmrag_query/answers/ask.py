@@ -17,7 +17,7 @@ from crmrag_query.answers.exact import (
     with_notes,
 )
 from crmrag_query.answers.extractive import NEAR, extract, nothing_of, refusal
-from crmrag_query.answers.facts import portrait, recorded, told_facts
+from crmrag_query.answers.facts import NAMED, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
     Answer,
@@ -34,7 +34,15 @@ from crmrag_query.answers.records import (
     answer_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.subject import AskedFacts, facts_of, named_alone, overview, subject_of
+from crmrag_query.answers.subject import (
+    REASONS,
+    AskedFacts,
+    facts_of,
+    greeting,
+    named_alone,
+    overview,
+    subject_of,
+)
 from crmrag_query.answers.support import check_support, cited_numbers
 from crmrag_query.answers.understand import (
     FIRST,
@@ -46,6 +54,7 @@ from crmrag_query.answers.understand import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
+from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context
 from crmrag_query.context.evidence import Evidence as Line
@@ -59,6 +68,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Metered, Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.parse import Parsed
+from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
@@ -375,8 +385,12 @@ class _Turn:
         language, understood = prepared.analysis.reading.language, prepared.understood
         if (subject := subject_of(release, understood)) == "whole":
             return self._checked(overview(release, language, cited), cited, refused=False)
-        settled = isinstance(exact, Exact) and exact.certain
-        listed = settled and prepared.analysis.form is not Form.SPECIFIC
+        if subject == "greeting":
+            return self._checked(greeting(release, understood, cited), cited, refused=False)
+        if subject == "why":
+            return self._reasons(cited)
+        # A list is told whole, as the set that it is.
+        listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
         if (asked := self.facts) is not None and not asked.unknown and not listed:
             found = told_facts(release, asked.nodes, asked.relations, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
@@ -407,6 +421,24 @@ class _Turn:
             isinstance(exact, Exact) and exact.set.size > 0 and prepared.analysis.form is not Form.SPECIFIC
         )
         return self._checked(extracted.text, cited, extracted.refused and not offered, extracted.notes)
+
+    def _reasons(self, cited: SourceList) -> Written:
+        """Why something is, where the data tells it; else that it does not, and what it tells."""
+        release, understood = self.release, self.prepared.understood
+        language = self.prepared.analysis.reading.language
+        nodes = named_alone(release, understood)
+        if not nodes or not any(one.entities[0].how in WHOLE for one in individuals(release, understood.own)):
+            words = release.method.questions.languages[language]
+            return self._checked(words.none, cited, refused=True)
+        found = told_facts(release, nodes, REASONS, language, cited)
+        if found.text:
+            return self._checked(found.text, cited, refused=False)
+        text = (
+            sentences()
+            .forms(language)
+            .no_reason.replace("{x}", self.release[Graph].label(nodes[0], (language,)))
+        )
+        return self._checked(f"{text}\n{recorded(release, nodes, language, cited)}", cited, refused=True)
 
     def _of_one_thing(self, cited: SourceList) -> Written | None:
         """Of one thing the facts that are asked for, where not every word is understood; where none is known and no line that

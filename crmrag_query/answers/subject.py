@@ -17,6 +17,7 @@ from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.questions import PlanWords
 from crmrag_query.config.relations import Relation
+from crmrag_query.config.sentences import sentences
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
@@ -31,7 +32,7 @@ from crmrag_query.questions.state import Kind
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
-Subject = Literal["", "itself", "whole"]
+Subject = Literal["", "itself", "whole", "greeting", "why"]
 _ASKING = (
     "what", "who", "adverbs", "describing", "listing", "polite", "being", "one_verbs", "many_verbs", "everything", "articles",
 )  # fmt: skip
@@ -39,7 +40,8 @@ _ASKING = (
 
 
 def subject_of(release: Release, understood: Understood) -> Subject:
-    """Whether a question asks about one thing that it names and says no more, or about all of the data; "" for any other.
+    """Whether a question asks about one thing that it names and says no more, about all of the data, or for a reason, or is
+    no question at all; "" for any other.
 
     A question that means what went before in a conversation is neither, since what it means is not in its words; but "this
     collection" is the data whatever went before.
@@ -47,6 +49,10 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     alone = understood.follow_up.kind is Kind.STANDALONE
     reading = understood.own.reading
     language = compiled(release.method.questions).languages[reading.language]
+    if greeted(reading.words):
+        return "greeting"
+    if Phrases(sentences().forms(reading.language).why).at(reading.words, 0):
+        return "why"
     named = individuals(release, understood.own)
     inside = {at for mention in named for at in range(mention.first, mention.last)}
     rest = [word for at, word in enumerate(reading.words) if at not in inside]
@@ -101,7 +107,7 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
         return _Spoken((node,) if node is not None and references else (), True, True, words)
     if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
         return _Spoken((), False, False, words)
-    alike = [_of_one_name(release, mention) for mention in named]
+    alike = [_of_one_name(release, mention, language.stop) for mention in named]
     main, beside = (0, named) if len(named) == 1 else _leading(release, named, alike)
     if main is None:
         return _Spoken((), False, False, words)
@@ -109,15 +115,15 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
         if at == main or mention in beside:
             first, last = _extended(release, mention, alike[at][:1], words, language)
             words[first:last] = ["" if at == main else BESIDE] * (last - first)
-    whole = named[main].entities[0].how in WHOLE
-    sure = whole or len({fold(one.name) for one in named[main].entities}) == 1
+    names = named[main].entities
+    sure = names[0].how in WHOLE or len({fold(one.name) for one in names}) == 1
     return _Spoken(alike[main], sure, len(named) == 1, words)
 
 
-def _of_one_name(release: Release, mention: Mention) -> tuple[int, ...]:
-    """The things that have the name as it was written, else the name of what it most likely means."""
-    written = " ".join(tokenize(mention.text))
-    names = {one.name: " ".join(tokenize(one.name)) for one in mention.entities}
+def _of_one_name(release: Release, mention: Mention, stop: Collection[str]) -> tuple[int, ...]:
+    """The things that have the name as it was written, but for small words, else the name of what it most likely means."""
+    names = {one.name: frozenset(tokenize(one.name)).difference(stop) for one in mention.entities}
+    written = frozenset(tokenize(mention.text)).difference(stop)
     chosen = written if written in names.values() else names[mention.entities[0].name]
     return things_of(release, [one.entity for one in mention.entities if names[one.name] == chosen])
 
@@ -351,6 +357,33 @@ def _is_turned(
         return False
     before = "" in words[: span.first]
     return before if span.role == "backward" else not before
+
+
+def greeted(words: Sequence[str]) -> str:
+    """The language of words that are nothing but a greeting or a call for help, which no question has; "" for others."""
+    for language, forms in sentences().languages.items():
+        spans = Phrases(forms.greetings).spans(words)
+        if words and sum(last - first for first, last in spans) == len(words):
+            return language
+    return ""
+
+
+def greeting(release: Release, understood: Understood, cited: SourceList) -> str:
+    """What can be asked: questions about a thing, a person and a place that are best known in this data."""
+    language = greeted(understood.own.reading.words)
+    forms, graph = sentences().forms(language), release[Graph]
+    lines = [forms.greeting.replace("{title}", release.manifest.title)]
+    for category, example in zip(("Thing", "Actor", "Place"), forms.examples, strict=True):
+        best = next(iter(release[Aggregation].top(category, 1)), None)
+        node = None if best is None else graph.node(best.iri)
+        if node is not None:
+            name = graph.label(node, (language,))
+            lines.append(f"- {example.replace('{x}', name)} [{cited.cite(node, cited.type_triples(node))}]")
+    return "\n".join(lines)
+
+
+REASONS = (("caused_by",), ("purpose",), ("commissioned_by",))
+"""Relations that may tell why something is."""
 
 
 SHOWN = ("Thing", "Actor", "Place", "Event", "Concept")

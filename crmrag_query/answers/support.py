@@ -594,13 +594,13 @@ def _missing(claims: Claims, grounds: Sequence[Ground], counts: Sequence[str]) -
 
 
 def _quality(check: _Check, refused: bool, dropped: int) -> Quality:
-    """The score of an answer and its parts, each 0..1; an honest "the data does not say" has 1.
+    """The score of an answer and its parts, each 0..1; an honest "the data does not say" invents nothing and answers nothing.
 
     ``grounded``: share of its names and content words that stand in the context; ``coverage``: of the question's content
     words that stand in the answer; ``citations``: of those that lead to a source; ``form``: it has the form asked for.
     """
     if refused:
-        return Quality(1.0, 1.0, 1.0, 1.0, 1.0)
+        return Quality(WEIGHTS.grounded + WEIGHTS.citations, 1.0, 0.0, 1.0, 0.0)
     plain = without_citations(check.text)
     context = Ground([line for ground in (*check.grounds.values(), check.counts) for line in ground.lines])
     answer = Ground([plain])

@@ -39,9 +39,16 @@ class SentenceForms(Record):
 
     `clauses` by relation go on from the name of the entity; a relation that has none is told by its label (`labelled`).
     `typed`: the entity with what it is; `several`: of more values than are named; `alike`: several entities have one name;
-    `not_recorded`: of `{what}` nothing is known for the entity, `recorded` introduces what is.
+    `not_recorded`: of `{what}` nothing is known for the entity, `recorded` introduces what is. `greetings` are no questions,
+    and are answered by `greeting` and `examples`, one each for a thing, a person and a place; `why` asks for a reason, and
+    `no_reason` says that there is none.
     """
 
+    greetings: tuple[str, ...]
+    why: tuple[str, ...]
+    greeting: str
+    no_reason: str
+    examples: tuple[str, str, str]
     joint: str
     typed: str
     several: str

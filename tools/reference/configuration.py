@@ -27,6 +27,7 @@ from crmrag_query.config.parts import EventsPart
 from crmrag_query.config.questions import ExonymsPart, KindsPart, ParsingPart
 from crmrag_query.config.reading import default_folder, read_yaml
 from crmrag_query.config.relations import RelationsPart
+from crmrag_query.config.sentences import SentencesPart
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.config.sets import SetsPart
 from tools.reference.comments import Comments, Keys, read_comments
@@ -37,6 +38,7 @@ PARTS: dict[str, type[BaseModel]] = {
     "operations.yaml": Operations,
     "method.yaml": Constants,
     "sets.yaml": SetsPart,
+    "sentences.yaml": SentencesPart,
     "categories.yaml": CategoriesPart,
     "event_classes.yaml": EventsPart,
     "satellites.yaml": SatellitesPart,
