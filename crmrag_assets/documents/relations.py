@@ -22,6 +22,9 @@ LOOKED_AT = 200  # targets of a line whose names are compared; a hub has more th
 CUT_LABELS = 5  # labels of lines that were cut, in the note about them
 VAGUE_TARGETS = 3  # names on a line that says little, such as "has met": more would fill windows with little
 NOTED_TARGETS = 3  # targets of a line that are shown with notes, for the same reason
+UNTOLD = frozenset({"has met", "has met (from)", "has met (temporal)"})
+"""Labels of relationships that claim more than their paths show, such as that the maker of a work has met its owner of today:
+they join entities for retrieval, and no text states them."""
 ENDS = ("P01", "P02")  # from a PC class to the domain and the range of the property that it reifies
 
 
@@ -48,7 +51,8 @@ class Related:
         fact, match = self._stating
         above = np.zeros(len(lines.matches), bool)
         above[match[self.stated[fact]]] = True
-        kept = np.flatnonzero(informative(lines, self.setting.rules, above))
+        untold = np.array([one.label in UNTOLD for one in self.setting.catalogue], bool)
+        kept = np.flatnonzero(informative(lines, self.setting.rules, above) & ~untold[lines.relationship])
         # Lines whose relationship another kept line of the document specialises come after the others.
         specialised = self.setting.rules.above
         special, upper = np.nonzero(specialised[:, lines.relationship[kept]].T)
