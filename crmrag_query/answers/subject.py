@@ -369,8 +369,10 @@ def greeted(words: Sequence[str]) -> str:
 
 
 def greeting(release: Release, understood: Understood, cited: SourceList) -> str:
-    """What can be asked: questions about a thing, a person and a place that are best known in this data."""
+    """What can be asked: questions about a thing, a person and a place that are best known in this data, in the greeting's
+    language where questions are read in it."""
     language = greeted(understood.own.reading.words)
+    language = language if language in release.method.questions.languages else understood.own.reading.language
     forms, graph = sentences().forms(language), release[Graph]
     lines = [forms.greeting.replace("{title}", release.manifest.title)]
     for category, example in zip(("Thing", "Actor", "Place"), forms.examples, strict=True):
