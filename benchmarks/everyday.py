@@ -1,11 +1,11 @@
 """Everyday questions about single things and persons, checked against SPARQL over the source by an independent engine.
 
-    python benchmarks/everyday.py RELEASE=SOURCE.nt … [--data data] [--sample 30] [--seed 1] --out benchmarks/results/everyday.md
+    python benchmarks/everyday.py RELEASE=SOURCE.nt … [--data data] [--sample 30] [--seed 1] --out NAME.md
 
 RELEASE is a data set's name or a release's folder, SOURCE its RDF (Turtle or N-Triples). Of the entities for which the source
 states what a question asks, ``--sample`` are drawn and asked in each language, without a model. An answer is right where it
-tells the whole recorded value: both years of a span, every maker (at most five), each number with its unit. Names that several
-entities share are left out, since the answer then tells of all of them. Writes NAME.md, and NAME.json with every answer.
+tells the whole recorded value: both years of a span, every maker (at most five), each number with its unit. Names that
+several entities share are left out, since the answer then tells of all of them. Writes NAME.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from crmrag_query.text import fold
 
 FORMS = {
     "when": {
-        "en": "When was {} made?", "fr": "Quand {} a-t-il été créé ?", "de": "Wann entstand {}?", "el": "Πότε δημιουργήθηκε το {};",
+        "en": "When was {} made?", "fr": "Quand {} a-t-il été créé ?", "de": "Wann entstand {}?",
+        "el": "Πότε δημιουργήθηκε το {};",
     },
     "who made": {
         "en": "Who made {}?", "fr": "Qui a créé {} ?", "de": "Wer hat {} geschaffen?", "el": "Ποιος δημιούργησε το {};",
@@ -244,6 +245,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--sample", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--answers", type=Path, help="a file for every answer, a line of JSON each")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     found: list[Asked] = []
@@ -255,9 +257,10 @@ def main() -> None:
     command = f"python benchmarks/everyday.py {names} --sample {options.sample} --seed {options.seed} --out {options.out}"
     text = markdown(found, command)
     options.out.write_text(text, encoding="utf-8")
-    lines = (json.dumps(asdict(one), ensure_ascii=False) for one in found)
-    options.out.with_suffix(".jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(text)
+    if options.answers is not None:
+        lines = (json.dumps(asdict(one), ensure_ascii=False) for one in found)
+        options.answers.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

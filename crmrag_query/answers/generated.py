@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from crmrag_query.answers.records import Token
+from crmrag_query.answers.records import Restart, Token
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import (
     Ground,
@@ -13,19 +13,23 @@ from crmrag_query.answers.support import (
     Support,
     check_support,
     cited_numbers,
+    split_sentences,
     told_words,
     without_citations,
 )
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import Method
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CUT, Message, Model, within
 from crmrag_query.questions.form import Reading
+from crmrag_query.sets.describe import misstated
 from crmrag_query.sets.records import AnswerSet
-from crmrag_query.text import as_data
+from crmrag_query.text import as_data, fold, plain
 
 WHOLE_CHARACTERS = 20_000  # of an answer: a model that goes on and on is cut off
+SET_MEMBERS = 50  # members or rows of a set that a model is told
 EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, those nearest to what was said
 WARN_BELOW = 0.6  # quality of an answer below which the reader is told of it
 _AGAIN = "Ask again, or choose another model."
@@ -56,12 +60,51 @@ def messages_for(
     """
     turns, prompts = release.method.context.history_turns, release.method.prompts
     earlier = [f"Earlier question: {turn}" for turn in (history[-turns:] if turns else ())]
-    exactly = f"<set>\n{as_data(known.text)}\n</set>\n" if known is not None else ""
+    exactly = ""
+    if known is not None:
+        told = "\n".join([known.text, *_told_members(known)])
+        exactly = f"<set>\n{as_data(told)}\n</set>\n"
     asked = "\n".join([*earlier, f"Question: {reading.question}"])
     return [
         {"role": "system", "content": f"{prompts.answer}{getattr(prompts, reading.form.value)}"},
         {"role": "user", "content": f"{exactly}{context.render()}\n\n{asked}"},
     ]
+
+
+def _told_members(known: AnswerSet) -> Iterator[str]:
+    """A line for each of the first members or rows of a set, with what is shown of it."""
+    for member in known.members[:SET_MEMBERS]:
+        beside = ", ".join(filter(None, (member.shown, member.date)))
+        yield f"- {plain(member.label)}{f' ({beside})' if beside else ''}"
+    rows = known.value if isinstance(known.value, tuple) else ()
+    for row in rows[:SET_MEMBERS]:
+        yield f"- {' – '.join(plain(cell.label) for cell in row)}"
+
+
+def set_lines(known: AnswerSet, said: str) -> list[str]:
+    """What any sentence about a set may state: its own sentences, members, rows, numbers, and how many of its members a text
+    names."""
+    named = sum(plain(member.label).casefold() in said.casefold() for member in known.members)
+    numbers = " ".join(str(int(one)) for one in known.numbers if float(one).is_integer())
+    left_out = [one.label for excluded in known.excluded for one in excluded.members]
+    return [known.title, known.text, *_told_members(known), *left_out, numbers, str(known.size), str(named)]
+
+
+def corrected(said: str, known: AnswerSet, method: Method) -> str:
+    """A text without the sentences that claim another size of a set than its own; the set's own sentence stands for them."""
+    wrong = misstated(said, known, method)
+    if not wrong:
+        return said
+    pieces = split_sentences(said, frozenset(map(fold, method.sets.answers.abbreviations)))
+    own = "".join(known.text[one.first : one.last] for one in split_sentences(known.text)[:1])
+    kept, told = [], False
+    for piece in pieces:
+        if not any(piece.first < one.end and one.start < piece.last for one in wrong):
+            kept.append(said[piece.first : piece.last])
+        elif not told:
+            kept.append(f"{' ' if kept and not kept[-1][-1:].isspace() else ''}{own.strip()}")
+            told = True
+    return "".join(kept).strip() if len(kept) > 1 else known.text
 
 
 def stream_answer(
@@ -72,8 +115,9 @@ def stream_answer(
     history: Sequence[str],
     cited: SourceList,
     known: AnswerSet | None = None,
-) -> Iterator[Token | Written]:
-    """The model's answer as it comes, then its end, which tells what is not supported.
+) -> Iterator[Token | Restart | Written]:
+    """The model's answer as it comes, then its end, which tells what is not supported. Where it claims another size than that
+    of the set, it comes again without those sentences.
 
     Citations are renumbered in order of appearance and collected in ``cited`` with the triples of those lines that come
     nearest to what was said; citations of no source are dropped. Raises ModelError when the model fails, says nothing, or
@@ -104,7 +148,14 @@ def stream_answer(
         yield Token(text)
     if not said.strip(CUT + " "):
         raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
-    yield _written(release, reading, context, said, numbered, cited, renumberer.dropped)
+    note = ""
+    if known is not None and (right := corrected(said, known, release.method)) != said:
+        note = f"The model {model.name} stated another number than the set's; that sentence was replaced."
+        said = right
+        yield Restart(note)
+        yield Token(said)
+    written = _written(release, reading, context, said, numbered, cited, renumberer.dropped, known)
+    yield replace(written, notes=(note, *written.notes)) if note else written
 
 
 def _written(
@@ -115,6 +166,7 @@ def _written(
     numbered: Mapping[int, ContextSource],
     cited: SourceList,
     dropped: int,
+    known: AnswerSet | None = None,
 ) -> Written:
     lines: dict[int, list[str]] = {}  # its names, its lines in the context, and Wikidata's of it
     for n, source in numbered.items():
@@ -122,6 +174,8 @@ def _written(
         told = [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
         lines[n] = [*names, *told]
     counts = [line.text for line in context.counts]
+    if known is not None:
+        counts += set_lines(known, said)
     support = check_support(said, lines, reading, release.method.sets.answers, dropped, counts)
     for n, source in numbered.items():
         sentences = [

@@ -600,7 +600,7 @@ def _quality(check: _Check, refused: bool, dropped: int) -> Quality:
     words that stand in the answer; ``citations``: of those that lead to a source; ``form``: it has the form asked for.
     """
     if refused:
-        return Quality(WEIGHTS.grounded + WEIGHTS.citations, 1.0, 0.0, 1.0, 0.0)
+        return Quality(round(WEIGHTS.grounded + WEIGHTS.citations, 6), 1.0, 0.0, 1.0, 0.0)
     plain = without_citations(check.text)
     context = Ground([line for ground in (*check.grounds.values(), check.counts) for line in ground.lines])
     answer = Ground([plain])

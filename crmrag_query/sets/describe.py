@@ -361,7 +361,12 @@ def misstated(text: str, made: AnswerSet, method: Method) -> tuple[Misstated, ..
         if name not in method.sets.claims:
             continue
         pattern = _compiled(method.sets.claims[name], nouns)
-        for number, start, end in _spoken(flat, method.sets.answers.numbers):
+        spoken = list(_spoken(flat, method.sets.answers.numbers))
+        for number, start, end in spoken:
+            if number < made.size and any(
+                n == made.size and _one_sentence(flat, start, at) for n, at, _ in spoken
+            ):
+                continue  # "35 works, of which I list 16": the size is told, and a part of it
             if number not in allowed and _claims_size(flat, number, start, end, pattern):
                 found.setdefault(start, Misstated(start, end, number))
         if made.size > 0:
@@ -379,6 +384,10 @@ class _Pattern:
     sample_after: re.Pattern[str]
     dates: re.Pattern[str]
     none: re.Pattern[str]
+
+
+def _one_sentence(flat: str, one: int, other: int) -> bool:
+    return not re.search(r"[.!?;\n]\s", flat[min(one, other) : max(one, other)])
 
 
 def _claims_size(flat: str, number: int, start: int, end: int, pattern: _Pattern) -> bool:

@@ -298,7 +298,8 @@ def test_a_text_is_cut_at_the_end_of_a_sentence_or_word(words: str, longest: int
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.sampled_from(
     ["when", "who", "where", "why", "how", "big", "made", "born", "The Last Ship", "Ada Berg", "Gull", "of", "by", "is",
-     "was", "not", "?", ",", "and", "wann", "qui", "πότε", "1830", "it", "hello", "\u202e", "[1]", "{x}"]), max_size=9))  # fmt: skip
+     "was", "not", "?", ",", "and", "wann", "qui", "πότε", "1830", "it", "hello", "\u202e",
+     "[1]", "{x}"]), max_size=9))  # fmt: skip
 def test_any_words_are_answered(shore: Release, words: list[str]) -> None:
     try:
         answer = ask(shore, " ".join(words))

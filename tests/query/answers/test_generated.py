@@ -104,7 +104,7 @@ def test_an_answer_of_low_quality_is_told(sample: Release, two: Context) -> None
 
 def test_a_refusal_is_no_fault(sample: Release, two: Context) -> None:
     end, _ = written(sample, CannedModel("The sources do not say who Nikephoros Magistros was."), two)
-    assert end.support.refused and end.support.quality.score == 1 and end.notes == ()
+    assert end.support.refused and end.support.quality.grounded == 1 and end.notes == ()
 
 
 def test_an_empty_reply_falls_back_to_an_extractive_answer_and_says_so(sample: Release) -> None:

@@ -112,10 +112,10 @@ def test_a_number_of_the_counts_needs_no_citation() -> None:
         ("Ποιος έχτισε την Asinou;", "Τα δεδομένα δεν αναφέρουν ποιος έχτισε την Asinou."),
     ],
 )
-def test_an_honest_refusal_scores_1_in_four_languages(question: str, text: str) -> None:
+def test_an_honest_refusal_invents_nothing_and_answers_nothing(question: str, text: str) -> None:
     support = check(text, question)
     assert support.refused and not support.unsupported
-    assert support.quality.score == 1
+    assert support.quality.grounded == 1 and support.quality.coverage == 0 and 0.5 < support.quality.score < 1
 
 
 @pytest.mark.parametrize(

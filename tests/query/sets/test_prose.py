@@ -103,6 +103,9 @@ def test_names_cannot_change_what_the_prose_says(labels: list[str], more: int, t
         ("Es gibt 462 Gemälde, zum Beispiel drei Häfen.", "de"),
         ("Υπάρχουν 462 πίνακες.", "el"),
         ("Er zijn 462 schilderijen.", "nl"),
+        ("462 works are known, of which I list 16.", "en"),
+        ("Two of them are works on paper.", "en"),
+        ("Zwei davon sind Gemälde.", "de"),
     ],
 )
 def test_a_text_with_the_sets_own_numbers_may_stand(text: str, language: str) -> None:
