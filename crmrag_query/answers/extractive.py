@@ -26,7 +26,7 @@ from crmrag_query.questions.form import Form, Reading
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.retrieval.channels import OTHER, ReleaseChannels
 from crmrag_query.retrieval.pool import Candidate
-from crmrag_query.text import same_stem, tokenize
+from crmrag_query.text import fold, same_stem, tokenize
 
 SHOWN_TYPES = 3
 TYING = (Line.FR, Line.OUTGOING, Line.INCOMING, Line.SATELLITE)
@@ -259,6 +259,7 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
     config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
     rows: list[str] = []
     told: dict[int, set[str]] = {}
+    ranked = [one for one in ranked if not _says_little(one)] or ranked
     for one in ranked[:NEAR]:
         if one.score < config.keep_ratio * ranked[0].score or len(rows) == config.specific_lines:
             break
@@ -272,6 +273,14 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
         n = cited.cite(one.line.entity, triples, [one.line])
         rows.append(f"{one.subject}: {said} [{n}]")
     return "\n".join(rows)
+
+
+def _says_little(one: Evidence) -> bool:
+    """Whether a line but names the class of its subject, or an event or text called after it: "Production of X" of X."""
+    if one.line.kind == Line.TYPE:
+        return one.line.label == "Class"
+    names = [fold(name) for name in one.names]
+    return bool(names) and all(fold(one.subject) in name and fold(one.subject) != name for name in names)
 
 
 def _said(release: Release, one: Evidence, reading: Reading, words: LanguageLexicon) -> str:

@@ -144,6 +144,8 @@ class SetWords(Record):
     century_before: str
     ordinals: dict[str, str] = Field(default_factory=dict)
     """Endings of numbers in `century` by their last digit; "" for all others."""
+    prepositions: tuple[str, ...] = ()
+    """Last words of a relation after which prose needs no colon: created *by* X."""
     mentioned: str = ""
     """Of words that were found in texts only; releases made before it was said have none."""
 

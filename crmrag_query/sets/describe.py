@@ -231,6 +231,29 @@ def sentence_of(words: SetWords, reason: str, count: int) -> str:
     return words.excluded.get(reason, words.excluded_other).of(count).replace("{n}", str(count))
 
 
+def in_words(made: AnswerSet, words: SetWords) -> str:
+    """The plan of a set as a phrase: "paintings created by Ada Berg, not made of ivory". Of a relation that ends in a
+    preposition no colon stands before what it leads to."""
+    chips = [chip for chip in made.chips if chip.path != "target"] or list(made.chips)
+    if not chips:
+        return plain(made.title)
+    parts = []
+    for chip in chips:
+        way, colon, what = chip.label.partition(": ")
+        last = way.rpartition(" ")[2].casefold()
+        parts.append(f"{way} {what}" if colon and last in words.prepositions else chip.label)
+    said = [chip.kind == "target" for chip in chips]
+    if (
+        len(parts) > 1
+        and said[0]
+        and ": " not in parts[1]
+        and not chips[1].negated
+        and chips[1].kind == "related"
+    ):
+        parts[:2] = [f"{parts[0]} {parts[1]}"]
+    return plain(", ".join(parts).replace(JOINT, ", "))
+
+
 @dataclass(frozen=True)
 class _Prose:
     """The sentences of a set; "" for one that has nothing to say."""
@@ -280,7 +303,7 @@ class _Prose:
 
     def _filled(self, template: str, number: int) -> str:
         """The template with a number and the plan's words; braces in these are themselves."""
-        text = template.replace("{n}", str(number)).replace("{what}", plain(self.made.title))
+        text = template.replace("{n}", str(number)).replace("{what}", in_words(self.made, self.words))
         return text[:1].upper() + text[1:]
 
     def _members(self) -> str:
