@@ -72,6 +72,7 @@ from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
+from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.retrieval.channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.encoder import QueryEncoder
@@ -227,6 +228,7 @@ def search(release: Release, understood: Understood, stages: Stages | None = Non
     return Retrieved(kept[:k], kept[k:], timings, left_out)
 
 
+FEW = 8  # things that are told of one by one
 ANCHORS = 2  # documents of what the question names that are brought in where they were not chosen
 
 
@@ -398,7 +400,7 @@ class _Turn:
             return self._checked(text, cited, refused=False)
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
-        if (told := self._of_one_thing(cited)) is not None:
+        if (told := self._of_one_thing(cited) or self._of_each(cited)) is not None:
             return told
         parsed = exact.parsed if isinstance(exact, Exact) else exact
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
@@ -448,11 +450,31 @@ class _Turn:
                 filter(None, (found.text, found.lacking, words.unknown.replace("{first}", quoted)))
             )
             return self._checked(text, cited, refused=False)
+        if asked.telling:
+            text = portrait(release, asked.nodes, language, cited)
+            text = f"{text} {words.unknown.replace('{first}', quoted)}"
+            return self._checked(text, cited, refused=False)
         if any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
             return None
         refusal = words.not_told.replace("{words}", quoted)
         text = f"{refusal}\n{recorded(release, asked.nodes, language, cited)}"
         return self._checked(text, cited, refused=True)
+
+    def _of_each(self, cited: SourceList) -> Written | None:
+        """ "Tell me about the donors": each of the few things that the likeliest reading means; None for others."""
+        reading, exact, release = self.prepared.analysis.reading, self.exact, self.release
+        forms = compiled(release.method.questions).languages[reading.language].forms
+        if not isinstance(exact, Exact) or not forms.describing.at(
+            self.prepared.understood.own.reading.words, 0
+        ):
+            return None
+        lost = exact.parsed.unknown or exact.parsed.missing
+        if lost or exact.set.kind != "list" or not 0 < exact.set.size <= FEW:
+            return None
+        nodes = [node for one in exact.set.members if (node := release[Graph].node(one.iri)) is not None]
+        texts = (portrait(release, [node], reading.language, cited) for node in nodes)
+        partial = release.method.questions.languages[reading.language].partial
+        return self._checked("\n".join([*(f"- {text}" for text in texts), partial]), cited, refused=False)
 
     def _nothing_more(self) -> bool:
         """Whether more was asked for, and everything was shown."""

@@ -22,6 +22,7 @@ from crmrag_query.config.relations import Relation
 from crmrag_query.config.sentences import PortraitOrder, SentenceForms, sentences
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.documents import Documents
+from crmrag_query.entities.details import Details
 from crmrag_query.entities.named import SourceTriple, category_name, type_nodes
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
@@ -88,12 +89,19 @@ class Facts:
         relation = self.release.method.relations.get(id)
         if relation is None or not (relation.paths or relation.relationships):
             return None
+        if id == COORDINATES:
+            return self._point(self._label(relation, inverse), node)
         world = self.release[World]
         way = Way(relations=(id,), inverse=inverse, direct=True)
+        around = Way(relations=(id,)) if id in AROUND and not inverse else way
         try:
-            cells = pairs(world, way, np.array([node], np.int32), direct=True).cell
+            near = pairs(world, way, np.array([node], np.int32), direct=True).cell
+            cells = np.array(
+                list(dict.fromkeys([*near, *pairs(world, around, np.array([node], np.int32)).cell]))
+            )
         except QuestionError:  # more than are walked at once
             return None
+        way = around
         nodes = tuple(int(one) for one in cells if one < world.size and int(one) != node)
         texts = tuple(literal(world, int(one) - world.size).text for one in cells if one >= world.size)
         label = self._label(relation, inverse)
@@ -108,14 +116,25 @@ class Facts:
         return self._stated(label, id, relation, node, way, nodes, texts)
 
     def reached(self, node: int) -> set[int]:
-        """What the relations of its portrait lead to from an entity."""
-        order = order_of(self.release, node)
-        found = (self.of(node, id) for id in (*order.head, *order.rest))
-        return {end for fact in found if fact is not None for end in fact.nodes}
+        """All that the relations of its portrait lead to from an entity, near and far."""
+        order, world = order_of(self.release, node), self.release[World]
+        relations = [id for id in (*order.head, *order.rest) if id in self.release.method.relations]
+        found = set[int]()
+        for id in relations:
+            with suppress(QuestionError):
+                cells = pairs(world, Way(relations=(id,)), np.array([node], np.int32)).cell
+                found.update(int(one) for one in cells if one < world.size)
+        return found - {node}
 
     def _label(self, relation: Relation, inverse: bool) -> str:
         labels = relation.inverse if inverse else relation.labels
         return labels.get(self.language) or labels.get("en", "")
+
+    def _point(self, label: str, node: int) -> Fact | None:
+        point = Details(self.release, self.language).coordinates(node)
+        if point is None:
+            return None
+        return Fact(label, (f"{point.lat:.4f}, {point.lon:.4f}",), 1, relation=COORDINATES)
 
     def _best(self, nodes: Sequence[int]) -> tuple[int, ...]:
         """The nodes that have a name, where any has."""
@@ -366,8 +385,12 @@ class Facts:
         return f"{fact.label[:1].upper()}{fact.label[1:]}: {self.values(fact)}."
 
 
+COORDINATES = "coordinates"
+"""Of a shape the middle is told, and not its outline."""
 DIMENSION = "dimension"
 """Any dimension: each is told with what it is, "Height 31.6 cm"."""
+AROUND = frozenset({"located_in", "falls_within"})
+"""Relations to places of which what lies around them is told too: a village, and its country."""
 GENERAL = frozenset({"participant", "has_part", "event_part", "during"})
 """Relations that also lead to what more telling ones lead to."""
 
@@ -442,7 +465,9 @@ def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
     if kind == "where":
         found = [fact for id in order.where if (fact := facts.of(node, id)) is not None]
         if found:
-            return told(facts, node, found[:2], cited)
+            return told(
+                facts, node, [*found[:2], *(one for one in found[2:] if one.relation == COORDINATES)], cited
+            )
     head = list(_head(facts, node, order))
     rest = list(_distinct(facts, node, order, head))
     number = cited.cite(

@@ -108,7 +108,7 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
         return _Spoken((), False, False, words)
     alike = [_of_one_name(release, mention, language.stop) for mention in named]
-    main, beside = (0, named) if len(named) == 1 else _leading(release, named, alike)
+    main, nodes, beside = (0, alike[0], named) if len(named) == 1 else _leading(release, named, alike)
     if main is None:
         return _Spoken((), False, False, words)
     for at, mention in enumerate(named):
@@ -116,8 +116,13 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
             first, last = _extended(release, mention, alike[at][:1], words, language)
             words[first:last] = ["" if at == main else BESIDE] * (last - first)
     names = named[main].entities
-    sure = names[0].how in WHOLE or len({fold(one.name) for one in names}) == 1
-    return _Spoken(alike[main], sure, len(named) == 1, words)
+    sure = _is_whole(named[main]) or len({fold(one.name) for one in names}) == 1
+    return _Spoken(nodes, sure, len(named) == 1, words)
+
+
+def _is_whole(mention: Mention) -> bool:
+    """Whether a whole name is written, of anything that it may mean."""
+    return any(one.how in WHOLE for one in mention.entities)
 
 
 def _of_one_name(release: Release, mention: Mention, stop: Collection[str]) -> tuple[int, ...]:
@@ -130,17 +135,19 @@ def _of_one_name(release: Release, mention: Mention, stop: Collection[str]) -> t
 
 def _leading(
     release: Release, named: Sequence[Mention], alike: Sequence[tuple[int, ...]]
-) -> tuple[int | None, Sequence[Mention]]:
-    """Which of several things has facts that lead to all others; else the only one whose whole name is written, without the
-    others, whose words are then no names."""
+) -> tuple[int | None, tuple[int, ...], Sequence[Mention]]:
+    """Which of several names is of things with facts that lead to all others, and these things; else the only one whose whole
+    name is written, without the others, whose words are then no names."""
     facts = Facts(release, "")
     for at, nodes in enumerate(alike):
         others = [{one.entity for one in other.entities} for other in named if other is not named[at]]
-        near = facts.reached(nodes[0])
-        if all(not near.isdisjoint(other) for other in others):
-            return at, named
-    whole = [at for at, mention in enumerate(named) if mention.entities[0].how in WHOLE]
-    return (whole[0] if len(whole) == 1 else None), ()
+        reached = {node: facts.reached(node) for node in nodes[:MOST_ALIKE]}
+        near = tuple(node for node in reached if all(not reached[node].isdisjoint(other) for other in others))
+        if near:
+            return at, near, named
+    whole = [at for at, mention in enumerate(named) if _is_whole(mention)]
+    main = whole[0] if len(whole) == 1 else None
+    return main, () if main is None else alike[main], ()
 
 
 def _extended(
@@ -211,11 +218,12 @@ _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 @dataclass(frozen=True, slots=True)
 class AskedFacts:
     """Facts of one thing that are asked for: the entities of its name; for each fact the relations that may tell it, the
-    likeliest first; and the words of which nothing was made."""
+    likeliest first; the words of which nothing was made; and whether it is asked to be told about the thing."""
 
     nodes: tuple[int, ...]
     relations: tuple[tuple[str, ...], ...]
     unknown: tuple[str, ...] = ()
+    telling: bool = False
 
 
 def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
@@ -263,12 +271,13 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
             if not _is_turned(release, fitting, span, words, nodes):
                 asked[fitting] = None
     asked.update(dict.fromkeys(one for said in ends for one in _fitting(release, said, 0, nodes, True)))
-    of_one = (
-        reading.form is Form.SPECIFIC
-    )  # else a list is asked for, which what is not understood may restrict
+    # Else a list is asked for, which what is not understood may restrict, unless it is of what a relation leads to.
+    listed = bool(reading.heads) and held.issuperset(reading.heads) and bool(asked)
+    of_one = reading.form is Form.SPECIFIC or listed
     if not (asked and not unknown) and not (of_one and unknown):
         return None
-    return AskedFacts(nodes, tuple(asked), unknown)
+    telling = bool(language.forms.describing.at(reading.words, 0))
+    return AskedFacts(nodes, tuple(asked), unknown, telling)
 
 
 def _chosen(spans: Sequence[PhraseSpan], words: Sequence[str], language: Language) -> list[PhraseSpan]:
