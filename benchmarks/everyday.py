@@ -178,6 +178,18 @@ def tells_some(
     return gold[:5], any(fold(one)[:60] in fold(text) for one in gold) and "has met" not in text
 
 
+def tells_portrait(
+    text: str, rows: set[tuple[str, ...]], name: Callable[[str], str]
+) -> tuple[tuple[str, ...], bool]:
+    """Makers, and the date where one is recorded."""
+    made_by = {row for row in rows if "://" in row[0]}
+    makers, named = tells_names(text, made_by, name)
+    if made_by == rows:
+        return makers, named
+    span, dated = tells_years(text, rows - made_by, name)
+    return (*makers, *span), named and (dated or not span)
+
+
 def _number(text: str) -> float:
     found = NUMBER.search(text)
     return float(found[0].replace(",", ".")) if found else float("nan")
@@ -189,10 +201,11 @@ def gold_of(source: Source) -> Iterator[tuple[str, Mapping[str, set[tuple[str, .
     for thing, rows in by.items():
         for row in rows:
             works[row[0]].add((thing,))
-    yield "when", source.made_when(), tells_years
+    when = source.made_when()
+    yield "when", when, tells_years
     yield "who made", by, tells_names
     yield "how big", source.measures(), tells_measures
-    yield "tell me", by, tells_names
+    yield "tell me", {thing: rows | when.get(thing, set()) for thing, rows in by.items()}, tells_portrait
     yield "who was", works, tells_some
     yield "when born", source.born(), tells_years
 

@@ -285,7 +285,7 @@ class LiteLLM:
                 try:
                     text = next(texts)
                 except StopIteration as end:
-                    return self._usage(end.value)
+                    return self.usage_of(end.value)
                 said = True
                 yield text
         except ModelError:
@@ -297,7 +297,8 @@ class LiteLLM:
                 raise broken_off(self.name, short(error)) from error
             raise fault_of(self.name, error) from error
 
-    def _usage(self, told: Any) -> Usage:
+    def usage_of(self, told: Any) -> Usage:
+        """The usage that a reply tells."""
         prompt, completion = (
             int(getattr(told, name, None) or 0) for name in ("prompt_tokens", "completion_tokens")
         )
@@ -362,13 +363,17 @@ def reply_of(
 
     Raises ModelError when it fails, says nothing, too much, or is not done within ``seconds``.
     """
-    structured = cast("Callable[[Sequence[Message], Schema], str] | None", getattr(model, "structured", None))
+    asked = model.inner if isinstance(model, Metered) else model
+    structured = cast("Callable[[Sequence[Message], Schema], str] | None", getattr(asked, "structured", None))
 
     def pieces() -> Iterator[str]:
         if schema is not None and structured is not None:
             yield structured(messages, schema)
-        elif schema is not None and isinstance(model, LiteLLM):
-            yield _whole(model, messages, schema, seconds, most)
+        elif schema is not None and isinstance(asked, LiteLLM):
+            text, used = _whole(asked, messages, schema, seconds, most)
+            if isinstance(model, Metered):
+                model.usage += used
+            yield text
         else:
             yield from model.complete(messages)
 
@@ -387,7 +392,8 @@ def reply_of(
 
 def _whole(
     model: LiteLLM, messages: Sequence[Message], schema: Schema, seconds: float, most: int | None
-) -> str:
+) -> tuple[str, Usage]:
+    """The reply and what it took."""
     from crmrag_query.llm.loading import load_litellm  # loads httpx
 
     litellm = load_litellm(f"Analysing with the model {model.name}")
@@ -403,7 +409,7 @@ def _whole(
     refusal = getattr(message, "refusal", None)
     if refusal or reply.choices[0].finish_reason == "content_filter":
         raise declined(model.name, refusal or "")
-    return message.content or ""
+    return message.content or "", model.usage_of(getattr(reply, "usage", None))
 
 
 def response_format(schema: Schema) -> dict[str, Any]:

@@ -144,7 +144,15 @@ def _answers(request: dict[str, Any]) -> bool:
 
 
 def _completion(choice: dict[str, Any], kind: str = "chat.completion") -> dict[str, Any]:
-    return {"id": "1", "object": kind, "created": 0, "model": "scripted", "choices": [{"index": 0, **choice}]}
+    whole = {
+        "id": "1",
+        "object": kind,
+        "created": 0,
+        "model": "scripted",
+        "choices": [{"index": 0, **choice}],
+    }
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    return whole | ({"usage": usage} if kind == "chat.completion" else {})
 
 
 def _event(part: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
-from crmrag_query.llm.model import CannedModel, LiteLLM
+from crmrag_query.llm.model import CannedModel, LiteLLM, Metered
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import BY_WORDS, analyse
 from crmrag_query.questions.form import Form
@@ -87,6 +87,14 @@ def test_the_question_is_data_in_the_users_message_and_the_schema_is_sent() -> N
     assert "target_categories" in system
     assert request["response_format"]["type"] == "json_schema"
     assert not request.get("stream")
+
+
+def test_a_metered_model_is_asked_for_the_same_schema_and_its_usage_counts() -> None:
+    with model_server(GOOD) as script:
+        metered = Metered(LiteLLM(MODEL, script.address))
+        analyse_with_model(metered, QUESTION, WORDS, METHOD.prompts)
+    assert script.requests[0]["response_format"]["type"] == "json_schema"
+    assert metered.usage.prompt_tokens > 0 and metered.usage.completion_tokens > 0
 
 
 @pytest.mark.parametrize(
