@@ -21,6 +21,7 @@ from crmrag_query.documents.documents import Documents, open_table
 
 Bools = npt.NDArray[np.bool_]
 OTHERS = ("entities", "prefetch", "embeddings")  # artifacts whose time is told apart
+LOOKED_AT = 10_000  # entities of such documents whose neighbours are counted
 SAMPLE = 100  # changed documents looked at to tell how long they are
 
 
@@ -50,12 +51,13 @@ def rebuild_of(context: BuildContext) -> Rebuild | None:
     documents = documents_of(context)
     reached = _reached(documents, context.method.documents.targets, changes)
     whole = documents.count / max(len(documents.entity_document), 1)
+    beside = _beside(documents, reached)
     texts = tuple(documents.text(int(n)) for n in reached[:: max(1, len(reached) // SAMPLE)][:SAMPLE])
     return Rebuild(
         len(changes.changed),
         len(changes.added),
         len(changes.removed),
-        len(reached) + round(len(changes.added) * whole),
+        len(reached) + round((len(changes.added) + beside) * whole),
         texts,
         sum(_seconds(context, artifact) for artifact in ARTIFACTS if artifact not in OTHERS),
     )
@@ -104,6 +106,20 @@ def _reached(documents: Documents, shown: int, changes: Changes) -> npt.NDArray[
         found.append(batch.column("document").to_numpy()[names].astype(np.int64))
     gone = documents.entity_document[_mask(iris, changes.removed)]
     return np.setdiff1d(np.concatenate(found), gone)
+
+
+def _beside(documents: Documents, reached: npt.NDArray[np.int64]) -> int:
+    """How many entities stand beside those of documents that read otherwise: thin ones among them may join another document,
+    since which do depends on how long the documents are."""
+    adjacency = documents.graph.adjacency
+    homes = np.isin(documents.entity_document, reached)
+    names = np.flatnonzero(homes).astype(np.int32)[:LOOKED_AT]
+    near = set[int]()
+    for rows in (adjacency.forward, adjacency.backward):
+        for prop in range(len(rows.prop) - 1):
+            near.update(rows.expand(prop, names)[1].tolist())
+    found = np.fromiter((node for node in near if not homes[node]), np.int64)
+    return int((documents.entity_document[found] >= 0).sum()) if len(found) else 0
 
 
 def _mask(iris: pa.Array, wanted: pl.Series) -> Bools:

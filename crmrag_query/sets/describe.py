@@ -36,7 +36,7 @@ from crmrag_query.plans.records import (
     read_plan,
 )
 from crmrag_query.sets.records import AnswerSet, Cell, Chip, Row
-from crmrag_query.sets.wording import JOINT, Wording, compute_edits, edits_of, target_edits
+from crmrag_query.sets.wording import JOINT, STEP, Wording, compute_edits, edits_of, target_edits
 from crmrag_query.text import plain, shorten
 from crmrag_query.timing import check
 
@@ -241,7 +241,8 @@ def in_words(made: AnswerSet, words: SetWords) -> str:
     for chip in chips:
         way, colon, what = chip.label.partition(": ")
         last = way.rpartition(" ")[2].casefold()
-        parts.append(f"{way} {what}" if colon and last in words.prepositions else chip.label)
+        plainly = colon and last in words.prepositions and STEP not in way
+        parts.append(f"{way} {what}" if plainly else chip.label)
     said = [chip.kind == "target" for chip in chips]
     if (
         len(parts) > 1

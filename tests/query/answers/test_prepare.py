@@ -67,6 +67,10 @@ def test_without_any_channel_the_answer_is_that_nothing_was_found(small: Release
     prepared = prepare(small, QUESTION, stages=stages)
     assert not prepared.retrieved.chosen and not prepared.context.sources
     answer = Talk(small, Ask(stages=stages)).ask("What is remarkable about Saint Anna?")
+    assert answer.refused and {source.label for source in answer.sources} == {
+        "Saint Anna"
+    }  # what is recorded of it
+    answer = Talk(small, Ask(stages=stages)).ask("What is remarkable about the weather?")
     assert answer.refused and answer.sources == ()
 
 

@@ -136,7 +136,7 @@ def test_the_name_alone_compares_the_previous_release_with_the_current_one(two: 
     )
     assert [run("diff", *way, *data).output for way in ways] == [alone] * 4
     assert f"From churches {two.old}, built " in alone and f"to   churches {two.new}, built " in alone
-    assert "  ~ Painter 1  <http://example.org/painter1>" in alone and "  - Mural 0  <" in alone
+    assert "  ~ Painter 1  <http://example.org/painter1>" in alone and "  - Marathasa  <" in alone
     assert '  title: "Old" → "New"' in alone and "Encoder: as before" in alone
 
 
