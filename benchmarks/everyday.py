@@ -116,6 +116,12 @@ class Source:
             f"?x {span} ?t . OPTIONAL {{ ?t {begin} ?a }} OPTIONAL {{ ?t {end} ?b }} FILTER(BOUND(?a) || BOUND(?b))"
         )
 
+    def persons(self) -> set[str]:
+        """Persons and groups, whose beginning is no making."""
+        classes = "|".join(("E21", "E39", "E74", "E40"))
+        found = self.rows(f'SELECT DISTINCT ?x {{ ?x a ?c FILTER(REGEX(STR(?c), "[/#]({classes})_")) }}')
+        return {row[0] for row in found}
+
     def made_by(self) -> dict[str, set[tuple[str, ...]]]:
         return self.grouped(f"?x {self.making}/{self.path('P9')}*/{self.path('P14')} ?a")
 
@@ -201,7 +207,8 @@ def gold_of(source: Source) -> Iterator[tuple[str, Mapping[str, set[tuple[str, .
     for thing, rows in by.items():
         for row in rows:
             works[row[0]].add((thing,))
-    when = source.made_when()
+    persons = source.persons()
+    when = {thing: rows for thing, rows in source.made_when().items() if thing not in persons}
     yield "when", when, tells_years
     yield "who made", by, tells_names
     yield "how big", source.measures(), tells_measures

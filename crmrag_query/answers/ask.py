@@ -510,6 +510,8 @@ class _Turn:
         suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
         most = k_of(self.prepared.analysis.form, self.release.method.retrieval.k)
         exact = self.exact if isinstance(self.exact, Exact) else None
+        if exact is not None and not exact.certain and self._tells_facts:
+            exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)
         self.add_context(cited, most)

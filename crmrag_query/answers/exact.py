@@ -11,7 +11,7 @@ from crmrag_query.answers.records import Choice
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of
 from crmrag_query.answers.taught import Lesson, lesson_for
-from crmrag_query.answers.understand import Understood
+from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
@@ -23,6 +23,7 @@ from crmrag_query.parsing.antecedent import Antecedent, antecedent_of, as_list
 from crmrag_query.parsing.catalogue import earlier_of, plan_of
 from crmrag_query.parsing.heard import analysed, question_of
 from crmrag_query.parsing.parse import Parsed, parse
+from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.parsing.settled import is_settled
 from crmrag_query.parsing.structured import ModelPlan, plan_with_model
 from crmrag_query.parsing.words import narrows
@@ -43,6 +44,7 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import FollowUp
+from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.references import RefWords, ref_words
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
@@ -50,7 +52,7 @@ from crmrag_query.questions.words import chunks_of
 from crmrag_query.sets.build import Reader, Told, answer_set, reasons_of
 from crmrag_query.sets.describe import plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page
-from crmrag_query.text import tokenize
+from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import within
 
 HISTORY = 3  # questions before this one that are read anew where nothing else is known of them
@@ -280,8 +282,13 @@ def find_exact(
             alone = understood.follow_up.kind is Kind.STANDALONE
             # "Is there *also* one from 1910?" names no reference, and may still be about what went before.
             goes_on = bool(state.turns) and alone and forms.also.within(tokenize(understood.question))
-            certain = parsed.certain and not goes_on
-            told = Told(certain, parsed.unknown, parsed.runner_up, parsed.mentioned)
+            passed_over = names_passed_over(release, understood, plan)
+            # One thing is asked about, and all of a kind is no answer: "How big is braid?"
+            all_of_it = (
+                understood.analysis.form is Form.SPECIFIC and plan.compute.kind == "list" and not plan.where
+            )
+            certain = parsed.certain and not (goes_on or passed_over or all_of_it)
+            told = Told(certain, (*parsed.unknown, *passed_over), parsed.runner_up, parsed.mentioned)
         with within(SECONDS, "Telling the plan's set", "Ask for less."):
             found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=dataset)
     except TookTooLong as error:
@@ -289,6 +296,19 @@ def find_exact(
     except QuestionError:
         return parsed
     return Exact(plan, outcome, found, certain, parsed, made.by if made.usable else "", made.notes)
+
+
+def names_passed_over(release: Release, understood: Understood, plan: Plan) -> tuple[str, ...]:
+    """Whole names of several words that a question has and its plan has not: "Book (Bodleian, Arch A)" read as books."""
+    graph, said = release[Graph], stored(plan).casefold()
+    return tuple(
+        mention.text
+        for mention in individuals(release, understood.own)
+        if mention.entities[0].how in WHOLE
+        and mention.last - mention.first > 1
+        and fold(mention.entities[0].name) not in fold(said)
+        and not any(graph.iri(one.entity).casefold() in said for one in mention.entities)
+    )
 
 
 def _as_taught(release: Release, lesson: Lesson, language: str, dataset: str) -> Exact | Parsed:

@@ -107,7 +107,8 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
         return _Spoken((node,) if node is not None and references else (), True, True, words)
     if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
         return _Spoken((), False, False, words)
-    alike = [_of_one_name(release, mention, language.stop) for mention in named]
+    stop = _small_words(release, language)
+    alike = [_of_one_name(release, mention, stop) for mention in named]
     main, nodes, beside = (0, alike[0], named) if len(named) == 1 else _leading(release, named, alike)
     if main is None:
         return _Spoken((), False, False, words)
@@ -118,6 +119,12 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     names = named[main].entities
     sure = _is_whole(named[main]) or len({fold(one.name) for one in names}) == 1
     return _Spoken(nodes, sure, len(named) == 1, words)
+
+
+def _small_words(release: Release, language: Language) -> frozenset[str]:
+    """The stop words of the question's language and of those of the data, in which names stand."""
+    known = compiled(release.method.questions).languages
+    return language.stop.union(*(known[code].stop for code in release.manifest.languages if code in known))
 
 
 def _is_whole(mention: Mention) -> bool:

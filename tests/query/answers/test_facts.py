@@ -72,6 +72,10 @@ WORLD = f"""{PREFIXES}
 :gull2 a crm:E22_Human-Made_Object ; rdfs:label "Gull" ; crm:P2_has_type :drawing .
 :making-gull2 a crm:E12_Production ; rdfs:label "Another production" ; crm:P108_has_produced :gull2 ;
   crm:P14_carried_out_by :ada .
+:leaf a crm:E22_Human-Made_Object ; rdfs:label "Drawing (Harbour Museum, 7)" ; crm:P2_has_type :drawing .
+:making-leaf a crm:E12_Production ; crm:P108_has_produced :leaf ; crm:P4_has_time-span :span-leaf .
+:span-leaf a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1654-01-01"^^xsd:date ;
+  crm:P82b_end_of_the_end "1654-12-31"^^xsd:date .
 :storm a crm:E22_Human-Made_Object ; rdfs:label "Storm" ; crm:P2_has_type :drawing .
 :making-storm a crm:E12_Production ; rdfs:label "Production of Storm" ; crm:P108_has_produced :storm ;
   crm:P14_carried_out_by :bo ; crm:P4_has_time-span :span-storm .
@@ -166,6 +170,18 @@ def test_what_is_not_recorded_is_said_with_what_is(shore: Release, question: str
     refused, _, instead = answer.text.partition("\n")
     assert answer.refused and label in refused and instead and not answer.exhaustive
     assert answer.quality is not None and answer.quality.score < 1
+
+
+def test_a_name_that_begins_with_a_kind_is_a_name(shore: Release) -> None:
+    answer = ask(shore, "When was Drawing (Harbour Museum, 7) made?")
+    assert "1654" in answer.text and answer.set is None
+    plan = ask(shore, "How many of Drawing (Harbour Museum, 7) are there?")
+    assert not plan.exhaustive or "http://example.org/leaf" in str(plan.set and plan.set.plan)
+
+
+@pytest.mark.parametrize("question", ["How big is a drawing?", "How heavy are drawings?"])
+def test_all_of_a_kind_is_no_answer_to_what_is_asked_of_one(shore: Release, question: str) -> None:
+    assert not ask(shore, question).exhaustive
 
 
 def test_things_of_one_name_are_told_one_by_one(shore: Release) -> None:
