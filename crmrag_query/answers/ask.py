@@ -17,7 +17,7 @@ from crmrag_query.answers.exact import (
     with_notes,
 )
 from crmrag_query.answers.extractive import NEAR, extract, nothing_of, refusal
-from crmrag_query.answers.facts import NAMED, portrait, recorded, told_facts
+from crmrag_query.answers.facts import NAMED, any_known, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
     Answer,
@@ -69,6 +69,7 @@ from crmrag_query.llm.model import Metered, Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.parsing.parse import Parsed
 from crmrag_query.parsing.pieces import WHOLE
+from crmrag_query.plans.records import Dated, Related
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
@@ -353,9 +354,23 @@ class _Turn:
         scores = scores_of(self.release, self.prepared.retrieved)
         return SourceList(self.release, self.prepared.analysis.reading.language, scores)
 
-    @property
+    @cached_property
+    def _leads_on(self) -> bool:
+        """Whether the likeliest reading finds something by a relation that is asked for, though the other way round."""
+        exact, asked = self.exact, self.facts
+        if asked is None or not isinstance(exact, Exact) or not exact.set.size:
+            return False
+        ids = {id for relations in asked.relations for id in relations}
+        ways = (one.way for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated)
+        return any(way is not None and not ids.isdisjoint(way.relations) for way in ways)
+
+    @cached_property
     def _tells_facts(self) -> bool:
-        return self.facts is not None and not self.facts.unknown
+        """Whether the answer is facts of one thing, or that they are not recorded."""
+        asked = self.facts
+        if asked is None or asked.unknown:
+            return False
+        return not self._leads_on or any_known(self.release, asked.nodes, asked.relations)
 
     def by_model(self, model: Model, cited: SourceList) -> Iterator[Token | Restart | Written]:
         """The model's answer. Raises ModelError."""
@@ -391,8 +406,9 @@ class _Turn:
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
                 return self._checked(text, cited, refused=False)
-            text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
-            return self._checked(text, cited, refused=True)
+            if not self._leads_on:  # else the likeliest reading knows of it by another way
+                text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
+                return self._checked(text, cited, refused=True)
         if subject == "itself":
             where = bool(understood.own.reading.expects & int(Category.Place))
             nodes = named_alone(release, understood)

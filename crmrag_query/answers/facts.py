@@ -333,7 +333,10 @@ class Facts:
 
     def clause(self, fact: Fact) -> str:
         """A fact as it goes on from the name of the entity; "" where the language has no clause for its relation."""
-        form = "" if fact.inverse or fact.quoted else self.forms.clauses.get(fact.relation, "")
+        open_ended = any(day.begin is None or day.end is None for day in fact.days)
+        if fact.inverse or fact.quoted or (open_ended and fact.relation in RAW_DATES):
+            return ""
+        form = self.forms.clauses.get(fact.relation, "")
         return form.replace("{v}", self._phrase(fact)) if form else ""
 
     def clauses(self, facts: Sequence[Fact]) -> list[str]:
@@ -589,6 +592,12 @@ def told_facts(
         number = cited.cite(node, [triple for fact in own for triple in fact.triples])
         lines.append(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))} [{number}]")
     return Told("\n".join(lines), missing)
+
+
+def any_known(release: Release, nodes: Sequence[int], asked: Sequence[Sequence[str]]) -> bool:
+    """Whether any of the facts that are asked for is known of any of the entities."""
+    facts = Facts(release, "")
+    return any(_first(facts, node, relations) is not None for node in nodes for relations in asked)
 
 
 def _first(facts: Facts, node: int, relations: Sequence[str]) -> Fact | None:

@@ -7,6 +7,7 @@ where the church is. The third is answered by what the data set holds, counted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -116,8 +117,10 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
         if at == main or mention in beside:
             first, last = _extended(release, mention, alike[at][:1], words, language)
             words[first:last] = ["" if at == main else BESIDE] * (last - first)
-    names = named[main].entities
-    sure = _is_whole(named[main]) or len({fold(one.name) for one in names}) == 1
+    names = {fold(one.name) for one in named[main].entities}
+    written = {fold(word) for word in re.findall(r"\w+", understood.question) if word[:1].isupper()}
+    as_name = not written.isdisjoint(tokenize(named[main].text))  # "never" is no slip of "Neuere Gedichte"
+    sure = _is_whole(named[main]) or (len(names) == 1 and as_name)
     return _Spoken(nodes, sure, len(named) == 1, words)
 
 
@@ -274,6 +277,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         ends = [noun for noun, both in zip(ends, with_noun, strict=True) if not both]
         for both in filter(None, with_noun):  # "What *material* is X *made of*?"
             asked.update(dict.fromkeys(_fitting(release, both, 0, nodes, True)))
+        if any(with_noun) and not reading.expects:
+            continue  # the noun says which of what the verb may ask for is meant
         for fitting in _fitting(release, said, reading.expects, nodes, _is_measured(release, said)):
             if not _is_turned(release, fitting, span, words, nodes):
                 asked[fitting] = None

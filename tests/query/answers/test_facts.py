@@ -184,6 +184,12 @@ def test_all_of_a_kind_is_no_answer_to_what_is_asked_of_one(shore: Release, ques
     assert not ask(shore, question).exhaustive
 
 
+@pytest.mark.parametrize("question", ["Which drawings were never sold?", "which drawings did the bow make?"])
+def test_a_small_word_is_no_slip_of_a_name(shore: Release, question: str) -> None:
+    asked = facts_of(shore, understand(shore, question))
+    assert asked is None or not asked.relations
+
+
 def test_things_of_one_name_are_told_one_by_one(shore: Release) -> None:
     told = text(shore, "Who made Gull?").split("\n")
     assert told[0] == "2 entities are called Gull."
