@@ -526,7 +526,8 @@ class _Turn:
         suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
         most = k_of(self.prepared.analysis.form, self.release.method.retrieval.k)
         exact = self.exact if isinstance(self.exact, Exact) else None
-        if exact is not None and not exact.certain and self._tells_facts:
+        tells_facts = written_by == EXTRACTIVE and self._tells_facts
+        if exact is not None and not exact.certain and tells_facts:
             exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)
@@ -551,7 +552,7 @@ class _Turn:
             form=reading.form.value,
             set=exact.set if exact is not None else None,
             asked=self.prepared.understood.follow_up.resolved,
-            choices=choices_of(self.release, exact) if exact is not None and not self._tells_facts else (),
+            choices=choices_of(self.release, exact) if exact is not None else (),
         )
 
     def state_after(self, answer: Answer) -> ConversationState:

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.support import split_sentences
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation
 from crmrag_query.config.sentences import PortraitOrder, SentenceForms, sentences
@@ -48,6 +49,23 @@ IDENTIFYING = frozenset({"P1", "P2", "P41i", "P47", "P48", "P48i", "P102", "P131
 """Properties that lead to names, identifiers and types, which are told otherwise or say nothing to a reader."""
 UNTOLD = LITTLE | {"E42", "E35", "E36", "E38", "E17", "E52", "E51", "E15", "E73", "D1"}
 """Classes of nodes that carry a name, a picture, a date or a classification, and are nothing to tell by themselves."""
+COORDINATES = "coordinates"
+"""Of a shape the middle is told, and not its outline."""
+DIMENSION = "dimension"
+"""Any dimension: each is told with what it is, "Height 31.6 cm"."""
+AROUND = frozenset({"located_in", "falls_within"})
+"""Relations to places of which what lies around them is told too: a village, and its country."""
+GENERAL = frozenset({"participant", "has_part", "event_part", "during"})
+"""Relations that also lead to what more telling ones lead to."""
+SAME = "same_as"
+"""Other records of the entity are told by their address."""
+_SCHEME = re.compile(r"^[a-z]+://(www\.)?")
+RAW_DATES = frozenset({"created_on"})
+"""Relations whose clause takes a date as it is ("dates from 1825–1870"), without a preposition of its own."""
+BORN = frozenset({"born_on", "born_in", "died_on", "died_in"})
+FOUNDED = frozenset({"founded_on", "founded_in", "dissolved_on"})
+GROUPS = frozenset({"E74", "E40", "F11"})
+"""Classes of groups, which are founded; any other actor is born."""
 
 
 @dataclass(frozen=True)
@@ -94,16 +112,16 @@ class Facts:
         world = self.release[World]
         way = Way(relations=(id,), inverse=inverse, direct=True)
         around = Way(relations=(id,)) if id in AROUND and not inverse else way
+        start = np.array([node], np.int32)
         try:
-            near = pairs(world, way, np.array([node], np.int32), direct=True).cell
-            cells = np.array(
-                list(dict.fromkeys([*near, *pairs(world, around, np.array([node], np.int32)).cell]))
-            )
+            cells = pairs(world, way, start, direct=True).cell.tolist()
+            if around is not way:
+                cells = list(dict.fromkeys([*cells, *pairs(world, around, start).cell.tolist()]))
         except QuestionError:  # more than are walked at once
             return None
         way = around
-        nodes = tuple(int(one) for one in cells if one < world.size and int(one) != node)
-        texts = tuple(literal(world, int(one) - world.size).text for one in cells if one >= world.size)
+        nodes = tuple(one for one in cells if one < world.size and one != node)
+        texts = tuple(literal(world, one - world.size).text for one in cells if one >= world.size)
         label = self._label(relation, inverse)
         if inverse:
             domain = sum(int(Category[name]) for name in relation.domain)
@@ -221,10 +239,14 @@ class Facts:
         if not values:
             return None
         quoted = relation.value == "text" and len(values[0]) >= DESCRIBING
-        shown = tuple(sentence_cut(one, QUOTED) for one in values[: 1 if quoted else NAMED])
+        shown = tuple(self._cut(one) for one in values[: 1 if quoted else NAMED])
         triples = tuple(self._proof(node, way, list(nodes)[:PROVED]))
         total = 1 if quoted else len(values)
         return Fact(label, shown, total, tuple(nodes), triples, quoted=quoted, relation=id)
+
+    def _cut(self, text: str) -> str:
+        abbreviations = frozenset(map(fold, self.release.method.sets.answers.abbreviations))
+        return sentence_cut(text, QUOTED, abbreviations)
 
     def _ends(self, node: int, tails: Sequence[Sequence[str]]) -> Iterator[str]:
         """Literals and names that tails of a relation end in, the preferred tail first."""
@@ -302,7 +324,7 @@ class Facts:
             longest.value,
             longest.graphs,
         )
-        yield Fact(label, (sentence_cut(plain(longest.value), QUOTED),), 1, (), (triple,), quoted=True)
+        yield Fact(label, (self._cut(plain(longest.value)),), 1, (), (triple,), quoted=True)
 
     # in words
 
@@ -388,16 +410,6 @@ class Facts:
         return f"{fact.label[:1].upper()}{fact.label[1:]}: {self.values(fact)}."
 
 
-COORDINATES = "coordinates"
-"""Of a shape the middle is told, and not its outline."""
-DIMENSION = "dimension"
-"""Any dimension: each is told with what it is, "Height 31.6 cm"."""
-AROUND = frozenset({"located_in", "falls_within"})
-"""Relations to places of which what lies around them is told too: a village, and its country."""
-GENERAL = frozenset({"participant", "has_part", "event_part", "during"})
-"""Relations that also lead to what more telling ones lead to."""
-
-
 def _same_verb(one: tuple[list[str], list[str]], other: tuple[list[str], list[str]]) -> list[str] | None:
     """What the second of two forms of a clause has before its value besides the words of the first, its preposition; None
     where they are not the same verb."""
@@ -410,13 +422,6 @@ def _same_verb(one: tuple[list[str], list[str]], other: tuple[list[str], list[st
     return own[shared:]
 
 
-SAME = "same_as"
-"""Other records of the entity are told by their address."""
-_SCHEME = re.compile(r"^[a-z]+://(www\.)?")
-RAW_DATES = frozenset({"created_on"})
-"""Relations whose clause takes a date as it is ("dates from 1825–1870"), without a preposition of its own."""
-
-
 def in_years(known: Interval) -> Interval:
     """The span as it is, but a lone first of January as its year: data that knows a year alone writes that day for it."""
     begin, end = known.begin, known.end
@@ -426,19 +431,13 @@ def in_years(known: Interval) -> Interval:
     return known
 
 
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])")
-
-
-def sentence_cut(text: str, longest: int) -> str:
-    """A text cut at the end of a sentence, or of a word where its first sentence is longer."""
+def sentence_cut(text: str, longest: int, abbreviations: Collection[str] = ()) -> str:
+    """A text cut at the end of a sentence, or of a word where its first sentence is longer; ``abbreviations``: see
+    `split_sentences`."""
     if len(text) <= longest:
         return text
-    kept = ""
-    for part in _SENTENCE.split(text):
-        if len(kept) + len(part) + 1 > longest:
-            break
-        kept = f"{kept} {part}".strip()
-    return f"{kept} …" if kept else shorten(text, longest)
+    end = max((one.last for one in split_sentences(text, abbreviations) if one.last <= longest), default=0)
+    return f"{text[:end].rstrip()} …" if text[:end].strip() else shorten(text, longest)
 
 
 Kind = Literal["all", "where"]
@@ -484,12 +483,6 @@ def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
     if entries:
         parts.append(f"{' '.join(entries)} [{number}]")
     return " ".join(parts)
-
-
-BORN = frozenset({"born_on", "born_in", "died_on", "died_in"})
-FOUNDED = frozenset({"founded_on", "founded_in", "dissolved_on"})
-GROUPS = frozenset({"E74", "E40", "F11"})
-"""Classes of groups, which are founded; any other actor is born."""
 
 
 def _head(facts: Facts, node: int, order: PortraitOrder) -> Iterator[Fact]:

@@ -63,8 +63,10 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     )  # "this collection" is two words, "here" is one
     if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
+    if not alone or len(named) != 1 or reading.counts:
+        return ""
     spoken = _spoken_of(release, understood, language)
-    if not alone or not spoken.nodes or not spoken.alone or reading.counts:
+    if not spoken.nodes:
         return ""
     spans = compiled_relations(release.method.relations, reading.language).spans(spoken.words)
     if _chosen(spans, spoken.words, language):
@@ -81,12 +83,11 @@ def subject_of(release: Release, understood: Understood) -> Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """The one thing of a question: the ``nodes`` of its name, the best known first; whether these are all that it may be,
-    whether nothing else is named; and the question's words, "" for those that name it, ``BESIDE`` for what it is tied to."""
+    """The one thing of a question: the ``nodes`` of its name, the best known first; whether these are all that it may be;
+    and the question's words, "" for those that name it, ``BESIDE`` for what it is tied to."""
 
     nodes: tuple[int, ...]
     sure: bool
-    alone: bool
     words: list[str]
 
 
@@ -105,14 +106,14 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
         references = list(language.forms.one_refs.spans(words))
         for first, last in references:
             words[first:last] = [""] * (last - first)
-        return _Spoken((node,) if node is not None and references else (), True, True, words)
+        return _Spoken((node,) if node is not None and references else (), True, words)
     if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
-        return _Spoken((), False, False, words)
+        return _Spoken((), False, words)
     stop = _small_words(release, language)
     alike = [_of_one_name(release, mention, stop) for mention in named]
     main, nodes, beside = (0, alike[0], named) if len(named) == 1 else _leading(release, named, alike)
     if main is None:
-        return _Spoken((), False, False, words)
+        return _Spoken((), False, words)
     for at, mention in enumerate(named):
         if at == main or mention in beside:
             first, last = _extended(release, mention, alike[at][:1], words, language)
@@ -121,7 +122,7 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     written = {fold(word) for word in re.findall(r"\w+", understood.question) if word[:1].isupper()}
     as_name = not written.isdisjoint(tokenize(named[main].text))  # "never" is no slip of "Neuere Gedichte"
     sure = _is_whole(named[main]) or (len(names) == 1 and as_name)
-    return _Spoken(nodes, sure, len(named) == 1, words)
+    return _Spoken(nodes, sure, words)
 
 
 def _small_words(release: Release, language: Language) -> frozenset[str]:

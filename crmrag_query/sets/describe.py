@@ -243,15 +243,9 @@ def in_words(made: AnswerSet, words: SetWords) -> str:
         last = way.rpartition(" ")[2].casefold()
         plainly = colon and last in words.prepositions and STEP not in way
         parts.append(f"{way} {what}" if plainly else chip.label)
-    said = [chip.kind == "target" for chip in chips]
-    if (
-        len(parts) > 1
-        and said[0]
-        and ": " not in parts[1]
-        and not chips[1].negated
-        and chips[1].kind == "related"
-    ):
-        parts[:2] = [f"{parts[0]} {parts[1]}"]
+    joined = [chip.kind for chip in chips[:2]] == ["target", "related"] and not chips[1].negated
+    if joined and ": " not in parts[1]:
+        parts[:2] = [" ".join(parts[:2])]
     return plain(", ".join(parts).replace(JOINT, ", "))
 
 
