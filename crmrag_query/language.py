@@ -1,0 +1,116 @@
+"""The languages that questions are read in: one file each in `config/languages`, with stems by Snowball.
+
+A file holds the small words of questions (what opens one, operators, numbers, words for time, pronouns) and no word of a
+field or a data set. They are the product's own: a release of any age is read by those that ship.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import Stemmer
+import yaml
+
+from crmrag_query.config.reading import default_folder
+from crmrag_query.text import fold, tokenize
+
+LANGUAGES = ("en", "fr", "de", "el", "it", "es")
+_SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pronouns", "time", "whole")
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
+_MOST_STEMS = 200_000  # kept of one language; a data set's names and documents have about as many words
+
+
+class Phrases:
+    """Phrases of folded words, each with the roles it plays; "the?" in a phrase may be left out."""
+
+    def __init__(self) -> None:
+        self._by_first: dict[str, dict[tuple[str, ...], set[str]]] = {}
+
+    def add(self, text: str, role: str) -> None:
+        """A phrase as a file writes it."""
+        for words in _variants(text):
+            if words:
+                self._by_first.setdefault(words[0], {}).setdefault(words, set()).add(role)
+
+    def at(self, words: Sequence[str], start: int) -> Iterator[tuple[int, frozenset[str]]]:
+        """(length, roles) of every phrase that begins at ``start``."""
+        for phrase, roles in self._by_first.get(words[start], {}).items():
+            if tuple(words[start : start + len(phrase)]) == phrase:
+                yield len(phrase), frozenset(roles)
+
+
+def _variants(text: str) -> Iterator[tuple[str, ...]]:
+    yield tuple(tokenize(text.replace("?", "")))
+    if "?" in text:
+        yield tuple(tokenize(re.sub(r"\S+\?", " ", text)))
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language.
+
+    ``raw``: its file, every value a text; ``stop``: folded words that say nothing by themselves; ``phrases``: small words by
+    role (`operators.not`); ``roles``: the same by role; ``numbers``: folded words to their values; ``capitals_name``: whether
+    capitals within a sentence mark names (else nouns).
+    """
+
+    code: str
+    raw: Mapping[str, Any]
+    stop: frozenset[str]
+    phrases: Phrases
+    roles: Mapping[str, frozenset[str]]
+    numbers: Mapping[str, int]
+    ordinals: Mapping[str, int]
+    capitals_name: bool
+    _stemmer: Any = field(repr=False, compare=False)
+    _stems: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def stem(self, word: str) -> str:
+        """The stem of a folded word."""
+        found = self._stems.get(word)
+        if found is None:
+            if len(self._stems) > _MOST_STEMS:
+                self._stems.clear()
+            found = self._stems[word] = self._stemmer.stemWord(word)
+        return found
+
+    def stems(self, text: str) -> tuple[str, ...]:
+        """Stems of the words of a text, in order, without stop words."""
+        return tuple(self.stem(word) for word in tokenize(text) if word not in self.stop)
+
+    def all_stems(self, texts: Iterable[str]) -> frozenset[str]:
+        """Stems of all words of some texts."""
+        return frozenset(stem for text in texts for stem in self.stems(text))
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def language(code: str) -> Language:
+    """The language of a code of ``LANGUAGES``; any other is read as English."""
+    code = code if code in LANGUAGES else "en"
+    text = (default_folder() / "languages" / f"{code}.yaml").read_text(encoding="utf-8")
+    raw = yaml.load(text, Loader=_LOADER)  # noqa: S506, a base loader makes texts alone
+    phrases, roles = Phrases(), dict[str, frozenset[str]]()
+    for section in _SECTIONS:
+        for role, told in raw[section].items():
+            parts = told.items() if isinstance(told, dict) else (("", told),)
+            for inner, texts in parts:
+                name = ".".join(filter(None, (section, role, inner)))
+                listed = [texts] if isinstance(texts, str) else texts
+                for one in listed:
+                    phrases.add(one, name)
+                roles[name] = frozenset(map(fold, listed))
+    return Language(
+        code=code,
+        raw=raw,
+        stop=frozenset(token for word in raw["stop"] for token in tokenize(word)),
+        phrases=phrases,
+        roles=roles,
+        numbers={fold(word): int(value) for word, value in raw["numbers"].items()},
+        ordinals={fold(word): int(value) for word, value in raw["ordinals"].items()},
+        capitals_name=raw["capitals"] == "names",
+        _stemmer=Stemmer.Stemmer(raw["stemmer"]),
+    )
