@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from crmrag_query.text import tokenize
 
 QUOTES = frozenset('"“”„«»‟＂')
 _ENDS = frozenset(".?!;:,·;؟。？！—–-)")
+_PARTS = re.compile("[-–—./:'’]")
+_SIGNS = "([«“„\"'‘¿¡"
 _SHORT = 3  # letters; longer words all have capitals in a heading, in which capitals name nothing; ours
 
 
@@ -33,6 +36,18 @@ class Asked:
     chunks: tuple[Chunk, ...]
     starts: frozenset[int]
     named: frozenset[int]
+
+    @property
+    def capitals(self) -> frozenset[int]:
+        """Positions of tokens that begin with a capital: of "Baltimore-born" the first alone."""
+        found = set[int]()
+        for chunk in self.chunks:
+            parts = [part for part in _PARTS.split(chunk.text) if any(map(str.isalnum, part))]
+            if len(parts) == chunk.last - chunk.first:
+                found.update(chunk.first + at for at, part in enumerate(parts) if part.lstrip(_SIGNS)[:1].isupper())
+            elif chunk.capital:
+                found.update(range(chunk.first, chunk.last))
+        return frozenset(found)
 
     @property
     def visible(self) -> tuple[str, ...]:

@@ -1,0 +1,933 @@
+"""Staged query graphs: from the items of a question to plans, each with a score.
+
+What is asked for is the first node of a reading; each further item is tied to it, or to the noun before, by one of the ways
+that the graph holds between just these two (Yih et al. 2015, Semantic Parsing via Staged Query Graph Generation). A way is
+scored by the words of the question that it says, by the small word before the item, and by how common it is. Nothing here
+knows a language or a domain: words come from the lexicon, small words by their role.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from crmrag_query.dates import Interval
+from crmrag_query.graph.graph import Graph
+from crmrag_query.language import Language
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Compute,
+    Constraint,
+    Dated,
+    Measure,
+    Member,
+    Plan,
+    Related,
+    Target,
+    Texted,
+    Way,
+)
+from crmrag_query.plans.world import World
+from crmrag_query.questions.words import Chunk
+from crmrag_query.reading.earlier import as_list, changed
+from crmrag_query.reading.items import JOINS, Item, plan_meaning, text_item
+from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes
+from crmrag_query.reading.ties import Meaning, Tie, Ties
+from crmrag_query.text import fold
+from crmrag_query.timing import check
+
+BEAM = 12  # readings in the making that are kept after each item
+MEANINGS = 4  # of an item that are tried
+TRIED = 5  # ways of an item to one thing that are tried
+ACTOR = int(Category.Actor)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What speaks for a reading, in points; fitted by `benchmarks/fit_reading.py`."""
+
+    said: float = 1.0
+    again: float = 0.25
+    unsaid: float = 0.45
+    prep: float = 0.4
+    wrong_prep: float = 0.45
+    wrong_agent: float = 0.7
+    phrase: float = 0.6
+    starts: float = 0.6
+    ends: float = 0.6
+    share: float = 0.25
+    premodifier: float = 0.25
+    far_parent: float = 0.15
+    dropped: float = 1.1
+    uncovered: float = 0.9
+    empty_verb: float = 0.25
+    unused: float = 0.9
+    nearest: float = 0.15
+
+
+WEIGHTS = Weights()
+
+# Which small words lead to the end of a property, by their roles in the language files.
+_OWNER = frozenset({"agent", "of", "from", "place"})
+_PLACE = frozenset({"place", "from", "of", "time"})
+_WHOLE = frozenset({"place", "of", "from", "time"})
+_PART = frozenset({"with", "of"})
+_ABOUT = frozenset({"about", "of", "with"})
+PREPOSITIONS: Mapping[str, frozenset[str]] = {
+    "P14": frozenset({"agent", "of", "from"}), "P11": frozenset({"agent", "with", "of"}), "P22": frozenset({"to", "agent"}),
+    "P23": frozenset({"from", "agent", "of"}), "P28": frozenset({"from", "agent", "of"}), "P29": frozenset({"to", "agent"}),
+    "P52": _OWNER, "P51": _OWNER, "P49": _OWNER, "P50": _OWNER, "P105": _OWNER, "P02": frozenset({"agent", "of", "from"}),
+    "P7": _PLACE, "P55": _PLACE, "P53": _PLACE, "P54": _PLACE, "P74": _PLACE, "P89": _PLACE, "P27": _PLACE, "P26": _PLACE, "P8": _PLACE,
+    "P45": frozenset({"material", "of", "from"}), "P126": frozenset({"material", "of", "from"}),
+    "P32": frozenset({"material", "with", "agent", "place"}), "P33": frozenset({"material", "with", "agent"}),
+    "P2": frozenset({"of", "with", "material"}), "P62": _ABOUT, "P138": _ABOUT, "P129": _ABOUT, "P67": _ABOUT, "P65": _ABOUT,
+    "P46i": _WHOLE, "P106i": _WHOLE, "P148i": _WHOLE, "P128i": _WHOLE, "P59i": _WHOLE, "P9i": _WHOLE, "P117": _WHOLE,
+    "P10": _WHOLE, "P16i": _WHOLE, "P12i": _WHOLE, "P11i": _WHOLE, "P110i": _WHOLE, "P31i": _WHOLE, "P46": _PART, "P106": _PART,
+    "P148": _PART, "P128": _PART, "P59": _PART, "P9": _PART, "P56": _PART, "P43": _PART, "P107i": _WHOLE, "P107": _PART,
+    "P72": frozenset({"place", "material"}), "P4": frozenset({"time", "place", "from"}), "P20": frozenset({"to"}),
+    "P101": frozenset({"to"}), "P103": frozenset({"to"}), "P17": frozenset({"to"}), "P15": frozenset({"agent", "from", "of"}),
+    "P96": frozenset({"of", "from"}), "P97": frozenset({"of", "from"}), "P152": frozenset({"of", "from"}),
+    "P1": frozenset({"of", "with"}), "P102": frozenset({"of", "with"}), "P16": frozenset({"with", "of"}),
+}  # fmt: skip
+PREMODIFYING = frozenset({"P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"})
+"""Properties whose far end may stand bare before a noun: *marble* busts, *women* artists."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What holds of a node of a reading: a tie to another node, a date, a text, or that it is of a kind (no tie)."""
+
+    tie: Tie | None
+    child: int = -1
+    negated: bool = False
+    period: Interval | None = None
+    text: str = ""
+    among: bool = False
+    edge: str = "span"
+
+
+@dataclass(frozen=True)
+class State:
+    """A reading in the making: its nodes (0 is what is asked for) with the items that said them; conditions by node; the words
+    and small words that it says; ``doubt``: why it would not be sure."""
+
+    nodes: tuple[Meaning, ...]
+    places: tuple[Item | None, ...]
+    conditions: tuple[tuple[int, Condition], ...]
+    covered: frozenset[int]
+    used: frozenset[int]
+    score: float
+    spine: tuple[int, ...] = (0,)
+    compute: Compute | None = None
+    doubt: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A plan with its score; ``uncovered``: content words that it does not say; ``doubt``: why it is not sure; ``named``:
+    the names that it ties; ``size`` and ``result``: of its set, once it was executed."""
+
+    plan: Plan
+    score: float
+    uncovered: tuple[str, ...] = ()
+    doubt: frozenset[str] = frozenset()
+    sort: str = ""
+    named: frozenset[str] = frozenset()
+    size: int = -1
+    result: bytes = b""
+    settled: bool = True
+
+
+@dataclass
+class Form:
+    """What a question says of the form of its answer; ``opened``: where what opens it ends."""
+
+    counts: bool = False
+    asks: bool = False
+    who: bool = False
+    what: bool = False
+    described: bool = False
+    opened: int = 0
+
+
+@dataclass
+class Grammar:
+    """A question with all that is known before it is read."""
+
+    world: World
+    graph: Graph
+    ties: Ties
+    kinds: KindWords
+    own: Language
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    items: tuple[Item, ...] = ()
+    free: tuple[int, ...] = ()
+    form: Form = field(default_factory=Form)
+    weights: Weights = WEIGHTS
+    capitals: frozenset[int] = frozenset()
+    said: frozenset[str] = frozenset()
+    chunks: tuple[Chunk, ...] = ()
+    earlier: Plan | None = None
+
+    # reading
+
+    def readings(self, items: tuple[Item, ...], base: float) -> Iterator[Reading]:
+        """All readings of one cut of the question into items."""
+        self.form = form_of(items, self.own)
+        items = self._with_unknown_names(items)
+        self.items = items
+        spoken = [item for item in items if item.sort in ("name", "noun", "date", "text")]
+        taken = {at for item in items for at in range(item.first, item.last)}
+        self.free = tuple(
+            at
+            for at, word in enumerate(self.words)
+            if at not in taken and word not in self.own.stop and len(word) > 1
+        )
+        empty = self.own.roles["verbs.empty"]
+        self.said = frozenset(self.stems[at] for at in self.free if self.words[at] not in empty)
+        for state, rest in self._heads(spoken, base):
+            states = [state]
+            rest = self._heads_first(rest)
+            for item in rest:
+                check()
+                grown = [new for one in states for new in self._attach(one, item)]
+                grown += [self._without(one, item) for one in states]
+                states = sorted(grown, key=lambda one: -one.score)[:BEAM]
+            for one in states:
+                yield from self._finished(one)
+
+    def _heads_first(self, rest: list[Item]) -> list[Item]:
+        """The items with each noun before what stands bare before it, so that "women artists" ties women to artists."""
+        found: list[Item] = []
+        for item in rest:
+            at = len(found)
+            while item.sort == "noun" and at and self._modifies(found[at - 1], item, found[at:]):
+                at -= 1
+            found.insert(at, item)
+        return found
+
+    def _modifies(self, before: Item, noun: Item, between: Sequence[Item]) -> bool:
+        if self.own.code not in HEAD_LAST or before.sort not in ("noun", "name"):
+            return False
+        return before.last == (between[0].first if between else noun.first)
+
+    def _without(self, state: State, item: Item) -> State:
+        cost = self.weights.dropped + max(item.score, 0.0)
+        return replace(state, score=state.score - cost, doubt=state.doubt | {f"passed over: {item.text}"})
+
+    def _with_unknown_names(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        """The items with runs of capitalised words that name nothing known, as texts that nothing can hold."""
+        if not self.own.capitals_name:
+            return items
+        taken = {at for item in items for at in range(item.first, item.last)}
+        runs: list[list[int]] = []
+        for at in sorted(self.capitals - taken):
+            if self.words[at] in self.own.stop or len(self.words[at]) < 2:
+                continue
+            if runs and runs[-1][-1] == at - 1:
+                runs[-1].append(at)
+            else:
+                runs.append([at])
+        unknown = [text_item(self.words, run[0], run[-1] + 1, UNKNOWN) for run in runs]
+        return tuple(sorted((*items, *unknown), key=lambda one: one.first))
+
+    def raw(self, first: int, last: int) -> str:
+        """Words of the question as they were written, without signs around them and a genitive's s."""
+        texts = [one.text for one in self.chunks if one.first < last and one.last > first]
+        return POSSESSIVE.sub("", " ".join(texts).strip(SIGNS)) or " ".join(self.words[first:last])
+
+    # what is asked for
+
+    def _heads(self, spoken: Sequence[Item], base: float) -> Iterator[tuple[State, list[Item]]]:
+        form, nouns = self.form, [item for item in spoken if item.sort == "noun"]
+        openers = [item for item in self.items if item.roles & DETERMINING]
+        direct = None
+        referring = [item for item in spoken if item.refers]
+        for opener in reversed(openers):
+            direct = next((one for one in (*nouns, *referring) if self._stands_behind(opener, one)), None)
+            if direct is not None:
+                direct = self._head_of(direct, nouns) if direct.sort == "noun" else direct
+                break
+
+        def start(meaning: Meaning, item: Item | None, score: float, used: frozenset[int] = frozenset()) -> State:
+            unsure = item is not None and not meaning.named and meaning.cost >= VAGUE
+            doubt = frozenset({f"vague: {item.text}"}) if item is not None and unsure else frozenset()
+            return State((meaning,), (item,), (), frozenset(), used, base + score - meaning.cost, doubt=doubt)
+
+        if self.earlier is not None and not any(one.refers for one in spoken) and (direct is None or not direct.refers):
+            # "And any with lions?", "How many are drawings?": of those before
+            lead = -0.2 if direct is not None else 0.5
+            yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
+        if form.who and direct is None:
+            said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)
+            if said_to_be is not None:
+                for meaning in said_to_be.meanings[:MEANINGS]:
+                    yield start(meaning, said_to_be, 0.3), [one for one in spoken if one is not said_to_be]
+            nodes = category_nodes(self.world, "Actor")
+            if len(nodes):
+                target = Target(categories=("Actor",))
+                yield start(Meaning(nodes, target, generic=True, category=ACTOR), None, 0.2), list(spoken)
+            return
+        chosen = [direct] if direct is not None else []
+        chosen += [one for one in (*nouns[:2], *referring[:1]) if one is not direct]
+        for place, item in enumerate(chosen):
+            score = 0.8 if item is direct else 0.3 if not place else -0.3
+            if item is not direct and self._phrase_lead(item) and item.first > 1:
+                score -= 0.8  # "what do you have *by* women artists"
+            for meaning in item.meanings[:MEANINGS]:
+                yield start(meaning, item, score), [one for one in spoken if one is not item]
+        if form.asks or not chosen:
+            for item in [one for one in spoken if one.sort == "name"][:2]:
+                for meaning in item.meanings[:MEANINGS]:
+                    yield start(meaning, item, 0.0 if form.asks else -1.0), [one for one in spoken if one is not item]
+        if direct is None and (form.what or not nouns):
+            for kind in self.kinds.general("work"):
+                yield (
+                    start(Meaning(kind.nodes, kind.target, generic=True, cost=0.1, category=int(Category.Thing)), None, 0.2),
+                    list(spoken),
+                )
+            for name, cost in WHAT:
+                nodes = category_nodes(self.world, name)
+                if len(nodes):
+                    meaning = Meaning(
+                        nodes, Target(categories=(name,)), generic=True, cost=cost, category=int(Category[name])  # type: ignore[arg-type]
+                    )
+                    yield start(meaning, None, 0.0), list(spoken)
+
+    def _head_of(self, first: Item, nouns: Sequence[Item]) -> Item:
+        """Of nouns that stand side by side the one that is asked for: the last, in languages whose adjectives come first."""
+        if self.own.code not in HEAD_LAST:
+            return first
+        verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
+        head = first
+        for noun in nouns:
+            if noun.first < head.last:
+                continue
+            gap = range(head.last, noun.first)
+            joins = {at for one in self.items if one.roles & JOINS for at in range(one.first, one.last)}
+            free = [at for at in gap if at not in joins]
+            if len(free) > 1 or any(self.words[at] in self.own.stop or self.words[at] in verbs for at in free):
+                break
+            if free and not joins & set(gap):
+                break
+            head = noun
+        return head
+
+    def _stands_behind(self, opener: Item, noun: Item) -> bool:
+        """Whether a noun stands right behind what opens a question: "which (of the) (five oldest) *works*", with names in the
+        genitive between."""
+        if noun.first < opener.last:
+            return False
+        verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
+        inside = {at for item in self.items for at in range(item.first, item.last) if item.sort != "op" or item.roles & SUPERLATIVE}
+        parting = frozenset().union(*(self.own.roles[f"prepositions.{one}"] for one in PARTING)) - self.own.roles["prepositions.of"]
+        copula = self.own.roles["verbs.be"] if "questions.what" in opener.roles else frozenset()
+        for at in range(opener.last, noun.first):
+            word = self.words[at]
+            if at in inside or word == "s" or (word in copula and at == opener.last):
+                continue
+            if word not in self.own.stop or word in verbs or word in parting:
+                return False
+        names = [one for one in self.items if one.sort == "name" and opener.last <= one.first and one.last <= noun.first]
+        return all(self._lead(one) or self.words[one.last : one.last + 1] == ("s",) or one.last == noun.first for one in names)
+
+    def _is_predicate(self, noun: Item) -> bool:
+        """ "Who are the donors": only small words stand between."""
+        return all(word in self.own.stop for word in self.words[1 : noun.first])
+
+    # tying
+
+    def _attach(self, state: State, item: Item) -> Iterator[State]:
+        flags = self._flags(state, item)
+        if item.sort == "date":
+            yield from self._attach_date(state, item, flags)
+            return
+        if item.sort == "text":
+            negated = bool(flags.keys() & NEGATIONS)
+            condition = Condition(None, text=self.raw(item.first, item.last), negated=negated)
+            if item.score == UNKNOWN:
+                yield replace(
+                    state,
+                    conditions=(*state.conditions, (0, condition)),
+                    score=state.score - min(0.6, 0.3 * len(item)),
+                    doubt=state.doubt | {f"unknown: {item.text}"},
+                )
+                return
+            yield replace(state, conditions=(*state.conditions, (0, condition)), score=state.score + 0.6)
+            return
+        number = self._number_before(item)
+        for meaning in item.meanings[:MEANINGS]:
+            for hops, parent in enumerate(reversed(state.spine)):
+                yield from self._attach_to(state, item, meaning, parent, hops, flags, number)
+
+    def _attach_to(
+        self,
+        state: State,
+        item: Item,
+        meaning: Meaning,
+        parent: int,
+        hops: int,
+        flags: Mapping[str, Item],
+        number: Item | None,
+    ) -> Iterator[State]:
+        near, w = state.nodes[parent], self.weights
+        excepted = "operators.except" in flags or "operators.anyone_else" in flags
+        negated = excepted or bool(flags.keys() & NEGATIONS)
+        used = state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS or role in EXCEPTIONS}
+        far_cost = w.far_parent * hops
+        new = len(state.nodes)
+        grown = replace(
+            state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used, doubt=state.doubt
+        )
+        if excepted and meaning.named and len(inside := np.intersect1d(near.nodes, meaning.nodes)):
+            iris = tuple(self.graph.iri(int(node)) for node in inside)
+            nodes = (*state.nodes, replace(meaning, iris=iris))
+            condition = Condition(None, new, True, among=True)
+            yield replace(
+                grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)), score=state.score + 0.8 - meaning.cost
+            )
+        if not meaning.named and self._is_kind_of(near, meaning):
+            gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
+            condition = Condition(None, new, negated)
+            yield replace(
+                grown,
+                conditions=(*state.conditions, (parent, condition)),
+                score=state.score + gain - meaning.cost - far_cost,
+            )
+        unsure = frozenset({f"part of a name: {item.text}"}) if item.sort == "name" and not item.whole else frozenset()
+        if not meaning.named and meaning.cost >= VAGUE:
+            unsure |= {f"vague: {item.text}"}
+        for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
+            doubt |= frozenset() if tie.stated else unsure
+            score = state.score + gain - meaning.cost - far_cost
+            spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
+            made = replace(grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt)
+            yield self._computed(made, parent, Condition(tie, new, negated), item, flags, number, meaning)
+
+    def _computed(
+        self,
+        state: State,
+        parent: int,
+        condition: Condition,
+        item: Item,
+        flags: Mapping[str, Item],
+        number: Item | None,
+        meaning: Meaning,
+    ) -> State:
+        """The tie as a condition, or as what operators make of it: a ranking or a group."""
+        tie = condition.tie
+        assert tie is not None
+        if parent == 0 and state.compute is None and not meaning.named:
+            to = self._anchor(state, condition.child)
+            for role, ascending in (("operators.most", False), ("operators.fewest", True)):
+                if role in flags:
+                    measure = Measure(kind="count", way=tie.way, to=to)
+                    first = self._first(state, flags[role])
+                    made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
+                    return replace(state, compute=made, used=state.used | {flags[role].first}, score=state.score + 0.5)
+            per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
+            if per is not None:
+                made = Compute(kind="group", way=tie.way, to=Anchor() if meaning.generic else to)
+                return replace(state, compute=made, used=state.used | {per.first}, score=state.score + 0.5)
+            least, op = _least(flags, number)
+            if least is not None and op is not None:
+                made = Compute(kind="rank", measure=Measure(kind="count", way=tie.way, to=to), at_least=least)
+                return replace(state, compute=made, used=state.used | {op.first}, score=state.score + 0.5)
+        return replace(state, conditions=(*state.conditions, (parent, condition)))
+
+    def _split_by(self, item: Item) -> Item | None:
+        """The "break down" of a question, for what stands behind "by"."""
+        down = next((one for one in self.items if "operators.breakdown" in one.roles), None)
+        return down if down is not None and "agent" in self._lead(item) and down.last <= item.first else None
+
+    def _first(self, state: State, op: Item) -> int:
+        """How many are asked for: the number beside a superlative, or before what is asked for; else one."""
+        head = state.places[0]
+        for item in self.items:
+            if item.sort == "number" and isinstance(item.value, int) and item.value:
+                beside = abs(item.first - op.last) <= 1 or abs(op.first - item.last) <= 1
+                before = head is not None and 0 <= head.first - item.last <= 2
+                if beside or before:
+                    return item.value
+        return 1
+
+    def _ways(
+        self, state: State, parent: int, near: Meaning, far: Meaning, item: Item
+    ) -> list[tuple[float, Tie, frozenset[int], frozenset[str]]]:
+        """The best ways from one node to another, with what each gains, the words that it says, and doubts."""
+        w, place = self.weights, state.places[parent]
+        before = place is not None and place.sort == "noun" and item.last == place.first
+        leads = frozenset() if before else self._lead(item)
+        near_stems = place.stems if place is not None else frozenset()
+        low = place.last if place is not None else 0
+        gap = self.words[low : item.first] if low <= item.first else self.words[item.last : place.first if place else 0]
+        bare = before or (not leads and place is not None and place.last == item.first)
+        misplaced = w.far_parent * 3 if not before and self._modifies_next(item) else 0.0
+        scored = []
+        for tie in self.ties.between(near, far, self.own.code, self.said):
+            says = frozenset(at for at in self.free if self.stems[at] in tie.stems or self.stems[at] in tie.ends)
+            covered, again = says - state.covered, says & state.covered
+            gain = sum(w.said * self._nearness(at, item, place) for at in covered) + w.again * len(again)
+            gain += w.share * min(1.0, 4 * tie.share) - tie.cost - misplaced
+            evidence = bool(says)
+            if near_stems & tie.starts:
+                gain += w.starts
+                evidence = True
+            if not far.named and item.stems & (tie.ends | tie.stems):
+                gain += w.ends
+                evidence = True
+            fits = PREPOSITIONS.get(tie.last)
+            if leads and fits is not None:
+                if leads & fits:
+                    gain += w.prep
+                    evidence = True
+                elif "agent" in leads and len(leads) == 1:
+                    gain -= w.wrong_agent
+                elif leads != {"of"}:
+                    gain -= w.wrong_prep
+            if bare and tie.last in PREMODIFYING:
+                gain += w.premodifier
+                evidence = evidence or tie.last == "P2"
+            if tie.ahead or tie.back:
+                ahead, back = _holds(gap, tie.ahead), _holds(gap, tie.back)
+                gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
+                evidence = evidence or ahead > back
+            if not evidence:
+                gain -= w.unsaid + 0.3 * far.generic
+            doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
+            scored.append((gain, tie, covered, doubt))
+        scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
+        return scored[:TRIED]
+
+    def _modifies_next(self, item: Item) -> bool:
+        """Whether a noun stands right behind an item, in languages in which what comes first says more of it."""
+        if self.own.code not in HEAD_LAST:
+            return False
+        return any(one.sort == "noun" and one.first == item.last for one in self.items)
+
+    def _nearness(self, at: int, item: Item, place: Item | None) -> float:
+        """How much a word counts for an item by where it stands: between the two, right behind them, or elsewhere."""
+        first = min(item.first, place.first) if place is not None else item.first
+        last = max(item.last, place.last) if place is not None else item.last
+        if first <= at < last or 0 <= at - last <= 2 or (place is None and at < first):
+            return 1.0
+        return 0.75
+
+    def _lead(self, item: Item) -> frozenset[str]:
+        """Roles of the preposition before an item, or of the genitive behind it; articles between do not count."""
+        if self.words[item.last : item.last + 1] == ("s",):
+            return frozenset({"of", "agent"})
+        taken = {at for one in self.items if one.sort in ("name", "noun", "date", "text") for at in range(one.first, one.last)}
+        small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
+        at = item.first - 1
+        while at >= 0 and item.first - at <= 5 and at not in taken:
+            roles = frozenset(role for role in PREPOSITION_ROLES if self.words[at] in self.own.roles[f"prepositions.{role}"])
+            if roles:
+                return roles
+            number = any(one.sort == "number" and one.first == at for one in self.items)
+            if self.words[at] not in self.own.stop and at not in small and not number:
+                return frozenset()
+            at -= 1
+        return frozenset()
+
+    def _phrase_lead(self, item: Item) -> frozenset[str]:
+        """Roles of the preposition before a noun and what stands bare before it: by *women* artists."""
+        before = next((one for one in self.items if one.sort in ("noun", "name") and one.last == item.first), None)
+        return self._phrase_lead(before) if before is not None else self._lead(item)
+
+    def _is_kind_of(self, near: Meaning, far: Meaning) -> bool:
+        both = len(np.intersect1d(near.nodes, far.nodes, assume_unique=True))
+        return 0 < both and (both < len(near.nodes) or near.named)
+
+    def _is_said(self, state: State, parent: int, item: Item) -> bool:
+        """Whether nothing but forms of "to be" and small words without a place or an agent stand between two nouns."""
+        place = state.places[parent]
+        if place is None:
+            return False
+        if place.last == item.first or item.last == place.first:
+            return True
+        low, high = (place.last, item.first) if place.last <= item.first else (item.last, place.first)
+        ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with")))
+        return all(word in self.own.stop and word not in ties for word in self.words[low:high])
+
+    def _flags(self, state: State, item: Item) -> dict[str, Item]:
+        """Operators right before an item, not parted from it by another one."""
+        before = [one.last for one in self.items if one.sort in ("name", "noun", "date") and one.last <= item.first]
+        low = max(before, default=0)
+        return {
+            role: one
+            for one in self.items
+            if one.sort == "op" and low <= one.first and one.last <= item.first
+            for role in one.roles
+        }
+
+    def _number_before(self, item: Item) -> Item | None:
+        near = [one for one in self.items if one.sort == "number" and 0 <= item.first - one.last <= 1]
+        return near[-1] if near else None
+
+    def _attach_date(self, state: State, item: Item, flags: Mapping[str, Item]) -> Iterator[State]:
+        assert isinstance(item.value, Interval)
+        w = self.weights
+        for hops, parent in enumerate(reversed(state.spine)):
+            near, place = state.nodes[parent], state.places[parent]
+            scored = []
+            for tie in self.ties.dates(near, self.own.code):
+                says = frozenset(at for at in self.free if self.stems[at] in tie.stems or self.stems[at] in tie.ends)
+                covered, again = says - state.covered, says & state.covered
+                gain = sum(w.said * self._nearness(at, item, place) for at in covered) + 0.8 * len(again) - tie.cost
+                if place is not None and place.stems & tie.stems:
+                    gain += 0.3
+                gain += w.share * min(1.0, 2 * tie.share)
+                scored.append((gain, tie, covered))
+            scored.sort(key=lambda one: (-one[0], len(one[1].key)))
+            for gain, tie, covered in scored[:TRIED]:
+                condition = Condition(tie, period=item.value, negated=bool(flags.keys() & NEGATIONS))
+                yield replace(
+                    state,
+                    conditions=(*state.conditions, (parent, condition)),
+                    covered=state.covered | covered,
+                    score=state.score + 0.6 + gain - w.far_parent * hops,
+                )
+
+    # plans
+
+    def _finished(self, state: State) -> Iterator[Reading]:
+        w, form = self.weights, self.form
+        compute, score, used, sort = state.compute, state.score, state.used, ""
+        head, place = state.nodes[0], state.places[0]
+        left = [at for at in self.free if at not in state.covered]
+        ops = {role: item for item in self.items if item.sort == "op" for role in item.roles}
+        extra: list[Constraint] = []
+        if left and not head.named:
+            found = self._existing(state, left, ops)
+            if found is not None:
+                constraint, says, gain, negation = found
+                extra.append(constraint)
+                left = [at for at in left if at not in says]
+                score += gain
+                used |= negation
+        if compute is None and not form.counts:
+            ranked = self._ranked(state, ops)
+            if ranked is not None:
+                compute, gain, used_by = ranked
+                score += gain
+                used |= used_by
+        unit = self._unit()
+        if compute is None and unit and ops.keys() & {"operators.per", "operators.breakdown", "questions.how_many"}:
+            dates = self._best_dates(head)
+            if dates and ("operators.per" in ops or "operators.breakdown" in ops or self._each(unit)):
+                compute = Compute(kind="group", way=dates[0].way, by=unit)  # type: ignore[arg-type]
+                left = [at for at in left if self.words[at] not in self._unit_words()]
+                used |= {ops[role].first for role in ("operators.per", "operators.breakdown") if role in ops}
+                score += 0.5
+        if compute is None:
+            compute = Compute(kind="count" if form.counts else "ask" if form.asks else "list")
+        if "operators.sort_date" in ops:
+            sort = "date"
+        elif "operators.sort_label" in ops:
+            sort = "label"
+        empty = self.own.roles["verbs.empty"]
+        score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
+        unused = {
+            item.text for item in self.items if item.sort == "op" and item.roles & MEANT and item.first not in used
+            and not any(item.first <= at < item.last for at in state.covered)
+        }
+        score -= w.unused * len(unused)
+        where = [*self._conditions(state, 0), *extra]
+        if head.plan is not None and place is None:
+            return (yield from self._gone_on(head.plan, where, compute, score, left, state, sort))
+        if head.plan is not None:
+            where.insert(0, Member(plan=head.plan))
+        elif head.named:
+            where.insert(0, Among(iris=head.iris))
+        made = any(isinstance(one, Related) and "created_by" in one.way.relations for one in where)
+        if head.maker and (head.concepts or not made):
+            where.append(self._made_something(head))
+        plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
+        if compute.kind in ("list", "count") and not where and head.generic:
+            score -= 1.0
+        doubt = state.doubt | frozenset(f"not said: {text}" for text in unused)
+        uncovered = tuple(self.words[at] for at in left if self.words[at] not in empty)
+        named = frozenset(one.text for one in state.places if one is not None and one.sort == "name" and not one.refers)
+        yield Reading(plan, score, uncovered, doubt, sort, named)
+
+    def _gone_on(
+        self,
+        before: Plan,
+        where: list[Constraint],
+        compute: Compute,
+        score: float,
+        left: Sequence[int],
+        state: State,
+        sort: str,
+    ) -> Iterator[Reading]:
+        """A question that names nothing asked for: the one before with what it says anew ("and in 1890?", "how many?")."""
+        if not where and compute.kind == "list" and not sort:
+            return
+        plan = changed(as_list(before), where) if where else as_list(before)
+        if compute.kind != "list":
+            plan = plan.model_copy(update={"compute": compute})
+        elif where and before.compute.kind in ("count", "ask"):
+            plan = plan.model_copy(update={"compute": Compute(kind=before.compute.kind)})
+        uncovered = tuple(self.words[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"])
+        yield Reading(plan, score, uncovered, state.doubt, sort)
+
+    def _made_something(self, head: Meaning) -> Related:
+        to = Anchor(types=tuple(self.graph.iri(node) for node in head.concepts)) if head.concepts else Anchor()
+        return Related(way=Way(relations=("created_by",), inverse=True), to=to)
+
+    def _existing(
+        self, state: State, left: Sequence[int], ops: Mapping[str, Item]
+    ) -> tuple[Related, frozenset[int], float, frozenset[int]] | None:
+        """A way to anything at all that words without an object say: "inscriptions that were *transcribed*"."""
+        said = frozenset(self.stems[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"])
+        if not said:
+            return None
+        best = None
+        for tie in self.ties.existing(state.nodes[0], self.own.code, said):
+            says = frozenset(at for at in left if self.stems[at] in tie.stems or self.stems[at] in tie.ends)
+            gain = (0.45 if state.conditions else 0.8) * len(says) - tie.cost - 0.2
+            if says and (best is None or gain > best[1]):
+                best = (tie, gain, says)
+        if best is None or best[1] <= 0:
+            return None
+        tie, gain, says = best
+        negation = frozenset(
+            item.first for role, item in ops.items() if role in NEGATIONS and item.first not in state.used
+        )
+        return Related(way=tie.way, negated=bool(negation)), says, gain, negation
+
+    def _unit(self) -> str:
+        for unit in ("century", "decade", "year"):
+            if set(self.words) & self.own.roles[f"time.{unit}"]:
+                return unit
+        return ""
+
+    def _each(self, unit: str) -> bool:
+        words = self.own.roles[f"time.{unit}"]
+        every = self.own.roles["operators.every"]
+        return any(word in words and at and self.words[at - 1] in every for at, word in enumerate(self.words))
+
+    def _unit_words(self) -> frozenset[str]:
+        return frozenset().union(*(self.own.roles[f"time.{unit}"] for unit in ("century", "decade", "year")))
+
+    def _best_dates(self, near: Meaning) -> list[Tie]:
+        scored = []
+        for tie in self.ties.dates(near, self.own.code):
+            covered = sum(stem in tie.stems for stem in self.stems)
+            scored.append((covered + self.weights.share * tie.share - tie.cost, tie))
+        scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
+        return [tie for _, tie in scored[:2]]
+
+    def _ranked(
+        self, state: State, ops: Mapping[str, Item]
+    ) -> tuple[Compute, float, frozenset[int]] | None:
+        """What superlatives without a counted noun make of a list."""
+        near = state.nodes[0]
+        for role, kind, ascending in (
+            ("operators.earliest", "earliest", True),
+            ("operators.latest", "latest", False),
+            ("operators.sort_date", "earliest", True),
+        ):
+            if role in ops and ops[role].first not in state.used:
+                if role == "operators.sort_date" and self._number_of(ops[role], state) is None:
+                    continue
+                dates = self._best_dates(near)
+                if dates:
+                    measure = Measure(kind=kind, way=dates[0].way)  # type: ignore[arg-type]
+                    first = self._number_of(ops[role], state) or 1
+                    also = {ops[one].first for one in TEMPORAL if one in ops}
+                    return Compute(kind="rank", measure=measure, first=first, ascending=ascending), 0.5, frozenset(also)
+        for role, ascending in (("operators.highest", False), ("operators.lowest", True)):
+            if role in ops:
+                way = self._measured(near, ops[role].text)
+                if way is not None:
+                    measure = Measure(kind="value", way=way)
+                    first = self._first(state, ops[role])
+                    return Compute(kind="rank", measure=measure, first=first, ascending=ascending), 0.4, frozenset({ops[role].first})
+        for role, ascending in (("operators.most", False), ("operators.fewest", True)):
+            if role in ops and ops[role].first not in state.used:
+                works = Meaning(category_nodes(self.world, "Thing"), Target(categories=("Thing",)), generic=True)
+                if not len(works.nodes):
+                    return None
+                pseudo = Item(len(self.words), len(self.words), "noun", 0.0, "")
+                found = self._ways(replace(state, covered=frozenset()), 0, near, works, pseudo)
+                if found:
+                    measure = Measure(kind="count", way=found[0][1].way)
+                    first = self._first(state, ops[role])
+                    gain = 0.1 + 0.3 * max(found[0][0], 0.0)
+                    return Compute(kind="rank", measure=measure, first=first, ascending=ascending), gain, frozenset({ops[role].first})
+        return None
+
+    def _number_of(self, op: Item, state: State) -> int | None:
+        first = self._first(state, op)
+        return first if first > 1 else None
+
+    def _measured(self, near: Meaning, word: str) -> Way | None:
+        """The dimension that an adjective of size speaks of and that the things have."""
+        stem = self.own.stem(fold(word.split()[-1]))[:4]
+        for name, words in self.own.raw["operators"]["measures"].items():
+            if any(self.own.stem(fold(one)).startswith(stem) for one in words):
+                for id in [name] if name != "any" else ["height", "length", "width"]:
+                    if id in self.world.relations and self.ties.reach(id)[0]:
+                        return Way(relations=(id,))
+        return None
+
+    def _conditions(self, state: State, node: int) -> Iterator[Constraint]:
+        for parent, one in state.conditions:
+            if parent != node:
+                continue
+            if one.among:
+                yield Among(iris=state.nodes[one.child].iris, negated=one.negated)
+            elif one.text:
+                yield Texted(texts=(one.text,), whole=True, negated=one.negated)
+            elif one.tie is None:
+                kind = state.nodes[one.child]
+                inner = tuple(self._conditions(state, one.child))
+                yield Member(plan=Plan(target=kind.target or Target(), where=inner), negated=one.negated)
+            elif one.tie.stated and (item := state.places[one.child]) is not None:
+                yield Related(way=one.tie.way, to=Anchor(plan=self._holding(item)), negated=one.negated)
+            elif one.period is not None:
+                yield Dated(way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated)
+            else:
+                yield Related(way=one.tie.way, to=self._anchor(state, one.child, one.tie), negated=one.negated)
+
+    def _holding(self, item: Item) -> Plan:
+        """Texts that hold a name: as it is written where it is a whole one, else each of its words."""
+        if item.whole:
+            return Plan(where=(Texted(texts=(self.raw(item.first, item.last),), whole=True),))
+        where = []
+        for at in range(item.first, item.last):
+            if at in self.capitals:
+                where.append(Texted(texts=(self.words[at],), whole=True))
+            elif self.words[at] not in self.own.stop:  # "commission" for "commissioned"
+                where.append(Texted(texts=(self.stems[at],)))
+        return Plan(where=tuple(dict.fromkeys(where)))
+
+    def _anchor(self, state: State, number: int, tie: Tie | None = None) -> Anchor:
+        child = state.nodes[number]
+        inner = tuple(self._conditions(state, number))
+        if child.plan is not None:
+            return Anchor(plan=Plan(where=(Member(plan=child.plan), *inner)) if inner else child.plan)
+        if child.named:
+            if not inner:
+                return Anchor(iris=child.iris)
+            return Anchor(plan=Plan(where=(Among(iris=child.iris), *inner)))
+        target = child.target or Target()
+        if child.maker:
+            inner = (*inner, self._made_something(child))
+        if not inner and child.generic and tie is not None and tie.relation:
+            return Anchor()
+        if not inner and target.types and not (target.classes or target.categories):
+            return Anchor(types=target.types)
+        return Anchor(plan=Plan(target=target, where=inner))
+
+
+POSSESSIVE = re.compile("['’]s?$")
+SIGNS = " .,;:!?()[]\"“”„«»‘"
+PARTING = ("agent", "with", "about", "to", "from")
+"""Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
+HEAD_LAST = ("en", "de")
+UNKNOWN = -0.4
+"""The score of a run of capitalised words that names nothing of the data."""
+PREPOSITION_ROLES = ("agent", "place", "from", "of", "with", "about", "to", "time", "material")
+DETERMINING = frozenset({"questions.what", "questions.how_many", "questions.kind", "questions.list", "questions.there"})
+NEGATIONS = frozenset({"operators.not", "operators.without", "operators.neither"})
+EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
+TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
+SUPERLATIVE = frozenset({
+    "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
+    "operators.every", "operators.not", "operators.both",
+})  # fmt: skip
+MEANT = NEGATIONS | EXCEPTIONS | frozenset({
+    "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
+    "operators.more_than", "operators.less_than", "operators.at_least", "operators.at_most", "operators.breakdown",
+    "operators.titles", "operators.unknown", "operators.same", "operators.pairs", "operators.compare",
+})  # fmt: skip
+"""Operators that change what is asked for: a reading that does not use one is not whole."""
+WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Place", 0.7))
+"""What "what" may mean beside works, and how unlikely each is."""
+
+
+def _least(flags: Mapping[str, Item], number: Item | None) -> tuple[int | None, Item | None]:
+    if number is None or not isinstance(number.value, int):
+        return None, None
+    for role, more in (("operators.at_least", 0), ("operators.or_more", 0), ("operators.more_than", 1)):
+        if role in flags and number.value + more > 0:
+            return number.value + more, flags[role]
+    return None, None
+
+
+def _holds(words: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
+    """The length of the longest of some phrases that stand in words; 0 for none."""
+    text = f" {' '.join(words)} "
+    return max((len(phrase) for phrase in phrases if f" {' '.join(phrase)} " in text), default=0)
+
+
+def form_of(items: Sequence[Item], own: Language) -> Form:
+    """The form of the answer, by what opens a question and by "how many" anywhere."""
+    form = Form()
+    for number, item in enumerate(items):
+        if item.sort != "op":
+            break
+        roles = {role.removeprefix("questions.") for role in item.roles if role.startswith("questions.")}
+        spoken = form.what or form.who or form.counts or form.asks
+        if roles & {"how_many", "how_often"}:
+            form.counts = True
+        elif roles & {"why", "how", "how_long", "how_much"}:
+            form.described = form.described or not spoken
+        elif roles & {"who", "whose"}:
+            form.who = True
+        elif roles & {"what", "anything", "kind"}:
+            form.what = True
+        elif roles & {"where", "when"}:
+            form.described = form.described or not spoken
+        elif roles & {"there", "polar"}:
+            form.asks = form.asks or not spoken
+        elif "describe" in roles and not roles & {"list"}:
+            form.described = True
+        elif not roles:
+            continue
+        form.opened = number + 1
+    form.counts = form.counts or any("questions.how_many" in item.roles for item in items)
+    if form.counts:
+        form.asks = False
+    return form
+
+
+def with_titles(items: tuple[Item, ...], words: Sequence[str], own: Language) -> Iterator[tuple[tuple[Item, ...], float]]:
+    """The items with words before or after "in the title" as texts that names hold."""
+    for place, op in enumerate(items):
+        if "operators.titles" not in op.roles:
+            continue
+        for low, high in (_before(items, place, words, own), _after(items, place, words, own)):
+            said = [at for at in range(low, high) if words[at] not in own.stop]
+            if not said:
+                continue
+            text = text_item(words, said[0], said[-1] + 1, 1.0)
+            rest = [one for one in items if one is not op and (one.last <= text.first or one.first >= text.last)]
+            yield tuple(sorted((*rest, text), key=lambda one: one.first)), 1.2
+
+
+def _before(items: Sequence[Item], place: int, words: Sequence[str], own: Language) -> tuple[int, int]:
+    op = items[place]
+    loose = max((one.last for one in items[:place]), default=0)
+    if any(words[at] not in own.stop for at in range(loose, op.first)):
+        return loose, op.first
+    before = [one for one in items[:place] if one.sort in ("name", "noun", "number")]
+    return (before[-1].first, before[-1].last) if before else (0, 0)
+
+
+def _after(items: Sequence[Item], place: int, words: Sequence[str], own: Language) -> tuple[int, int]:
+    op = items[place]
+    after = [one for one in items[place + 1 :] if one.sort in ("name", "noun")]
+    loose = after[0].first if after else len(words)
+    if any(words[at] not in own.stop for at in range(op.last, loose)):
+        return op.last, loose
+    return (after[0].first, after[0].last) if after else (0, 0)

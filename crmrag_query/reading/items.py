@@ -1,0 +1,430 @@
+"""What a question is made of: names, nouns, dates, numbers and small words, each with where it stands and what it may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.dates import Interval
+from crmrag_query.graph.graph import Graph
+from crmrag_query.language import Language
+from crmrag_query.errors import QuestionError
+from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.records import Plan
+from crmrag_query.plans.world import World
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.words import Asked
+from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
+from crmrag_query.reading.exonyms import WHOLE, Exonyms
+from crmrag_query.reading.lexicon import Kind, Lexicon
+from crmrag_query.reading.ties import Meaning
+from crmrag_query.text import fold, tokenize
+
+HOMONYMS = 300  # entities of one name that are taken together
+Sort = Literal["name", "noun", "date", "number", "op", "text"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A stretch of a question: its words ``first`` to before ``last``.
+
+    ``score``: how likely it is to be one; ``meanings``: of a name or noun, the likeliest first; ``roles``: of small words;
+    ``value``: of a number or date; ``stems``: of a noun; ``whole``: of a name, whether a whole name
+    is written; ``refers``: it stands for what went before.
+    """
+
+    first: int
+    last: int
+    sort: Sort
+    score: float
+    text: str
+    meanings: tuple[Meaning, ...] = field(default=(), repr=False)
+    roles: frozenset[str] = frozenset()
+    value: Interval | int | None = None
+    stems: frozenset[str] = frozenset()
+    whole: bool = True
+    refers: bool = False
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+def items_of(
+    release: Release,
+    lexicon: Lexicon,
+    analysis: Analysis,
+    heard: Asked,
+    own: Language,
+    stems: Sequence[str],
+    earlier: Antecedent | None = None,
+) -> list[Item]:
+    """All items of a question; they overlap. ``earlier``: what its pronouns may stand for."""
+    words = heard.words
+    found = [*_operators(words, own), *_whole(release, words, own), *_numbers(words, own)]
+    found += _dates(analysis, words)
+    if earlier is not None:
+        found += _references(release, words, own, earlier)
+    found += _names(release, analysis, heard, own)
+    phrases = [(one.first, one.last) for one in found if one.sort == "op" and len(one) > 1]
+    found += [
+        one
+        for one in _nouns(release[World], lexicon, words, stems, own, heard)
+        if not any(first <= one.first and one.last <= last for first, last in phrases)
+    ]
+    return found
+
+
+# small words
+
+IDLE = frozenset({"operators.every", "operators.either", "operators.only", "operators.compare", "questions.polite"})
+"""Small words that change nothing of what is asked for."""
+
+
+def _operators(words: Sequence[str], own: Language) -> Iterator[Item]:
+    for at in range(len(words)):
+        by_length: dict[int, set[str]] = {}
+        for length, roles in own.phrases.at(words, at):
+            kept = {role for role in roles if role.startswith(("questions.", "operators.")) and role not in IDLE}
+            by_length.setdefault(length, set()).update(kept)
+        for length, kept in by_length.items():
+            text = " ".join(words[at : at + length])
+            if text in own.roles["prepositions.agent"] or text in own.roles["prepositions.place"]:
+                kept.discard("operators.per")
+            if kept:
+                yield Item(at, at + length, "op", 0.45 * length + 0.45 * (length - 1), text, roles=frozenset(kept))
+
+
+def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[Item]:
+    """Words for the data as a whole, which restrict nothing: "in the collection"."""
+    nouns = {tuple(tokenize(noun)) for noun in own.raw["whole"]["nouns"]}
+    title = tuple(tokenize(release.manifest.title))
+    for at in range(len(words)):
+        for phrase in {*nouns, title}:
+            if not phrase or tuple(words[at : at + len(phrase)]) != phrase:
+                continue
+            low = at
+            while low > 0 and words[low - 1] in own.stop:
+                low -= 1
+            if phrase == title or low < at:
+                yield Item(
+                    low if low else at, at + len(phrase), "op", 0.5 + 0.5 * len(phrase), " ".join(phrase), roles=frozenset({"whole"})
+                )
+
+
+def _numbers(words: Sequence[str], own: Language) -> Iterator[Item]:
+    for at, word in enumerate(words):
+        value = own.numbers.get(word, int(word) if word.isdigit() and len(word) <= 4 else None)
+        if value is not None:
+            yield Item(at, at + 1, "number", 0.3, word, value=value)
+
+
+def _dates(analysis: Analysis, words: Sequence[str]) -> Iterator[Item]:
+    """The longest run of the words that express the period."""
+    if analysis.period is None:
+        return
+    best, start = (0, 0), None
+    for at in range(len(words) + 1):
+        inside = at < len(words) and words[at] in analysis.period_words
+        if inside and start is None:
+            start = at
+        if not inside and start is not None:
+            best = max(best, (at - start, -start))
+            start = None
+    length, first = best[0], -best[1]
+    if length:
+        yield Item(first, first + length, "date", 1.0 + 0.9 * length, " ".join(words[first : first + length]), value=analysis.period)
+
+
+# what went before
+
+REFERRING = ("person", "thing", "many", "own", "place", "this", "ones")
+
+
+def _references(release: Release, words: Sequence[str], own: Language, earlier: Antecedent) -> Iterator[Item]:
+    """Words that stand for what went before in a conversation."""
+    for at in range(len(words)):
+        for length, roles in own.phrases.at(words, at):
+            said = {role.removeprefix("pronouns.") for role in roles if role.startswith("pronouns.")}
+            meanings = tuple(_referred(release, said, "dialogue.rest" in roles, earlier)) if said or "dialogue.rest" in roles else ()
+            if meanings:
+                yield Item(
+                    at, at + length, "name", 1.3 + 0.4 * (length - 1), " ".join(words[at : at + length]), meanings, refers=True
+                )
+
+
+def _referred(release: Release, said: set[str], rest: bool, earlier: Antecedent) -> Iterator[Meaning]:
+    world, graph = release[World], release[Graph]
+    if rest and (others := rest_of(earlier)) is not None:
+        yield plan_meaning(world, others)
+        return
+    if "place" in said and earlier.place is not None:
+        nodes = np.array(sorted(one.entity for one in earlier.place.entities), np.int32)
+        yield Meaning(nodes, iris=tuple(graph.iri(int(node)) for node in nodes), category=int(Category.Place))
+    if said & {"many", "ones", "this", "own"} and earlier.plan is not None:
+        yield plan_meaning(world, as_list(earlier.plan), 0.0 if "many" in said else 0.1)
+    if said & {"person", "thing", "own", "this"} and earlier.focus:
+        nodes = np.array(sorted(one.entity for one in earlier.focus[:1]), np.int32)
+        category = int(world.adjacency.category[nodes[0]])
+        yield Meaning(nodes, iris=tuple(graph.iri(int(node)) for node in nodes), category=category)
+
+
+def plan_meaning(world: World, plan: Plan, cost: float = 0.0) -> Meaning:
+    """The members of a plan as a meaning."""
+    try:
+        nodes = members_of(world, plan)
+    except QuestionError:
+        nodes = np.empty(0, np.int32)
+    category = sum(
+        int(one) for one in Category if len(nodes) and np.mean((world.adjacency.categories[nodes] & int(one)) != 0) >= 0.5
+    )
+    return Meaning(nodes, plan=plan, cost=cost, category=category)
+
+
+# names
+
+
+def _names(release: Release, analysis: Analysis, heard: Asked, own: Language) -> Iterator[Item]:
+    method = release.method
+    mentions = link(
+        release[NameIndex],
+        analysis.reading.question,
+        stop_words(method.questions),
+        plain_words(method.questions),
+        HOMONYMS,
+    )
+    foreign = tuple(release[Exonyms].mentions(heard.words, own.code, mentions))
+    for mention in (*mentions, *_capitalised(release, mentions, heard, own), *foreign):
+        item = name_item(release, mention, heard, own)
+        if item is not None:
+            yield item
+
+
+def _capitalised(release: Release, mentions: Sequence[Mention], heard: Asked, own: Language) -> Iterator[Mention]:
+    """What the capitalised words of a mention name by themselves: "*Walters* commission" may be no name as a whole."""
+    method = release.method
+    written = heard.capitals
+    for mention in mentions:
+        inside = range(mention.first, mention.last)
+        first = next((at for at in inside if at in written), mention.last)
+        last = next((at + 1 for at in reversed(inside) if at in written), first)
+        if not own.capitals_name or first >= last or (first, last) == (mention.first, mention.last):
+            continue
+        tokens = heard.words[first:last]
+        for one in link(release[NameIndex], tokens, stop_words(method.questions), plain_words(method.questions), HOMONYMS):
+            yield replace(one, first=one.first + first, last=one.last + first)
+
+
+def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -> Item | None:
+    """A linked name as an item: whole names before parts, all that share one together, one meaning a category."""
+    words, graph = heard.words, release[Graph]
+    first, last = mention.first, min(mention.last, len(words))
+    if last <= first or not mention.entities:
+        return None
+    first, last = _extended(first, last, heard, own, mention.entities[0].name)
+    categories = release[World].adjacency.category
+    best = mention.entities[0].score
+    whole = [one for one in mention.entities if one.how in WHOLE]
+    parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
+    meanings: list[Meaning] = []
+    for tier, cost in ((whole, 0.0), (parts, 0.3 if whole else 0.1)):
+        grouped: dict[int, list[int]] = {}
+        for one in tier:
+            grouped.setdefault(int(categories[one.entity]), []).append(one.entity)
+        for category, nodes in grouped.items():
+            array = np.array(sorted(set(nodes)), np.int32)
+            more = 0.05 if len(grouped) > 1 and category not in (int(Category.Actor), int(Category.Place)) else 0.0
+            iris = tuple(graph.iri(int(node)) for node in array)
+            meanings.append(Meaning(array, iris=iris, cost=cost + more, category=category))
+    if not meanings:
+        return None
+    capital = any(
+        one.capital and one.first < last and one.last > first and not (one.opens and one.first == 0)
+        for one in heard.chunks
+    )
+    quoted = any(one.quoted and one.first < last and one.last > first for one in heard.chunks)
+    content = sum(word not in own.stop for word in words[first:last])
+    score = 1.15 * content * best - 0.2 + 0.4 * capital + 0.7 * quoted + (0.35 if whole else -0.3)
+    if not capital and not quoted and (content <= 1 or not whole) and meanings[0].category != int(Category.Concept):
+        score -= 0.8 if own.capitals_name else 0.3
+    named = {at for at in range(first, last) if words[at] not in own.stop}
+    if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
+        score -= 1.0  # "Walters commission": a name and a word of the question
+    stems = frozenset(own.stem(word) for word in words[first:last])
+    whole_or_only = bool(whole) or _is_surname(parts, words[first:last])
+    return Item(
+        first, last, "name", score, " ".join(words[first:last]), tuple(meanings), stems=stems, whole=whole_or_only
+    )
+
+
+def _is_surname(parts: Sequence[LinkedEntity], said: Sequence[str]) -> bool:
+    """Whether a part of a name is the last word of all that bear it, "Bierstadt", or the first before a comma."""
+    bare = list(said)
+    for one in parts:
+        name = tokenize(one.name.split("(")[0])
+        before = tokenize(one.name.split(",")[0])
+        if name[-len(bare) :] != bare and before != bare:
+            return False
+    return bool(parts)
+
+
+def _extended(first: int, last: int, heard: Asked, own: Language, name: str) -> tuple[int, int]:
+    """Where a name stands with what else of it stands beside: small words within it, and further words of it that are written
+    as names are."""
+    known, words = set(tokenize(name)), heard.words
+    marked = heard.capitals | {at for one in heard.chunks if one.quoted for at in range(one.first, one.last)}
+
+    def grown(at: int, step: int) -> int:
+        """The farthest word of the name that only words of the name lead to."""
+        found = at
+        while 0 <= at + step < len(words) and words[at + step] in known:
+            at += step
+            if words[at] not in own.stop and at in marked:
+                found = at
+        return found
+
+    return grown(first, -1), grown(last - 1, 1) + 1
+
+
+# nouns
+
+
+def _nouns(
+    world: World, lexicon: Lexicon, words: Sequence[str], stems: Sequence[str], own: Language, heard: Asked
+) -> Iterator[Item]:
+    kinds = lexicon.kinds(own.code)
+    for at in range(len(words)):
+        for length, found in kinds.at(stems, words, at):
+            if length == 1 and words[at] in own.roles["verbs.empty"]:
+                continue
+            said = frozenset(stem for stem, word in zip(stems[at : at + length], words[at : at + length], strict=True) if word not in own.stop)
+            meanings = tuple(noun_meaning(world, kind) for kind in found[:6])
+            score = 1.05 * len(said) - 0.05 - 0.3 * min(kind.cost for kind in found)
+            yield Item(at, at + length, "noun", score, " ".join(words[at : at + length]), meanings, stems=said)
+
+
+def noun_meaning(world: World, kind: Kind) -> Meaning:
+    """A kind of things as a meaning."""
+    category = 0
+    for one in Category:
+        share = float(np.mean((world.adjacency.categories[kind.nodes] & int(one)) != 0)) if len(kind.nodes) else 0.0
+        if share >= 0.5:
+            category |= int(one)
+    return Meaning(
+        kind.nodes,
+        target=kind.target,
+        cost=kind.cost,
+        generic=kind.generic,
+        maker=kind.maker,
+        concepts=kind.concepts if kind.maker else (),
+        category=category,
+    )
+
+
+def cut(words: Sequence[str], items: Sequence[Item], own: Language, most: int) -> list[tuple[float, tuple[Item, ...]]]:
+    """The likeliest ways to cut a question into items of which none overlap, best first."""
+    by_start: dict[int, list[Item]] = {}
+    for item in items:
+        by_start.setdefault(item.first, []).append(item)
+    best: list[list[tuple[float, tuple[Item, ...]]]] = [[] for _ in range(len(words) + 1)]
+    best[0] = [(0.0, ())]
+    for at in range(len(words)):
+        skip = 0.0 if words[at] in own.stop else -0.35
+        for score, chosen in sorted(best[at], key=lambda one: -one[0])[: 2 * most]:
+            best[at + 1].append((score + skip, chosen))
+            for item in by_start.get(at, ()):
+                best[item.last].append((score + item.score, (*chosen, item)))
+    found: dict[tuple[tuple[int, int, str], ...], tuple[float, tuple[Item, ...]]] = {}
+    for score, chosen in sorted(best[-1], key=lambda one: -one[0]):
+        if score < best_score(best[-1]) - UNLIKELY_CUT or len(found) == most:
+            break
+        found.setdefault(tuple((one.first, one.last, one.sort) for one in chosen if one.sort != "op" or one.roles & TELLING), (score, chosen))
+    return list(found.values())
+
+
+UNLIKELY_CUT = 1.8
+"""Points below the likeliest cut beyond which none is read."""
+TELLING = frozenset({
+    "questions.what", "questions.who", "questions.how_many", "questions.list", "questions.there", "questions.polar",
+    "questions.kind", "operators.and", "operators.or", "operators.not", "operators.without", "operators.neither", "operators.except",
+    "operators.anyone_else", "operators.per", "operators.breakdown", "operators.most", "operators.fewest", "operators.earliest",
+    "operators.latest", "operators.highest", "operators.lowest", "operators.titles", "operators.at_least", "operators.more_than",
+    "operators.or_more", "whole",
+})  # fmt: skip
+
+
+def best_score(cuts: Sequence[tuple[float, tuple[Item, ...]]]) -> float:
+    """The highest score of some cuts; 0 for none."""
+    return max((score for score, _ in cuts), default=0.0)
+
+
+def joined(items: tuple[Item, ...], words: Sequence[str], own: Language, graph: Graph) -> tuple[Item, ...]:
+    """Names, or nouns, that "and" or "or" joins, as one item each that means any of them."""
+    found = list(items)
+    at = 0
+    while at + 1 < len(found):
+        width = _list_width(found, at, words, own)
+        if width and (whole := _together(found[at], found[at + width - 1], graph)) is not None:
+            found[at : at + width] = [whole]
+        else:
+            at += 1
+    return tuple(found)
+
+
+JOINS = frozenset({"operators.and", "operators.or"})
+
+
+def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Language) -> int:
+    """How many items from ``at`` are two of one sort with "and", "or" or a comma between them; 0 for none."""
+    first = found[at]
+    if first.sort not in ("name", "noun"):
+        return 0
+    after = found[at + 1]
+    if after.roles & JOINS and at + 2 < len(found):
+        second, width = found[at + 2], 3
+    elif after.sort == first.sort and after.first == first.last and any(one.roles & JOINS for one in found[at + 2 : at + 3]):
+        second, width = after, 2
+    else:
+        return 0
+    held = range(after.first, after.last) if width == 3 else ()
+    between = (i for i in range(first.last, second.first) if i not in held)
+    same = second.sort == first.sort and all(words[i] in own.stop for i in between)
+    return width if same else 0
+
+
+def _together(a: Item, b: Item, graph: Graph) -> Item | None:
+    meanings = []
+    for one in a.meanings[:3]:
+        for other in b.meanings[:3]:
+            nodes = np.union1d(one.nodes, other.nodes).astype(np.int32)
+            cost = one.cost + other.cost
+            if one.named and other.named and one.category == other.category and not (one.plan or other.plan):
+                meanings.append(replace(one, nodes=nodes, iris=(*one.iris, *other.iris), cost=cost))
+            elif one.target is not None and other.target is not None:
+                for part in ("types", "classes", "categories"):
+                    mine, its = getattr(one.target, part), getattr(other.target, part)
+                    plain = type(one.target)
+                    if mine and its and plain(**{part: mine}) == one.target and plain(**{part: its}) == other.target:
+                        target = plain(**{part: tuple(dict.fromkeys((*mine, *its)))})
+                        meanings.append(replace(one, nodes=nodes, target=target, cost=cost, generic=one.generic and other.generic))
+    if not meanings:
+        return None
+    return Item(
+        a.first, b.last, a.sort, a.score + b.score, f"{a.text} {b.text}", tuple(meanings),
+        stems=a.stems | b.stems, whole=a.whole and b.whole,
+    )  # fmt: skip
+
+
+def text_item(words: Sequence[str], first: int, last: int, score: float) -> Item:
+    """Words that are looked for in names as they are."""
+    return Item(first, last, "text", score, " ".join(words[first:last]))
+
+
+def folded_words(own: Language, section: str, role: str) -> frozenset[str]:
+    """Words of a language file, folded."""
+    return frozenset(map(fold, own.raw[section][role]))

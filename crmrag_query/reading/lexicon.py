@@ -1,0 +1,378 @@
+"""The words of one data set in one language: by which its kinds of things, and the steps and relations between them, are asked for.
+
+Words come from the labels of the data and of the ontology and, where a language has no label, from a table of general words for
+classes, properties and relations (`config/words`), which no data set has a part in. All are compared by stems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import yaml
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.config.reading import default_folder
+from crmrag_query.graph.arrays import Ints, distinct
+from crmrag_query.language import LANGUAGES, Language, language
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.execute import targeted
+from crmrag_query.plans.records import Target
+from crmrag_query.plans.world import World
+from crmrag_query.reading.schema import Schema
+from crmrag_query.text import fold
+
+Stems = frozenset[str]
+Phrase = tuple[str, ...]
+"""Stems in order."""
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+@lru_cache(maxsize=16)
+def words_table(name: str) -> Mapping[str, Any]:
+    text = (default_folder() / "words" / f"{name}.yaml").read_text(encoding="utf-8")
+    table: Mapping[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506, a base loader makes texts alone
+    return table
+
+
+@dataclass(frozen=True)
+class RelationWords:
+    """By which a relation is asked for: ``says`` in either direction, ``ends`` by a noun for its range, ``starts`` by one for
+    its domain; ``forward`` and ``backward``: phrases of folded words between domain and range, and between range and domain."""
+
+    says: Stems
+    ends: Stems
+    starts: Stems
+    forward: tuple[Phrase, ...] = ()
+    backward: tuple[Phrase, ...] = ()
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """General words of one language: of relations by id, of classes by code (what happens, and what it is called), and of
+    properties by step."""
+
+    relations: Mapping[str, RelationWords]
+    classes: Mapping[str, Stems]
+    properties: Mapping[tuple[str, bool], Stems]
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def vocabulary(code: str) -> Vocabulary:
+    """The general words of a language."""
+    own, table = language(code), words_table(code)
+    relations = {
+        id: RelationWords(
+            says=own.all_stems(entry.get("says", ())),
+            ends=own.all_stems(entry.get("ends", ())),
+            starts=own.all_stems(entry.get("starts", ())),
+            forward=tuple(tuple(fold(text).split()) for text in entry.get("forward", ())),
+            backward=tuple(tuple(fold(text).split()) for text in entry.get("backward", ())),
+        )
+        for id, entry in table["relations"].items()
+    }
+    classes = {
+        name: own.all_stems([*entry.get("nouns", ()), *entry.get("verbs", ()), *entry.get("agents", ())])
+        for name, entry in table["classes"].items()
+    }
+    properties = {
+        (name, ahead): own.all_stems(entry.get("forward" if ahead else "inverse", ()))
+        for name, entry in table["properties"].items()
+        for ahead in (True, False)
+    }
+    return Vocabulary(relations, classes, properties)
+
+
+_CODE = re.compile(r"^[A-Z]{1,3}\d+[a-z]?[_ ]")
+
+
+def local_words(iri: str) -> str:
+    """The local name of an IRI, split into words: `hasCreator` is "has Creator"."""
+    last = _CODE.sub("", re.split("[/#]", iri.rstrip("/#"))[-1])
+    return re.sub(r"[_\-.]+", " ", re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", last))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a noun may stand for: a target and its entities (ascending).
+
+    ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``maker``: of actors only those who made
+    something; ``concepts``: the nodes of its types.
+    """
+
+    target: Target
+    nodes: Ints = field(repr=False, compare=False)
+    cost: float
+    generic: bool = False
+    maker: bool = False
+    concepts: tuple[int, ...] = ()
+
+
+@dataclass
+class Lexicon:
+    """The words of one data set; those of a language are made when it is first asked in."""
+
+    world: World
+    schema: Schema
+    _kinds: dict[str, KindWords] = field(default_factory=dict)
+    _steps: dict[tuple[str, str], Stems] = field(default_factory=dict)
+
+    @classmethod
+    def from_release(cls, release: Release) -> Lexicon:
+        return cls(release[World], release[Schema])
+
+    def kinds(self, code: str) -> KindWords:
+        """The nouns of a language."""
+        if code not in self._kinds:
+            self._kinds[code] = KindWords(self.world, language(code))
+        return self._kinds[code]
+
+    def step_stems(self, step: str, code: str) -> Stems:
+        """By which a step of a path is asked for."""
+        key = (code, step)
+        if key not in self._steps:
+            self._steps[key] = self._step_stems(step, code)
+        return self._steps[key]
+
+    def _step_stems(self, step: str, code: str) -> Stems:
+        own, words = language(code), vocabulary(code)
+        name, ahead = step.removeprefix("^"), not step.startswith("^")
+        ontology, graph = self.world.ontology, self.world.graph
+        term = ontology.properties.get(name)
+        if term is not None:
+            base, way = name, ahead
+            if name.endswith("i") and ontology.inverse(name):
+                base, way = ontology.inverse(name) or name, not ahead
+            texts = [term.labels.get(code, "")] if ahead else []
+            return words.properties.get((base, way), frozenset()) | own.all_stems(texts)
+        number = self.world.property_numbers.get(name)
+        if number is None:
+            return frozenset()
+        texts = [graph.property_label(number, not ahead, code), local_words(name)]
+        return own.all_stems(texts)
+
+    def class_stems(self, kinds: Iterable[int], code: str) -> Stems:
+        """By which nodes of some kinds are spoken of: what happens in an event, what a thing is called."""
+        words, own, found = vocabulary(code).classes, language(code), set[str]()
+        for kind in kinds:
+            for name in self.schema.codes[kind]:
+                if name in words:
+                    found |= words[name]
+                elif name not in self.world.ontology.classes:
+                    found.update(own.stems(local_words(name)))
+                else:
+                    found.update(own.stems(self.world.ontology.classes[name].labels.get(code, "")))
+        return frozenset(found)
+
+
+_QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+VAGUE = 0.55
+"""The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
+MOST_WORDS = 5  # words of a noun phrase that names a kind
+
+
+class KindWords:
+    """Nouns of one language for the kinds of things that the data has: its types and classes by all their labels, and general
+    nouns by `config/words/kinds.yaml`."""
+
+    def __init__(self, world: World, own: Language) -> None:
+        self.world, self.own = world, own
+        self._phrases: dict[Phrase, list[Kind]] = {}
+        self._heads: dict[str, set[int]] = {}
+        self._made: dict[Target, Ints] = {}
+        self._occurring_codes = frozenset(world.graph.class_codes)
+        above = (world.ontology.superclasses(code) for code in self._occurring_codes if code in world.ontology.classes)
+        self._codes = self._occurring_codes.union(*above)
+        self._types = self._occurring_types()
+        by_label = self._add_types()
+        self._add_classes()
+        self._add_general(by_label)
+        self._add_heads()
+
+    def at(self, stems: Sequence[str], words: Sequence[str], start: int) -> list[tuple[int, list[Kind]]]:
+        """(length, kinds) of every noun that begins at ``start``; small words within one do not count."""
+        found, phrase = [], list[str]()
+        for last in range(start, min(len(stems), start + MOST_WORDS)):
+            if words[last] in self.own.stop:
+                if last == start:
+                    break
+                continue
+            phrase.append(stems[last])
+            kinds = self._phrases.get(tuple(phrase))
+            if kinds and not self._is_verb(words[last]):
+                found.append((last + 1 - start, kinds))
+        if not found and self.own.raw.get("compounds") == "true" and words[start] not in self.own.stop:
+            kinds = self._compound(words[start])
+            if kinds:
+                found.append((1, kinds))
+        return found
+
+    def _is_verb(self, word: str) -> bool:
+        """Whether a word is the participle of a verb whose stem a noun shares: "painted" is no painting."""
+        endings = tuple(self.own.raw.get("participles", ()))
+        return bool(endings) and word.endswith(endings)
+
+    def general(self, word: str) -> list[Kind]:
+        """The kinds of a general noun in English ("work"), whatever the language."""
+        return self._general.get(word, [])
+
+    # making
+
+    def _add(self, phrase: Phrase, kind: Kind) -> None:
+        if phrase:
+            known = self._phrases.setdefault(phrase, [])
+            if all(kind.target != one.target or kind.maker != one.maker for one in known):
+                known.append(kind)
+                known.sort(key=lambda one: one.cost)
+
+    def _nodes(self, target: Target) -> Ints:
+        if target not in self._made:
+            mask = targeted(self.world, target)
+            self._made[target] = np.flatnonzero(mask & self.world.entities).astype(np.int32)
+        return self._made[target]
+
+    def _occurring_types(self) -> Ints:
+        rows, found = self.world.adjacency.forward, [np.empty(0, np.int32)]
+        for prop in self.world.adjacency.by_code.get("P2", ()):
+            found.append(rows.pairs(prop)[1])
+        return distinct(np.concatenate(found))
+
+    def _typed(self, types: Sequence[int], cost: float) -> Kind | None:
+        target = Target(types=tuple(self.world.graph.iri(node) for node in sorted(types)))
+        nodes = self._nodes(target)
+        return Kind(target, nodes, cost, concepts=tuple(sorted(types))) if len(nodes) else None
+
+    def _add_types(self) -> dict[Phrase, set[int]]:
+        by_label: dict[Phrase, set[int]] = {}
+        for node in self._types.tolist():
+            texts = {label.text for label in self.world.graph.labels(node)} or {
+                local_words(self.world.graph.iri(node))
+            }
+            for text in texts:
+                for variant in {text, _QUALIFIER.sub("", text)}:
+                    if phrase := self.own.stems(variant):
+                        by_label.setdefault(phrase, set()).add(node)
+        for phrase, nodes in by_label.items():
+            if len(phrase) <= MOST_WORDS and (kind := self._typed(sorted(nodes), 0.0)) is not None:
+                self._add(phrase, kind)
+                self._heads.setdefault(self._head(phrase), set()).update(nodes)
+        return by_label
+
+    def _head(self, phrase: Phrase) -> str:
+        """The noun of a phrase: its last word, or its first in languages whose adjectives follow."""
+        return phrase[-1] if self.own.code in ("en", "de") else phrase[0]
+
+    def _add_heads(self) -> None:
+        """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
+        for head, nodes in self._heads.items():
+            if len(nodes) <= 200 and (kind := self._typed(sorted(nodes), 0.25)) is not None:
+                self._add((head,), kind)
+
+    def _add_classes(self) -> None:
+        graph, ontology = self.world.graph, self.world.ontology
+        for number in range(len(graph.class_codes)):
+            code, iri = graph.class_code(number), graph.class_iri(number)
+            target = Target(classes=(code if code in ontology.classes else iri,))
+            if not len(nodes := self._nodes(target)):
+                continue
+            texts = {graph.class_label(number, self.own.code), local_words(iri)}
+            if code in ontology.classes:
+                texts.add(ontology.classes[code].labels.get(self.own.code, ""))
+            for text in texts:
+                self._add(self.own.stems(text), Kind(target, nodes, 0.1))
+
+    def _add_general(self, by_label: Mapping[Phrase, set[int]]) -> None:
+        self._general: dict[str, list[Kind]] = {}
+        by_id = {self.world.graph.iri(node).rsplit("/", 1)[-1]: node for node in self._types.tolist()}
+        entries = words_table("kinds")["kinds"]
+        types = {name: self._types_of(entry, by_id, by_label) for name, entry in entries.items()}
+        for name, entry in entries.items():
+            found = list(self._general_kinds(name, entry, entries, types))
+            self._general[name] = found
+            if not found:
+                continue
+            for word in entry["words"].get(self.own.code, ()):
+                for form in word.split(" / "):
+                    for kind in found:
+                        self._add(self.own.stems(form), kind)
+                    if types[name]:
+                        self._heads.setdefault(self._head(self.own.stems(form) or ("",)), set()).update(types[name])
+
+    def _types_of(
+        self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Mapping[Phrase, set[int]]
+    ) -> set[int]:
+        """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages."""
+        found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
+        if entry.get("generic") != "true":
+            for words in entry["words"].values():
+                for word in words:
+                    for form in word.split(" / "):
+                        found |= by_label.get(self.own.stems(form), set())
+        return found
+
+    def _general_kinds(
+        self,
+        name: str,
+        entry: Mapping[str, Any],
+        entries: Mapping[str, Any],
+        types: Mapping[str, set[int]],
+    ) -> Iterable[Kind]:
+        categories = tuple(one for one in entry.get("implies", ()))
+        maker, generic = entry.get("role") == "maker", entry.get("generic") == "true"
+        if types[name] and (kind := self._typed(sorted(types[name]), 0.05)) is not None:
+            yield kind
+        classes = self._classes_of(entry)
+        if classes:
+            target = Target(classes=classes)
+            any_ = entry.get("any") == "true"
+            yield Kind(target, self._nodes(target), 0.08, generic=any_, maker=maker)
+        if entry.get("any") == "true" and categories:
+            target = Target(categories=categories[:1])  # type: ignore[arg-type]
+            nodes = self._nodes(target)
+            if len(nodes):
+                yield Kind(target, nodes, 0.2 if classes else 0.1, generic=True, maker=maker)
+        if not types[name] and not generic:
+            for like in entry.get("like", ()):
+                if types.get(like) and (kind := self._typed(sorted(types[like]), 0.35)) is not None:
+                    yield kind
+        vague = categories[:1]
+        if vague != ("Thing",) and not generic and not maker and len(nodes := self._nodes(Target(categories=vague))):
+            yield Kind(Target(categories=vague), nodes, 2 * VAGUE if types[name] else VAGUE, generic=True)
+        if maker and not generic:
+            target = Target(categories=("Actor",))
+            made = entries.get(str(entry.get("makes", "")), None)
+            kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
+            yield Kind(target, self._nodes(target), 0.3, generic=True, maker=True, concepts=tuple(kind_types))
+
+    def _classes_of(self, entry: Mapping[str, Any]) -> tuple[str, ...]:
+        """The classes that occur of a general noun; where it leaves some out, those below that are none of these."""
+        own, less = entry.get("classes", ()), entry.get("less", ())
+        occurring = [code for code in own if code in self._codes]
+        if not less:
+            return tuple(occurring)
+        is_a = self.world.ontology.is_a
+        known = [code for code in self._occurring_codes if code in self.world.ontology.classes]
+        without = {code for code in known if any(base in self.world.ontology.classes and is_a(code, base) for base in less)}
+        if not without:
+            return tuple(occurring)
+        return tuple(
+            sorted(code for code in known if code not in without and any(base in self.world.ontology.classes and is_a(code, base) for base in own))
+        )
+
+    def _compound(self, word: str) -> list[Kind]:
+        """A compound stands for its last part: "Wandgemälde" for paintings."""
+        for at in range(3, len(word) - 3):
+            kinds = self._phrases.get((self.own.stem(word[at:]),))
+            if kinds:
+                return [Kind(one.target, one.nodes, one.cost + 0.4, one.generic, one.maker, one.concepts) for one in kinds[:2]]
+        return []
+
+
+def category_nodes(world: World, name: str) -> Ints:
+    """All entities of a category, ascending."""
+    mask = (world.adjacency.categories & int(Category[name])) != 0
+    return np.flatnonzero(mask & world.entities).astype(np.int32)

@@ -1,0 +1,173 @@
+"""From a question to plans, best first, and whether the best is sure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+import numpy as np
+from pydantic import ValidationError
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.errors import QuestionError
+from crmrag_query.graph.graph import Graph
+from crmrag_query.language import language
+from crmrag_query.plans.compute import Outcome
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.records import Among, Plan, check_size
+from crmrag_query.plans.world import World
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.words import asked
+from crmrag_query.reading.earlier import Antecedent, as_list
+from crmrag_query.reading.grammar import Grammar, Reading, with_titles
+from crmrag_query.reading.items import Item, cut, items_of, joined
+from crmrag_query.reading.lexicon import Lexicon, vocabulary
+from crmrag_query.reading.ties import Ties
+from crmrag_query.timing import check
+
+CUTS = 14  # ways to cut a question into items that are read
+EXECUTED = 24  # readings of which the sets are looked at
+EMPTY_SET, EMPTY_COUNT = 0.8, 0.3
+"""What a reading loses that gives nothing: what is asked for is mostly there, less so where a number or a yes is asked for."""
+MARGIN = 0.6
+"""Points below the best reading within which all others must give the same for it to be sure."""
+CHOICES = 3  # other readings that are offered where none is sure
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a question was understood to ask.
+
+    ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``: points
+    of the best; ``certain``: every content word is said by it, and all readings within the margin give the same; ``unknown``:
+    words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids) that words ask for
+    and that nothing states of what is named; ``named``: the names that it ties; ``sort``: the order that was asked for.
+    """
+
+    plan: Plan | None
+    score: float = 0.0
+    certain: bool = False
+    unknown: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    named: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    others: tuple[Plan, ...] = ()
+    sort: Literal["", "label", "date"] = ""
+
+    @property
+    def runner_up(self) -> Plan | None:
+        """The next best reading."""
+        return self.others[0] if self.others else None
+
+
+def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = None) -> Parsed:
+    """The plan of an analysed question; ``earlier``: what "them" and "it" stand for. Never fails on any text.
+
+    Raises Stopped alone: reading takes time with what the words of a question may mean.
+    """
+    found = readings(release, analysis, earlier)
+    if not found:
+        return Parsed(None)
+    best = found[0]
+    rivals = [one for one in found[1:] if one.result != best.result]
+    close = [one for one in rivals if one.score > best.score - MARGIN]
+    others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
+    unnamed = tuple(one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: "))
+    whole = not best.uncovered and not best.doubt and _asks_something(best.plan)
+    return Parsed(
+        plan=best.plan,
+        score=best.score,
+        certain=whole and not close and best.settled,
+        unknown=best.uncovered,
+        unnamed=unnamed,
+        absent=_absent(release, analysis, best),
+        named=best.named,
+        others=others,
+        sort=cast(Literal["", "label", "date"], best.sort),
+    )
+
+
+def _asks_something(plan: Plan) -> bool:
+    """Whether a plan restricts what it gives, and is more than a thing that is named."""
+    target = plan.target
+    if target.types or target.classes:
+        return True
+    met = [one for one in plan.where if not one.negated]
+    return any(not isinstance(one, Among) for one in met) or (bool(met) and plan.compute.kind != "list")
+
+
+def _absent(release: Release, analysis: Analysis, best: Reading) -> tuple[str, ...]:
+    """Relations that words which the best reading does not say ask for."""
+    own = language(analysis.reading.language)
+    lost = {own.stem(word) for word in best.uncovered}
+    words = vocabulary(own.code).relations
+    known = release[World].relations
+    return tuple(id for id, said in words.items() if id in known and lost & (said.says | said.ends))[:3]
+
+
+def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = None) -> list[Reading]:
+    """Plans of a question, best first; those that cannot be executed left out. Raises Stopped alone."""
+    own = language(analysis.reading.language)
+    heard = asked(analysis.reading.question, own.capitals_name, ())
+    lexicon = release[Lexicon]
+    stems = tuple(map(own.stem, heard.words))
+    opening = {one.first for one in heard.chunks if one.opens}
+    before = as_list(earlier.plan) if earlier is not None and earlier.plan is not None else None
+    grammar = Grammar(
+        release[World], release[Graph], release[Ties], lexicon.kinds(own.code), own, heard.words, stems,
+        capitals=heard.capitals - opening, chunks=heard.chunks, earlier=before,
+    )  # fmt: skip
+    items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
+    found: dict[str, Reading] = {}
+    for score, chosen in cut(heard.words, items, own, CUTS):
+        for gained, variant in _variants(grammar, chosen):
+            try:
+                for reading in grammar.readings(variant, score + gained):
+                    key = reading.plan.model_dump_json()
+                    if key not in found or found[key].score < reading.score:
+                        found[key] = reading
+            except (QuestionError, ValidationError):  # longer than a plan may be, such as a word of a thousand letters
+                continue
+    best = sorted(found.values(), key=lambda one: -one.score)[:EXECUTED]
+    weighed = (_weighed(release, one) for one in best)
+    return sorted((one for one in weighed if one is not None), key=lambda one: -one.score)
+
+
+def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float, tuple[Item, ...]]]:
+    """A cut with words of titles as texts, and with what "and" and "or" join as one."""
+    titled = list(with_titles(items, grammar.words, grammar.own))
+    for one, gained in titled or [(items, 0.0)]:
+        together = joined(one, grammar.words, grammar.own, grammar.graph)
+        if together != one:
+            yield gained + 0.8, together
+        yield gained, one
+
+
+def _weighed(release: Release, reading: Reading) -> Reading | None:
+    """The reading with its set: one that gives nothing is less likely to be meant."""
+    check()
+    try:
+        check_size(reading.plan)
+        outcome = execute(reading.plan, release[World])
+    except QuestionError:
+        return None
+    size, kind = outcome.size, reading.plan.compute.kind
+    lost = 0.0 if size else EMPTY_COUNT if kind in ("count", "ask") else EMPTY_SET
+    settled = outcome.settled or reading.plan.compute.first is None
+    return replace(reading, score=reading.score - lost, size=size, result=digest(outcome), settled=settled)
+
+
+def digest(outcome: Outcome) -> bytes:
+    """Equal for plans that give the same."""
+    said = hashlib.sha256(outcome.kind.encode())
+    parts = [np.asarray(outcome.groups), np.asarray(outcome.rows)]
+    if outcome.kind in ("count", "ask"):
+        said.update(repr(outcome.value).encode())
+    else:
+        parts.append(np.asarray(outcome.members))
+    for part in parts:
+        said.update(np.ascontiguousarray(part).tobytes())
+    return said.digest()

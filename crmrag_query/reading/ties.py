@@ -1,0 +1,295 @@
+"""Ways between two things of a question that the graph holds: the curated relations, and walks of up to four steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import Ints
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
+from crmrag_query.plans.ways import leading_to
+from crmrag_query.plans.world import World
+from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
+from crmrag_query.reading.schema import SAMPLE, Schema, Walk
+from crmrag_query.timing import check
+
+KEPT = 4000  # lists of ways that are kept of one data set
+MOST_WALKS = 60  # between two things, the cheapest ones
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a name or noun of a question may stand for.
+
+    ``nodes``: all that it may be, ascending; ``target``: of a noun; ``iris``: of a name; ``plan``: of what went before in a
+    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``maker``: of these only who made something, of
+    the types ``concepts`` where there are any; ``category``: a mask.
+    """
+
+    nodes: Ints = field(repr=False, compare=False)
+    target: Target | None = None
+    iris: tuple[str, ...] = ()
+    plan: Plan | None = field(default=None, repr=False)
+    cost: float = 0.0
+    generic: bool = False
+    maker: bool = False
+    concepts: tuple[int, ...] = ()
+    category: int = 0
+
+    @property
+    def named(self) -> bool:
+        return self.target is None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for meanings of the same nodes."""
+        return (self.iris, self.target, self.maker, None if self.plan is None else id(self.plan))
+
+
+@dataclass(frozen=True)
+class Tie:
+    """A way from a near thing to a far one.
+
+    ``stems``: content words that say it; ``ends``, ``starts``: nouns for its far and its near end; ``ahead``, ``back``: phrases
+    of folded words that stand between near and far, and between far and near; ``cost``: how unlikely it is to be meant;
+    ``last``: its last property as a step; ``relation``: id of a curated one; ``share``: of the near things that lead to the
+    far; ``stated``: it leads to texts that say something of the near.
+    """
+
+    way: Way
+    key: str
+    stems: Stems
+    cost: float
+    last: str
+    ends: Stems = frozenset()
+    starts: Stems = frozenset()
+    ahead: tuple[Phrase, ...] = ()
+    back: tuple[Phrase, ...] = ()
+    relation: str = ""
+    inverse: bool = False
+    share: float = 0.0
+    stated: bool = False
+
+
+NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
+UNLIKELY: Mapping[str, float] = {
+    "same_as": 0.9, "reference": 0.8, "refers_to": 0.35, "about": 0.15, "description": 0.9, "image": 0.6, "homepage": 0.9,
+    "web_page": 0.6, "derived_from": 0.6, "symbolizes": 0.4, "rights": 0.6, "rights_holder": 0.5, "condition": 0.4,
+    "unit": 0.9, "caused_by": 0.5, "before": 0.6, "borders": 0.6, "name": 0.6, "identifier": 0.8, "accession_number": 0.8,
+    "purpose": 0.4, "dimension": 0.5, "dimension_value": 0.9, "formerly_owned_by": 0.3, "destroyed_by": 0.5, "modified_by": 0.25,
+    "influenced_by": 0.5, "production": 0.2, "modification": 0.25, "active_in": 0.25, "event_part": 0.1, "broader": 0.4,
+    "carried_out_by": 0.05, "carries": 0.15, "^carries": 0.3, "participant": 0.1, "modified_in": 0.2, "acquisition": 0.2, "found_at": 0.05, "medium_note": 0.1,
+}  # fmt: skip
+"""What a relation costs that joins too much, or too seldom asked for things, to be guessed; ours, of no data set."""
+
+
+class Ties:
+    """The ways of one data set between given things, in the words of one language; kept once they were looked for."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon, self.world, self.schema = lexicon, lexicon.world, lexicon.schema
+        self._between: dict[tuple[object, ...], list[Tie]] = {}
+        self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
+
+    @classmethod
+    def from_release(cls, release: Release) -> Ties:
+        return cls(release[Lexicon])
+
+    def between(self, near: Meaning, far: Meaning, code: str, said: Stems) -> list[Tie]:
+        """All ways from near to far that some of the near have.
+
+        Walks are looked for where the relations leave something of the question unsaid (``said``: its content stems).
+        """
+        relations = self._kept(("relations", code, near.key, far.key), lambda: self._relations(near, far, code))
+        known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
+        if relations and said <= known:
+            return relations
+        return [*relations, *self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))]
+
+    def _kept(self, key: tuple[object, ...], make: Callable[[], Iterator[Tie]]) -> list[Tie]:
+        found = self._between.get(key)
+        if found is None:
+            if len(self._between) > KEPT:
+                self._between.clear()
+            found = self._between[key] = list(make())
+        return found
+
+    def reach(self, id: str) -> tuple[frozenset[int], frozenset[int]]:
+        """The kinds of nodes that a relation leads from, and to."""
+        found = self._reach.get(id)
+        if found is None:
+            way = Way(relations=(id,))
+            try:
+                starts = self.schema.kinds(leading_to(self.world, way, None))
+                back = way.model_copy(update={"inverse": True})
+                ends = self.schema.kinds(leading_to(self.world, back, None)) if starts else starts
+            except QuestionError:
+                starts = ends = frozenset()
+            found = self._reach[id] = (starts, ends)
+        return found
+
+    def _relations(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
+        near_kinds, far_kinds = self.schema.kinds(near.nodes), self.schema.kinds(far.nodes)
+        wanted = self.world.mask(near.nodes)
+        for id, relation in self.world.relations.items():
+            if not (relation.paths or relation.relationships) or relation.value not in ("entity", "text"):
+                continue
+            starts, ends = self.reach(id)
+            for inverse in (False, True):
+                low, high = (ends, starts) if inverse else (starts, ends)
+                if not (near_kinds & low and far_kinds & high):
+                    continue
+                check()
+                way = Way(relations=(id,), inverse=inverse)
+                try:
+                    reached = int((leading_to(self.world, way, far.nodes) & wanted).sum())
+                except QuestionError:
+                    continue
+                if reached:
+                    yield self._relation(id, inverse, reached / len(near.nodes), code)
+
+    def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
+        words = vocabulary(code).relations.get(id, NO_WORDS)
+        paths = self.world.relations[id].paths
+        path = paths[0] if paths else ()
+        steps = [step.rstrip("*!") for step in path if not step.endswith("*")] or [""]
+        last = self._turned(steps[0]) if inverse else steps[-1]
+        cost = UNLIKELY.get(f"^{id}" if inverse else id, UNLIKELY.get(id, 0.0)) + (0.02 if inverse else 0.0)
+        return Tie(
+            Way(relations=(id,), inverse=inverse),
+            f"^{id}" if inverse else id,
+            words.says,
+            cost,
+            last,
+            ends=words.starts if inverse else words.ends,
+            starts=words.ends if inverse else words.starts,
+            ahead=words.backward if inverse else words.forward,
+            back=words.forward if inverse else words.backward,
+            relation=id,
+            inverse=inverse,
+            share=share,
+            stated=self.world.relations[id].value == "text" and not inverse,
+        )
+
+    def _turned(self, step: str) -> str:
+        inverse = self.world.ontology.inverse(step)
+        return inverse or (step[1:] if step.startswith("^") else f"^{step}")
+
+    def _walks(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
+        turned = len(far.nodes) <= len(near.nodes)
+        start, goal = (far, near) if turned else (near, far)
+        nodes = start.nodes
+        sampled = len(nodes) > SAMPLE
+        if sampled:
+            nodes = np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
+        walks = self.schema.walks(nodes, self.world.mask(goal.nodes), self.schema.kinds(goal.nodes))
+        for walk in walks[:MOST_WALKS]:
+            if turned:
+                steps = tuple(self.schema.inverse[step] for step in reversed(walk.steps))
+                share = len(walk.ends) / len(near.nodes)
+            else:
+                steps, share = walk.steps, 0.5
+            yield self._walk(steps, walk, share, code)
+
+    def _walk(self, steps: tuple[str, ...], walk: Walk, share: float, code: str) -> Tie:
+        stems: set[str] = set()
+        for step in steps:
+            stems |= self.lexicon.step_stems(step, code)
+        for kinds in walk.through:
+            stems |= self.lexicon.class_stems(kinds, code)
+        cost = 0.25 + walk.cost
+        return Tie(
+            Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, steps[-1], share=min(share, 1.0)
+        )
+
+    def dates(self, near: Meaning, code: str) -> list[Tie]:
+        """The ways from near to dates."""
+        return self._kept(("dates", code, near.key), lambda: self._dated(near, code))
+
+    def _dated(self, near: Meaning, code: str) -> Iterator[Tie]:
+        mask = sum(int(one) for one in Category if self._has(near, int(one)))
+        for id, relation in self.world.relations.items():
+            if relation.value != "date" or not relation.paths:
+                continue
+            if not mask & sum(int(Category[name]) for name in relation.domain):
+                continue
+            check()
+            way = Way(relations=(id,))
+            if count := self._count(near, way):
+                words = vocabulary(code).relations.get(id, NO_WORDS)
+                yield Tie(
+                    way, id, words.says, DATE_COST.get(id, 0.1), "P4", ends=words.ends, starts=words.starts,
+                    ahead=words.forward, back=words.backward, relation=id, share=count / len(near.nodes),
+                )  # fmt: skip
+        nodes = near.nodes
+        if len(nodes) > SAMPLE:
+            nodes = np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
+        goal = self.world.dated
+        for walk in self.schema.walks(nodes, goal, self.schema.kinds(goal), 3)[:MOST_WALKS]:
+            if self._ends_at_date(walk):
+                tie = self._walk(walk.steps, walk, 0.0, code)
+                if count := self._count(near, tie.way):
+                    yield Tie(
+                        tie.way, tie.key, tie.stems, 0.3 + walk.cost, tie.last, share=count / len(near.nodes)
+                    )
+
+    def _ends_at_date(self, walk: Walk) -> bool:
+        return all(int(self.schema.category[kind]) in (0, int(Category.Time)) for kind in self.schema.kinds(walk.ends))
+
+    def _has(self, near: Meaning, category: int) -> bool:
+        return bool((self.world.adjacency.categories[near.nodes] & category).any())
+
+    def _count(self, near: Meaning, way: Way) -> int:
+        plan = Plan(where=(Dated(way=way, certain=False),))
+        try:
+            return int(self.world.mask(near.nodes)[members_of(self.world, plan)].sum())
+        except QuestionError:
+            return 0
+
+    def existing(self, near: Meaning, code: str, stems: Stems) -> list[Tie]:
+        """Ways from near to anything at all that some of the given words say: "inscriptions that were *transcribed*"."""
+        return self._kept(("any", code, near.key, stems), lambda: self._existing(near, code, stems))
+
+    def _existing(self, near: Meaning, code: str, stems: Stems) -> Iterator[Tie]:
+        near_kinds = self.schema.kinds(near.nodes)
+        for id, relation in self.world.relations.items():
+            if not (relation.paths or relation.relationships):
+                continue
+            words = vocabulary(code).relations.get(id, NO_WORDS)
+            for inverse in (False, True):
+                nouns = words.starts if inverse else words.ends
+                if not stems & (words.says | nouns):
+                    continue
+                starts, ends = self.reach(id)
+                if not near_kinds & (ends if inverse else starts):
+                    continue
+                plan = Plan(where=(Related(way=Way(relations=(id,), inverse=inverse)),))
+                try:
+                    count = int(self.world.mask(near.nodes)[members_of(self.world, plan)].sum())
+                except QuestionError:
+                    continue
+                if count:
+                    yield self._relation(id, inverse, count / len(near.nodes), code)
+        nodes = near.nodes
+        if len(nodes) > SAMPLE:
+            nodes = np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
+        everything = np.ones(self.world.size, bool)
+        for walk in self.schema.walks(nodes, everything, frozenset(range(len(self.schema.codes))), 2):
+            tie = self._walk(walk.steps, walk, 0.5, code)
+            said = set(tie.stems) | self.lexicon.class_stems(self.schema.kinds(walk.ends), code)
+            if said & stems:
+                yield Tie(tie.way, tie.key, frozenset(said), tie.cost, tie.last, share=0.5)
+
+
+DATE_COST: Mapping[str, float] = {
+    "created_on": 0.0, "happened_on": 0.0, "creation_began": 0.15, "creation_ended": 0.15, "born_on": 0.1, "died_on": 0.15,
+    "active_on": 0.1, "acquired_on": 0.2, "exhibited_on": 0.2, "modified_on": 0.25, "ended_on": 0.2, "found_on": 0.15,
+    "destroyed_on": 0.3, "founded_on": 0.15, "dissolved_on": 0.3,
+}  # fmt: skip
+"""What a date costs that no word says: a bare year of a work is when it was made, of an event when it took place."""
