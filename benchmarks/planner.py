@@ -24,7 +24,7 @@ import numpy as np
 from crmrag_query.answers.understand import named
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.llm.model import LiteLLM, Model
-from crmrag_query.parsing.structured import ModelPlan, plan_with_model
+from crmrag_query.reading.structured import ModelPlan, plan_with_model
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan

@@ -92,7 +92,7 @@ def language(code: str) -> Language:
     """The language of a code of ``LANGUAGES``; any other is read as English."""
     code = code if code in LANGUAGES else "en"
     text = (default_folder() / "languages" / f"{code}.yaml").read_text(encoding="utf-8")
-    raw = yaml.load(text, Loader=_LOADER)  # noqa: S506, a base loader makes texts alone
+    raw = yaml.load(text, Loader=_LOADER)
     phrases, roles = Phrases(), dict[str, frozenset[str]]()
     for section in _SECTIONS:
         for role, told in raw[section].items():

@@ -1,5 +1,4 @@
-"""Check the configuration: codes against the ontology, relationships and relations against each other, phrases against
-themselves."""
+"""Check the configuration: codes against the ontology, relationships and relations against each other."""
 
 from __future__ import annotations
 
@@ -9,11 +8,11 @@ from dataclasses import dataclass
 from crmrag_query.config.build import Requests
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, RelationshipSet
-from crmrag_query.config.relations import ROLES, Relation
+from crmrag_query.config.relations import Relation
 from crmrag_query.errors import ConfigError, Mistake
+from crmrag_query.language import LANGUAGES
 from crmrag_query.ontology.rows import take_apart
 from crmrag_query.ontology.tables import Ontology, did_you_mean
-from crmrag_query.parsing.lexicon import patterns
 from crmrag_query.relationships.catalogue import is_iri, read_step
 
 
@@ -37,7 +36,6 @@ def check_method(method: Method, ontology: Ontology) -> tuple[Finding, ...]:
             ("event_classes.yaml", _codes("classes", method.events.classes, ontology.classes)),
             ("weights.yaml", _codes("properties", method.weights.properties, ontology.properties)),
             ("satellites.yaml", _satellites(method, ontology)),
-            ("kinds.yaml", _kinds(method, ontology)),
             ("method.yaml", _constants(method, ontology)),
             ("method.yaml", _waits(method.requests, "requests")),
             ("relations.yaml", relation_mistakes(method, ontology)),
@@ -109,12 +107,6 @@ def _satellites(method: Method, ontology: Ontology) -> Iterator[Mistake]:
         yield from _codes(f"kinds.{kind}", codes, ontology.classes)
 
 
-def _kinds(method: Method, ontology: Ontology) -> Iterator[Mistake]:
-    for id, entry in method.kinds.kinds.items():
-        for key, codes in (("classes", entry.classes), ("less", entry.less)):
-            yield from _codes(f"kinds.{id}.{key}", _without_iris(codes), ontology.classes)
-
-
 def _constants(method: Method, ontology: Ontology) -> Iterator[Mistake]:
     """Codes among the constants."""
     properties = {
@@ -163,7 +155,7 @@ def _step(key: str, name: str, ontology: Ontology) -> Iterator[Mistake]:
 
 
 def relation_mistakes(method: Method, ontology: Ontology) -> Iterator[Mistake]:
-    """Properties, classes, relationships and languages that do not exist; phrases that say nothing, or the same twice."""
+    """Properties, classes, relationships and languages that do not exist."""
     relationships = {id for part in method.relationship_sets.values() for id in part.relationships}
     for id, relation in method.relations.items():
         key, ends = f"relations.{id}", relation.literals
@@ -181,8 +173,7 @@ def relation_mistakes(method: Method, ontology: Ontology) -> Iterator[Mistake]:
         if relation.value == "date" and relation.paths and not relation.literal_paths():
             reason = "a date without literals to show"
             yield Mistake(f"{key}.literals", "", reason, "Add begin or end, and `shown`.")
-        yield from _languages(key, relation, method.questions.languages)
-        yield from _phrases(key, relation)
+        yield from _languages(key, relation)
 
 
 def _known(key: str, names: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:
@@ -192,7 +183,7 @@ def _known(key: str, names: Iterable[str], known: Collection[str]) -> Iterator[M
             yield Mistake(key, repr(name), "nothing has this code or id", remedy)
 
 
-def _languages(key: str, relation: Relation, languages: Mapping[str, object]) -> Iterator[Mistake]:
+def _languages(key: str, relation: Relation) -> Iterator[Mistake]:
     for field in ("labels", "inverse"):
         texts: Mapping[str, str] = getattr(relation, field)
         if "en" not in texts:
@@ -200,23 +191,7 @@ def _languages(key: str, relation: Relation, languages: Mapping[str, object]) ->
         for language, text in texts.items():
             if not text.strip():
                 yield Mistake(f"{key}.{field}.{language}", repr(text), "an empty label", "Remove it.")
-    for language in {**relation.labels, **relation.inverse, **relation.phrases}:
-        if language not in languages:
-            there = ", ".join(languages)
-            yield Mistake(f"{key}.{language}", "", "no language of questions.yaml", f"There are: {there}.")
-
-
-def _phrases(key: str, relation: Relation) -> Iterator[Mistake]:
-    for language, phrases in relation.phrases.items():
-        for role in ROLES:
-            seen: dict[tuple[str, ...], str] = {}
-            for phrase in phrases.of(role):
-                where = f"{key}.phrases.{language}.{role}"
-                meant = patterns(phrase)
-                if not meant:
-                    yield Mistake(where, repr(phrase), "a phrase without words", "Remove it.")
-                for words in meant:
-                    if words in seen:
-                        reason = f"{' '.join(words)!r} stands there twice, folded: as {seen[words]!r} too"
-                        yield Mistake(where, repr(phrase), reason, "Remove one of them.")
-                    seen.setdefault(words, phrase)
+    for language in {**relation.labels, **relation.inverse, **relation.words}:
+        if language not in LANGUAGES:
+            there = ", ".join(LANGUAGES)
+            yield Mistake(f"{key}.{language}", "", "no language of config/languages", f"There are: {there}.")

@@ -67,14 +67,14 @@ from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Metered, Model
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.parse import Parsed
-from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.plans.records import Dated, Related
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import Focus, Kind, turns_of
+from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
@@ -484,7 +484,7 @@ class _Turn:
             self.prepared.understood.own.reading.words, 0
         ):
             return None
-        lost = exact.parsed.unknown or exact.parsed.missing
+        lost = exact.parsed.unknown or exact.parsed.unnamed
         if lost or exact.set.kind != "list" or not 0 < exact.set.size <= FEW:
             return None
         nodes = [node for one in exact.set.members if (node := release[Graph].node(one.iri)) is not None]

@@ -19,14 +19,6 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.antecedent import Antecedent, antecedent_of, as_list
-from crmrag_query.parsing.catalogue import earlier_of, plan_of
-from crmrag_query.parsing.heard import analysed, question_of
-from crmrag_query.parsing.parse import Parsed, parse
-from crmrag_query.parsing.pieces import WHOLE
-from crmrag_query.parsing.settled import is_settled
-from crmrag_query.parsing.structured import ModelPlan, plan_with_model
-from crmrag_query.parsing.words import narrows
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import SECONDS, execute, members_of
 from crmrag_query.plans.records import (
@@ -49,6 +41,13 @@ from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.references import RefWords, ref_words
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import chunks_of
+from crmrag_query.reading.catalogue import earlier_of
+from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise
+from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.heard import analysed, question_of
+from crmrag_query.reading.read import Parsed, parse
+from crmrag_query.reading.structured import ModelPlan, plan_with_model
+from crmrag_query.reading.structured_check import is_settled
 from crmrag_query.sets.build import Reader, Told, answer_set, reasons_of
 from crmrag_query.sets.describe import plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page
@@ -68,10 +67,8 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         about = _without_request(release, analysis)
         return replace(parse(release, about), certain=False) if about is not None else Parsed(None)
     words = ref_words(release.method.questions.conversation, language)
-    if follow_up.kind is Kind.STANDALONE and not narrows(question, release.method.parsing, language):
-        alone = _alone(parse(release, analysis), question, words)
-        if not (alone.tree.unsaid and state.turns):
-            return alone
+    if follow_up.kind is Kind.STANDALONE and not (state.turns and goes_on(question, language)):
+        return _alone(parse(release, analysis), question, words)
     before = _antecedent(release, state, follow_up.focus)
     if follow_up.kind is Kind.MORE:
         spans = list(words.more.spans(tokenize(question)))  # "What else did he paint?" without "else"
@@ -151,8 +148,7 @@ def _read_beside(release: Release, text: str, question: str, before: Antecedent 
     if not text:
         return inner
     whole = parse(release, analysed(release, question), before)
-    others = any("others" in piece.roles for piece in whole.pieces)
-    if inner.certain and not others:
+    if inner.certain and not says_otherwise(question, whole.language):
         return inner
     return whole if whole.certain or inner.plan is None else inner
 
@@ -171,7 +167,7 @@ def _gone_on(parsed: Parsed, state: ConversationState) -> Parsed:
     went = as_list(last)
     if counts:
         went = went.model_copy(update={"compute": Compute(kind="count")})
-    return replace(parsed, plan=went, certain=turns[-1].sure, unknown=(), missing=(), absent=())
+    return replace(parsed, plan=went, certain=turns[-1].sure, unknown=(), absent=())
 
 
 def _leaving_out(release: Release, parsed: Parsed, follow_up: FollowUp) -> Parsed:
@@ -288,7 +284,7 @@ def find_exact(
                 understood.analysis.form is Form.SPECIFIC and plan.compute.kind == "list" and not plan.where
             )
             certain = parsed.certain and not (goes_on or passed_over or all_of_it)
-            told = Told(certain, (*parsed.unknown, *passed_over), parsed.runner_up, parsed.mentioned)
+            told = Told(certain, (*parsed.unknown, *passed_over), parsed.runner_up)
         with within(SECONDS, "Telling the plan's set", "Ask for less."):
             found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=dataset)
     except TookTooLong as error:

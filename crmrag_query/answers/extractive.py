@@ -17,13 +17,9 @@ from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import Mention
-from crmrag_query.parsing.occurring import occurrences
-from crmrag_query.parsing.parse import Parsed
-from crmrag_query.parsing.tree import Link, Node
-from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
-from crmrag_query.questions.lexicon import compiled
+from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.channels import OTHER, ReleaseChannels
 from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.text import fold, same_stem, tokenize
@@ -383,91 +379,43 @@ LOOKED_AT = 10  # lines of evidence in which a word that was not understood may 
 def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
     """What to say where the data does not tell, in the question's language; "" where it may.
 
-    A relation that was asked for of something known, and that nothing states, is told by its name; so are words that say what
-    is asked for, are not understood, and stand in none of the lines that were found.
+    That needs evidence: something that the question names was found, what is asked of it is said by words that no reading
+    says, and none of the lines that were found says them. A relation that these words ask for is told by its name.
     """
-    if parsed.tree.several or parsed.plan is None:
+    if parsed.plan is None or parsed.certain:
         return ""
     words = release.method.sets.words(analysis.reading.language)
-    if parsed.tree.form != "ask" and (told := _absent(release, parsed, analysis, ranked)):
-        return words.absent.replace("{what}", told)
-    lost = _lost_words(release, parsed, analysis, ranked)
     if analysis.form is Form.SPECIFIC and (unnamed := nothing_of(release, parsed, analysis, ranked)):
         return unnamed
-    root = parsed.tree.root
-    if lost and root is not None and (root.named or any(map(_names, root.links))):
-        quoted = ", ".join(f"“{word}”" for word in lost)
-        return words.not_told.replace("{words}", quoted)
-    return ""
+    lost = _lost_words(release, parsed, analysis, ranked)
+    if not lost or not parsed.named or parsed.plan.compute.kind == "ask":
+        return ""
+    if parsed.absent and len(lost) == len(parsed.unknown):
+        language, relations = analysis.reading.language, release.method.relations
+        labels = (relations[id].labels.get(language, relations[id].labels["en"]) for id in parsed.absent[:1])
+        return words.absent.replace("{what}", ", ".join(f"“{label}”" for label in labels))
+    return words.not_told.replace("{words}", ", ".join(f"“{word}”" for word in lost))
 
 
 def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
     """That nothing was found of the names that name nothing here; "" where there are none."""
     words = release.method.sets.words(analysis.reading.language)
     stand = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
-    unnamed = ", ".join(
-        f"“{piece.raw}”"
-        for piece in parsed.pieces
-        if piece.unknown
-        and (piece.capital or piece.quoted)
-        and not piece.opens
-        and stand.isdisjoint(piece.words)
-    )
+    unnamed = ", ".join(f"“{name}”" for name in parsed.unnamed if stand.isdisjoint(tokenize(name)))
     return words.not_told.replace("{words}", unnamed) if unnamed else ""
-
-
-def _absent(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
-    """The labels of relations that nothing states: of one thing, or, for any question, in all of the data."""
-    language, world = analysis.reading.language, release[World]
-    named = {one.entity for mention in analysis.mentions for one in mention.entities[:1]}
-    told_of_a_part = any(  # by a line in its document: the painter of the church's mural
-        line.cued
-        and line.expected
-        and line.mention >= ANCHORED
-        and line.line.entity not in named
-        and release[Documents].entity(line.line.document) in named
-        for line in ranked[:LOOKED_AT]
-    )
-    of_one_thing = (
-        analysis.form is Form.SPECIFIC
-        and not parsed.unknown
-        and len(parsed.plan.where if parsed.plan else ()) < 2
-        and not told_of_a_part
-    )
-    ids = [id for id in parsed.absent if of_one_thing or not occurrences(world, id)]
-    stop = analysis.reading.stop
-    for piece in () if parsed.unknown else parsed.pieces:
-        # A small word such as "in" asks for no relation of its own; and what was not understood may be what was asked for.
-        small = bool(piece.roles or piece.kinds) or all(word in stop for word in piece.words)
-        asked = () if small else piece.relations("forward", "backward", "ends")
-        if asked and not any(occurrences(world, id) for id in asked):
-            ids += [id for id in asked[:1] if id not in ids]
-    relations = release.method.relations
-    return ", ".join(f"“{relations[id].labels.get(language, relations[id].labels['en'])}”" for id in ids)
 
 
 def _lost_words(
     release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]
 ) -> tuple[str, ...]:
-    """Words that no lexicon knows, that name nothing, and that stand in none of the best lines; none where the data is in
-    other languages than the question, or where the question asks to be told about something."""
+    """Words that no reading says and that stand in none of the best lines; none where the data is in other languages than the
+    question, or where the question asks to be told about something."""
     reading = analysis.reading
     if reading.language not in release.manifest.languages or reading.rule.startswith("tell"):
         return ()
-    forms = compiled(release.method.questions).languages[reading.language].forms
-    said_otherwise = (forms.telling, forms.also, forms.numerals)  # words that name nothing to be found
     said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
-    lost = [
-        word
-        for piece in parsed.pieces
-        if piece.unknown and not piece.capital and not piece.quoted
-        for word in piece.words
-        if len(word) > 2 and not any(phrases.at((word,), 0) for phrases in said_otherwise)
-    ]
     return tuple(
-        word for word in dict.fromkeys(lost) if not any(word == one or same_stem(one, word) for one in said)
+        word
+        for word in parsed.unknown
+        if len(word) > 2 and not any(word == one or same_stem(one, word) for one in said)
     )
-
-
-def _names(link: Link) -> bool:
-    return isinstance(link.anchor, Node) and (link.anchor.named or any(map(_names, link.anchor.links)))

@@ -16,20 +16,20 @@ from crmrag_query.answers.facts import Facts
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.questions import PlanWords
 from crmrag_query.config.relations import Relation
 from crmrag_query.config.sentences import sentences
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.lexicon import PhraseSpan, compiled_relations
-from crmrag_query.parsing.pieces import WHOLE
 from crmrag_query.plans.profile import Profile
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.lexicon import Language, compiled, folded
+from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.phrases import Phrases
 from crmrag_query.questions.state import Kind
+from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.lexicon import PhraseSpan, relation_spans
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
@@ -68,7 +68,7 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     spoken = _spoken_of(release, understood, language)
     if not spoken.nodes:
         return ""
-    spans = compiled_relations(release.method.relations, reading.language).spans(spoken.words)
+    spans = relation_spans(reading.language, spoken.words)
     if _chosen(spans, spoken.words, language):
         return ""
     at = spoken.words.index("")
@@ -248,11 +248,16 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     nodes, words = spoken.nodes, spoken.words
     if not nodes or not spoken.sure or len(nodes) > MOST_ALIKE:
         return None
-    plan_words = method.parsing.languages.get(reading.language, PlanWords())
-    if Phrases(plan_words.negation).within(words):
+    own = spoken_language(reading.language)
+    if any(
+        "operators.not" in roles
+        for at in range(len(words))
+        if words[at]
+        for _, roles in own.phrases.at(words, at)
+    ):
         return None
-    spans = compiled_relations(method.relations, reading.language).spans(words)
-    filler = folded(plan_words.filler)
+    spans = relation_spans(reading.language, words)
+    filler = own.roles["verbs.empty"] | own.roles["time.date"]
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
     chosen = [
         one

@@ -135,8 +135,8 @@ class Replayed:
 
 def replay(release: Release) -> Iterator[Replayed]:
     """Every lesson, tried on a release. Raises ConfigError."""
-    from crmrag_query.parsing.heard import analysed
-    from crmrag_query.parsing.parse import parse
+    from crmrag_query.reading.heard import analysed
+    from crmrag_query.reading.read import parse
 
     for lesson in lessons_of(release):
         own = parse(release, analysed(release, lesson.question))

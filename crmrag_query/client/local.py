@@ -197,17 +197,16 @@ def warm(release: Release) -> None:
     )
     from crmrag_query.graph.graph import TriplesIndex
     from crmrag_query.linking import NameIndex
-    from crmrag_query.parsing.heard import analysed
-    from crmrag_query.parsing.house import Owner
-    from crmrag_query.parsing.parse import parse
     from crmrag_query.plans.world import World
+    from crmrag_query.reading.heard import analysed
+    from crmrag_query.reading.read import parse
     from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
     from crmrag_query.retrieval.dense import DenseIndex
     from crmrag_query.retrieval.encoder import QueryEncoder
     from crmrag_query.retrieval.sparse import SparseIndex
 
     needed: tuple[type[Part], ...] = (
-        TriplesIndex, Documents, NameIndex, DateIndex, DenseIndex, SparseIndex, QueryEncoder, Aggregation, World, Owner,
+        TriplesIndex, Documents, NameIndex, DateIndex, DenseIndex, SparseIndex, QueryEncoder, Aggregation, World,
     )  # fmt: skip
     for part in needed:
         release[part]

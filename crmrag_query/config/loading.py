@@ -53,7 +53,6 @@ from crmrag_query.config.query import (
     RetrievalConfig,
     Wikidata,
 )
-from crmrag_query.config.questions import ExonymsPart, KindsPart, ParsingPart
 from crmrag_query.config.reading import (
     Record,
     config_folder,
@@ -145,11 +144,8 @@ class Method(Constants):
     satellites: SatellitesPart
     prompts: PromptsPart
     questions: QuestionLexicon
-    parsing: ParsingPart
     translations: TranslationsPart
     relations: dict[str, Relation]
-    kinds: KindsPart
-    exonyms: ExonymsPart
     sets: SetsPart
     relationship_sets: dict[str, RelationshipSet]
 
@@ -177,9 +173,6 @@ def load_method(folder: Path | str | None = None) -> Method:
         questions=_over_shipped(QuestionLexicon, "questions.yaml", folder),
         translations=read_part(TranslationsPart, part_file("translations.yaml", folder)),
         relations=read_part(RelationsPart, part_file("relations.yaml", folder)).relations,
-        parsing=_over_shipped(ParsingPart, "parsing.yaml", folder),
-        kinds=read_part(KindsPart, part_file("kinds.yaml", folder)),
-        exonyms=read_part(ExonymsPart, part_file("exonyms.yaml", folder)),
         sets=read_part(SetsPart, part_file("sets.yaml", folder)),
         relationship_sets=sets,
     )

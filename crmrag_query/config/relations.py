@@ -1,7 +1,8 @@
-"""Relations as questions speak of them ("born in", "made of"): how data states each, and by which phrases it is asked for.
+"""Relations as questions speak of them ("born in", "made of"): how data states each, and what it is called.
 
 A relation leads from a *domain* end to a *range* end: works *painted by* a painter. What a data set's model looks like is
-a matter of its paths, which are alternatives; what a language looks like is a matter of its phrases.
+a matter of its paths, which are alternatives. By which words it is asked for stands in `config/words`; a relation of a
+project's own may hold `words` by language.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from crmrag_query.config.reading import CategoryName, Record
 
 Value = Literal["entity", "date", "number", "text"]
-Role = Literal["forward", "backward", "ends", "starts", "loose"]
-
-ROLES: tuple[Role, ...] = ("forward", "backward", "ends", "starts", "loose")
 
 
 def _steps(value: Any) -> Any:
@@ -28,31 +26,6 @@ Step = Annotated[str, StringConstraints(pattern=r"^\^?[^\s^*]+\*?$")]
 """One step of a path; `crmrag_query.relationships.catalogue` tells how it is written."""
 Path = Annotated[tuple[Step, ...], BeforeValidator(_steps), Field(min_length=1)]
 """Steps of a path; in the file between blanks: ``P108i P14``."""
-Phrase = Annotated[str, StringConstraints(pattern=r"\w")]
-Phrases = tuple[Phrase, ...]
-
-
-class RelationPhrases(Record):
-    """How one language speaks of a relation; words are compared folded.
-
-    ``paint*`` is any word that begins so, ``made/built by/in`` stands for all four phrases, ``the?`` may be left out.
-    """
-
-    forward: Phrases = ()
-    """Between domain and range: works *painted by* Vermeer; who was *born in* Delft."""
-    backward: Phrases = ()
-    """Between range and domain: who *painted* this; museums that *own* bronzes."""
-    ends: Phrases = ()
-    """Nouns for the range: the *creator* of this, its *birthplace*."""
-    starts: Phrases = ()
-    """Nouns for the domain where the range is named: the *works* of Vermeer, *natives* of Delft."""
-    loose: Phrases = ()
-    """Short words that several relations share; they count only between fitting categories."""
-
-    def of(self, role: Role) -> Phrases:
-        """The phrases of one role."""
-        phrases: Phrases = getattr(self, role)
-        return phrases
 
 
 class LiteralEnds(Record):
@@ -90,7 +63,7 @@ class Relation(Record):
     literals: LiteralEnds = LiteralEnds()
     labels: dict[str, str]
     inverse: dict[str, str]
-    phrases: dict[str, RelationPhrases]
+    words: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
     @property
     def direct(self) -> tuple[Path, ...]:

@@ -44,7 +44,9 @@ class Asked:
         for chunk in self.chunks:
             parts = [part for part in _PARTS.split(chunk.text) if any(map(str.isalnum, part))]
             if len(parts) == chunk.last - chunk.first:
-                found.update(chunk.first + at for at, part in enumerate(parts) if part.lstrip(_SIGNS)[:1].isupper())
+                found.update(
+                    chunk.first + at for at, part in enumerate(parts) if part.lstrip(_SIGNS)[:1].isupper()
+                )
             elif chunk.capital:
                 found.update(range(chunk.first, chunk.last))
         return frozenset(found)

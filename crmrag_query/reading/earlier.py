@@ -11,6 +11,7 @@ import numpy as np
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import language
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
@@ -28,6 +29,7 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World
 from crmrag_query.questions.state import ConversationState, Focus, Turn
+from crmrag_query.text import tokenize
 
 
 @dataclass(frozen=True)
@@ -141,3 +143,24 @@ def _same_slot(old: Constraint, new: Constraint) -> bool:
     if isinstance(old, Texted) and isinstance(new, Texted):
         return old.way == new.way
     return isinstance(old, Related) and isinstance(new, Related) and old.way == new.way
+
+
+def goes_on(question: str, code: str) -> bool:
+    """Whether a question begins as one that goes on from what went before: "and …", "what about …", "only the prints"."""
+    return bool(_spans_at_start(question, code, {"dialogue.opening", "dialogue.only"}))
+
+
+def says_otherwise(question: str, code: str) -> bool:
+    """Whether a question asks for others than those it names: "by someone other than X"."""
+    words = tokenize(question)
+    own = language(code)
+    return any(
+        "operators.anyone_else" in roles for at in range(len(words)) for _, roles in own.phrases.at(words, at)
+    )
+
+
+def _spans_at_start(question: str, code: str, wanted: set[str]) -> int:
+    """The length of the longest phrase of some roles that a question begins with."""
+    words = tokenize(question)
+    found = language(code).phrases.at(words, 0) if words else ()
+    return max((length for length, roles in found if roles & wanted), default=0)

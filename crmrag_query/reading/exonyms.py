@@ -43,9 +43,13 @@ def entries() -> Mapping[str, Entry]:
     homes = {culture: place for culture, place in table["homes"].items()}
     for section in FIT:
         for id, cells in table[section].items():
-            split = [tuple(name.strip() for name in cell.split(",") if name.strip()) for cell in cells.split("|")]
+            split = [
+                tuple(name.strip() for name in cell.split(",") if name.strip()) for cell in cells.split("|")
+            ]
             names = dict(zip((*table["languages"], ""), split, strict=False))
-            found[f"{section}/{id}"] = Entry(section, names, f"places/{homes[id]}" if section == "cultures" and id in homes else "")
+            found[f"{section}/{id}"] = Entry(
+                section, names, f"places/{homes[id]}" if section == "cultures" and id in homes else ""
+            )
     return found
 
 
@@ -74,13 +78,20 @@ class Exonyms:
 
     @cached_property
     def _asked_only(self) -> Mapping[str, frozenset[str]]:
-        return {code: frozenset(map(fold, words)) for code, words in words_table("names")["asked_only"].items()}
+        return {
+            code: frozenset(map(fold, words)) for code, words in words_table("names")["asked_only"].items()
+        }
 
     def mentions(self, words: Sequence[str], code: str, known: Sequence[Mention]) -> Iterator[Mention]:
         """Names of the table in a question that no whole name of the data says already."""
         own, table = language(code), phrases(code)
         stems = [own.stem(word) for word in words]
-        whole = {at for one in known if one.entities and one.entities[0].how in WHOLE for at in range(one.first, one.last)}
+        whole = {
+            at
+            for one in known
+            if one.entities and one.entities[0].how in WHOLE
+            for at in range(one.first, one.last)
+        }
         for first in range(len(words)):
             for last in range(min(len(words), first + LONGEST), first, -1):
                 ids = table.get(tuple(stems[first:last]))

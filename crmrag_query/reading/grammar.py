@@ -174,6 +174,8 @@ class Grammar:
     said: frozenset[str] = frozenset()
     chunks: tuple[Chunk, ...] = ()
     earlier: Plan | None = None
+    open: frozenset[int] = frozenset()
+    _said: dict[str, frozenset[int]] = field(default_factory=dict)
 
     # reading
 
@@ -189,6 +191,7 @@ class Grammar:
             for at, word in enumerate(self.words)
             if at not in taken and word not in self.own.stop and len(word) > 1
         )
+        self.open = frozenset(self.free)
         empty = self.own.roles["verbs.empty"]
         self.said = frozenset(self.stems[at] for at in self.free if self.words[at] not in empty)
         for state, rest in self._heads(spoken, base):
@@ -255,12 +258,18 @@ class Grammar:
                 direct = self._head_of(direct, nouns) if direct.sort == "noun" else direct
                 break
 
-        def start(meaning: Meaning, item: Item | None, score: float, used: frozenset[int] = frozenset()) -> State:
+        def start(
+            meaning: Meaning, item: Item | None, score: float, used: frozenset[int] = frozenset()
+        ) -> State:
             unsure = item is not None and not meaning.named and meaning.cost >= VAGUE
             doubt = frozenset({f"vague: {item.text}"}) if item is not None and unsure else frozenset()
             return State((meaning,), (item,), (), frozenset(), used, base + score - meaning.cost, doubt=doubt)
 
-        if self.earlier is not None and not any(one.refers for one in spoken) and (direct is None or not direct.refers):
+        if (
+            self.earlier is not None
+            and not any(one.refers for one in spoken)
+            and (direct is None or not direct.refers)
+        ):
             # "And any with lions?", "How many are drawings?": of those before
             lead = -0.2 if direct is not None else 0.5
             yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
@@ -285,18 +294,31 @@ class Grammar:
         if form.asks or not chosen:
             for item in [one for one in spoken if one.sort == "name"][:2]:
                 for meaning in item.meanings[:MEANINGS]:
-                    yield start(meaning, item, 0.0 if form.asks else -1.0), [one for one in spoken if one is not item]
+                    yield (
+                        start(meaning, item, 0.0 if form.asks else -1.0),
+                        [one for one in spoken if one is not item],
+                    )
         if direct is None and (form.what or not nouns):
             for kind in self.kinds.general("work"):
                 yield (
-                    start(Meaning(kind.nodes, kind.target, generic=True, cost=0.1, category=int(Category.Thing)), None, 0.2),
+                    start(
+                        Meaning(
+                            kind.nodes, kind.target, generic=True, cost=0.1, category=int(Category.Thing)
+                        ),
+                        None,
+                        0.2,
+                    ),
                     list(spoken),
                 )
             for name, cost in WHAT:
                 nodes = category_nodes(self.world, name)
                 if len(nodes):
                     meaning = Meaning(
-                        nodes, Target(categories=(name,)), generic=True, cost=cost, category=int(Category[name])  # type: ignore[arg-type]
+                        nodes,
+                        Target(categories=(name,)),
+                        generic=True,
+                        cost=cost,
+                        category=int(Category[name]),  # type: ignore[arg-type]
                     )
                     yield start(meaning, None, 0.0), list(spoken)
 
@@ -312,7 +334,9 @@ class Grammar:
             gap = range(head.last, noun.first)
             joins = {at for one in self.items if one.roles & JOINS for at in range(one.first, one.last)}
             free = [at for at in gap if at not in joins]
-            if len(free) > 1 or any(self.words[at] in self.own.stop or self.words[at] in verbs for at in free):
+            if len(free) > 1 or any(
+                self.words[at] in self.own.stop or self.words[at] in verbs for at in free
+            ):
                 break
             if free and not joins & set(gap):
                 break
@@ -325,8 +349,16 @@ class Grammar:
         if noun.first < opener.last:
             return False
         verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
-        inside = {at for item in self.items for at in range(item.first, item.last) if item.sort != "op" or item.roles & SUPERLATIVE}
-        parting = frozenset().union(*(self.own.roles[f"prepositions.{one}"] for one in PARTING)) - self.own.roles["prepositions.of"]
+        inside = {
+            at
+            for item in self.items
+            for at in range(item.first, item.last)
+            if item.sort != "op" or item.roles & SUPERLATIVE
+        }
+        parting = (
+            frozenset().union(*(self.own.roles[f"prepositions.{one}"] for one in PARTING))
+            - self.own.roles["prepositions.of"]
+        )
         copula = self.own.roles["verbs.be"] if "questions.what" in opener.roles else frozenset()
         for at in range(opener.last, noun.first):
             word = self.words[at]
@@ -334,8 +366,15 @@ class Grammar:
                 continue
             if word not in self.own.stop or word in verbs or word in parting:
                 return False
-        names = [one for one in self.items if one.sort == "name" and opener.last <= one.first and one.last <= noun.first]
-        return all(self._lead(one) or self.words[one.last : one.last + 1] == ("s",) or one.last == noun.first for one in names)
+        names = [
+            one
+            for one in self.items
+            if one.sort == "name" and opener.last <= one.first and one.last <= noun.first
+        ]
+        return all(
+            self._lead(one) or self.words[one.last : one.last + 1] == ("s",) or one.last == noun.first
+            for one in names
+        )
 
     def _is_predicate(self, noun: Item) -> bool:
         """ "Who are the donors": only small words stand between."""
@@ -379,7 +418,9 @@ class Grammar:
         near, w = state.nodes[parent], self.weights
         excepted = "operators.except" in flags or "operators.anyone_else" in flags
         negated = excepted or bool(flags.keys() & NEGATIONS)
-        used = state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS or role in EXCEPTIONS}
+        used = state.used | {
+            flag.first for role, flag in flags.items() if role in NEGATIONS or role in EXCEPTIONS
+        }
         far_cost = w.far_parent * hops
         new = len(state.nodes)
         grown = replace(
@@ -390,7 +431,10 @@ class Grammar:
             nodes = (*state.nodes, replace(meaning, iris=iris))
             condition = Condition(None, new, True, among=True)
             yield replace(
-                grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)), score=state.score + 0.8 - meaning.cost
+                grown,
+                nodes=nodes,
+                conditions=(*state.conditions, (parent, condition)),
+                score=state.score + 0.8 - meaning.cost,
             )
         if not meaning.named and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
@@ -400,14 +444,20 @@ class Grammar:
                 conditions=(*state.conditions, (parent, condition)),
                 score=state.score + gain - meaning.cost - far_cost,
             )
-        unsure = frozenset({f"part of a name: {item.text}"}) if item.sort == "name" and not item.whole else frozenset()
+        unsure = (
+            frozenset({f"part of a name: {item.text}"})
+            if item.sort == "name" and not item.whole
+            else frozenset()
+        )
         if not meaning.named and meaning.cost >= VAGUE:
             unsure |= {f"vague: {item.text}"}
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
             doubt |= frozenset() if tie.stated else unsure
             score = state.score + gain - meaning.cost - far_cost
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
-            made = replace(grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt)
+            made = replace(
+                grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt
+            )
             yield self._computed(made, parent, Condition(tie, new, negated), item, flags, number, meaning)
 
     def _computed(
@@ -430,7 +480,9 @@ class Grammar:
                     measure = Measure(kind="count", way=tie.way, to=to)
                     first = self._first(state, flags[role])
                     made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
-                    return replace(state, compute=made, used=state.used | {flags[role].first}, score=state.score + 0.5)
+                    return replace(
+                        state, compute=made, used=state.used | {flags[role].first}, score=state.score + 0.5
+                    )
             per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
             if per is not None:
                 made = Compute(kind="group", way=tie.way, to=Anchor() if meaning.generic else to)
@@ -466,12 +518,16 @@ class Grammar:
         leads = frozenset() if before else self._lead(item)
         near_stems = place.stems if place is not None else frozenset()
         low = place.last if place is not None else 0
-        gap = self.words[low : item.first] if low <= item.first else self.words[item.last : place.first if place else 0]
+        gap = (
+            self.words[low : item.first]
+            if low <= item.first
+            else self.words[item.last : place.first if place else 0]
+        )
         bare = before or (not leads and place is not None and place.last == item.first)
         misplaced = w.far_parent * 3 if not before and self._modifies_next(item) else 0.0
         scored = []
         for tie in self.ties.between(near, far, self.own.code, self.said):
-            says = frozenset(at for at in self.free if self.stems[at] in tie.stems or self.stems[at] in tie.ends)
+            says = self._said_by(tie)
             covered, again = says - state.covered, says & state.covered
             gain = sum(w.said * self._nearness(at, item, place) for at in covered) + w.again * len(again)
             gain += w.share * min(1.0, 4 * tie.share) - tie.cost - misplaced
@@ -505,6 +561,18 @@ class Grammar:
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return scored[:TRIED]
 
+    def _said_by(self, tie: Tie) -> frozenset[int]:
+        """The content words of the question that say a tie."""
+        found = self._said.get(tie.key)
+        if found is None:
+            held = {at for at, stem in enumerate(self.stems) if stem in tie.stems or stem in tie.ends}
+            for phrase in tie.phrases:
+                for at in range(len(self.stems) - len(phrase) + 1):
+                    if self.stems[at : at + len(phrase)] == phrase:
+                        held.update(range(at, at + len(phrase)))
+            found = self._said[tie.key] = frozenset(held)
+        return found & self.open
+
     def _modifies_next(self, item: Item) -> bool:
         """Whether a noun stands right behind an item, in languages in which what comes first says more of it."""
         if self.own.code not in HEAD_LAST:
@@ -523,11 +591,18 @@ class Grammar:
         """Roles of the preposition before an item, or of the genitive behind it; articles between do not count."""
         if self.words[item.last : item.last + 1] == ("s",):
             return frozenset({"of", "agent"})
-        taken = {at for one in self.items if one.sort in ("name", "noun", "date", "text") for at in range(one.first, one.last)}
+        taken = {
+            at
+            for one in self.items
+            if one.sort in ("name", "noun", "date", "text")
+            for at in range(one.first, one.last)
+        }
         small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
         at = item.first - 1
         while at >= 0 and item.first - at <= 5 and at not in taken:
-            roles = frozenset(role for role in PREPOSITION_ROLES if self.words[at] in self.own.roles[f"prepositions.{role}"])
+            roles = frozenset(
+                role for role in PREPOSITION_ROLES if self.words[at] in self.own.roles[f"prepositions.{role}"]
+            )
             if roles:
                 return roles
             number = any(one.sort == "number" and one.first == at for one in self.items)
@@ -538,12 +613,14 @@ class Grammar:
 
     def _phrase_lead(self, item: Item) -> frozenset[str]:
         """Roles of the preposition before a noun and what stands bare before it: by *women* artists."""
-        before = next((one for one in self.items if one.sort in ("noun", "name") and one.last == item.first), None)
+        before = next(
+            (one for one in self.items if one.sort in ("noun", "name") and one.last == item.first), None
+        )
         return self._phrase_lead(before) if before is not None else self._lead(item)
 
     def _is_kind_of(self, near: Meaning, far: Meaning) -> bool:
         both = len(np.intersect1d(near.nodes, far.nodes, assume_unique=True))
-        return 0 < both and (both < len(near.nodes) or near.named)
+        return both > 0 and (both < len(near.nodes) or near.named)
 
     def _is_said(self, state: State, parent: int, item: Item) -> bool:
         """Whether nothing but forms of "to be" and small words without a place or an agent stand between two nouns."""
@@ -553,12 +630,16 @@ class Grammar:
         if place.last == item.first or item.last == place.first:
             return True
         low, high = (place.last, item.first) if place.last <= item.first else (item.last, place.first)
-        ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with")))
+        ties = frozenset().union(
+            *(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with"))
+        )
         return all(word in self.own.stop and word not in ties for word in self.words[low:high])
 
     def _flags(self, state: State, item: Item) -> dict[str, Item]:
         """Operators right before an item, not parted from it by another one."""
-        before = [one.last for one in self.items if one.sort in ("name", "noun", "date") and one.last <= item.first]
+        before = [
+            one.last for one in self.items if one.sort in ("name", "noun", "date") and one.last <= item.first
+        ]
         low = max(before, default=0)
         return {
             role: one
@@ -578,9 +659,13 @@ class Grammar:
             near, place = state.nodes[parent], state.places[parent]
             scored = []
             for tie in self.ties.dates(near, self.own.code):
-                says = frozenset(at for at in self.free if self.stems[at] in tie.stems or self.stems[at] in tie.ends)
+                says = self._said_by(tie)
                 covered, again = says - state.covered, says & state.covered
-                gain = sum(w.said * self._nearness(at, item, place) for at in covered) + 0.8 * len(again) - tie.cost
+                gain = (
+                    sum(w.said * self._nearness(at, item, place) for at in covered)
+                    + 0.8 * len(again)
+                    - tie.cost
+                )
                 if place is not None and place.stems & tie.stems:
                     gain += 0.3
                 gain += w.share * min(1.0, 2 * tie.share)
@@ -619,7 +704,11 @@ class Grammar:
                 score += gain
                 used |= used_by
         unit = self._unit()
-        if compute is None and unit and ops.keys() & {"operators.per", "operators.breakdown", "questions.how_many"}:
+        if (
+            compute is None
+            and unit
+            and ops.keys() & {"operators.per", "operators.breakdown", "questions.how_many"}
+        ):
             dates = self._best_dates(head)
             if dates and ("operators.per" in ops or "operators.breakdown" in ops or self._each(unit)):
                 compute = Compute(kind="group", way=dates[0].way, by=unit)  # type: ignore[arg-type]
@@ -635,7 +724,11 @@ class Grammar:
         empty = self.own.roles["verbs.empty"]
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
         unused = {
-            item.text for item in self.items if item.sort == "op" and item.roles & MEANT and item.first not in used
+            item.text
+            for item in self.items
+            if item.sort == "op"
+            and item.roles & MEANT
+            and item.first not in used
             and not any(item.first <= at < item.last for at in state.covered)
         }
         score -= w.unused * len(unused)
@@ -654,7 +747,9 @@ class Grammar:
             score -= 1.0
         doubt = state.doubt | frozenset(f"not said: {text}" for text in unused)
         uncovered = tuple(self.words[at] for at in left if self.words[at] not in empty)
-        named = frozenset(one.text for one in state.places if one is not None and one.sort == "name" and not one.refers)
+        named = frozenset(
+            one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
+        )
         yield Reading(plan, score, uncovered, doubt, sort, named)
 
     def _gone_on(
@@ -675,11 +770,15 @@ class Grammar:
             plan = plan.model_copy(update={"compute": compute})
         elif where and before.compute.kind in ("count", "ask"):
             plan = plan.model_copy(update={"compute": Compute(kind=before.compute.kind)})
-        uncovered = tuple(self.words[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"])
+        uncovered = tuple(
+            self.words[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"]
+        )
         yield Reading(plan, score, uncovered, state.doubt, sort)
 
     def _made_something(self, head: Meaning) -> Related:
-        to = Anchor(types=tuple(self.graph.iri(node) for node in head.concepts)) if head.concepts else Anchor()
+        to = (
+            Anchor(types=tuple(self.graph.iri(node) for node in head.concepts)) if head.concepts else Anchor()
+        )
         return Related(way=Way(relations=("created_by",), inverse=True), to=to)
 
     def _existing(
@@ -691,7 +790,7 @@ class Grammar:
             return None
         best = None
         for tie in self.ties.existing(state.nodes[0], self.own.code, said):
-            says = frozenset(at for at in left if self.stems[at] in tie.stems or self.stems[at] in tie.ends)
+            says = self._said_by(tie) & frozenset(left)
             gain = (0.45 if state.conditions else 0.8) * len(says) - tie.cost - 0.2
             if says and (best is None or gain > best[1]):
                 best = (tie, gain, says)
@@ -725,9 +824,7 @@ class Grammar:
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return [tie for _, tie in scored[:2]]
 
-    def _ranked(
-        self, state: State, ops: Mapping[str, Item]
-    ) -> tuple[Compute, float, frozenset[int]] | None:
+    def _ranked(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, float, frozenset[int]] | None:
         """What superlatives without a counted noun make of a list."""
         near = state.nodes[0]
         for role, kind, ascending in (
@@ -743,17 +840,27 @@ class Grammar:
                     measure = Measure(kind=kind, way=dates[0].way)  # type: ignore[arg-type]
                     first = self._number_of(ops[role], state) or 1
                     also = {ops[one].first for one in TEMPORAL if one in ops}
-                    return Compute(kind="rank", measure=measure, first=first, ascending=ascending), 0.5, frozenset(also)
+                    return (
+                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
+                        0.5,
+                        frozenset(also),
+                    )
         for role, ascending in (("operators.highest", False), ("operators.lowest", True)):
             if role in ops:
                 way = self._measured(near, ops[role].text)
                 if way is not None:
                     measure = Measure(kind="value", way=way)
                     first = self._first(state, ops[role])
-                    return Compute(kind="rank", measure=measure, first=first, ascending=ascending), 0.4, frozenset({ops[role].first})
+                    return (
+                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
+                        0.4,
+                        frozenset({ops[role].first}),
+                    )
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
             if role in ops and ops[role].first not in state.used:
-                works = Meaning(category_nodes(self.world, "Thing"), Target(categories=("Thing",)), generic=True)
+                works = Meaning(
+                    category_nodes(self.world, "Thing"), Target(categories=("Thing",)), generic=True
+                )
                 if not len(works.nodes):
                     return None
                 pseudo = Item(len(self.words), len(self.words), "noun", 0.0, "")
@@ -762,7 +869,11 @@ class Grammar:
                     measure = Measure(kind="count", way=found[0][1].way)
                     first = self._first(state, ops[role])
                     gain = 0.1 + 0.3 * max(found[0][0], 0.0)
-                    return Compute(kind="rank", measure=measure, first=first, ascending=ascending), gain, frozenset({ops[role].first})
+                    return (
+                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
+                        gain,
+                        frozenset({ops[role].first}),
+                    )
         return None
 
     def _number_of(self, op: Item, state: State) -> int | None:
@@ -796,7 +907,9 @@ class Grammar:
             elif one.period is not None:
                 yield Dated(way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated)
             else:
-                yield Related(way=one.tie.way, to=self._anchor(state, one.child, one.tie), negated=one.negated)
+                yield Related(
+                    way=one.tie.way, to=self._anchor(state, one.child, one.tie), negated=one.negated
+                )
 
     def _holding(self, item: Item) -> Plan:
         """Texts that hold a name: as it is written where it is a whole one, else each of its words."""
@@ -830,14 +943,16 @@ class Grammar:
 
 
 POSSESSIVE = re.compile("['’]s?$")
-SIGNS = " .,;:!?()[]\"“”„«»‘"
+SIGNS = ' .,;:!?()[]"“”„«»‘'
 PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 HEAD_LAST = ("en", "de")
 UNKNOWN = -0.4
 """The score of a run of capitalised words that names nothing of the data."""
 PREPOSITION_ROLES = ("agent", "place", "from", "of", "with", "about", "to", "time", "material")
-DETERMINING = frozenset({"questions.what", "questions.how_many", "questions.kind", "questions.list", "questions.there"})
+DETERMINING = frozenset(
+    {"questions.what", "questions.how_many", "questions.kind", "questions.list", "questions.there"}
+)
 NEGATIONS = frozenset({"operators.not", "operators.without", "operators.neither"})
 EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
 TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
@@ -901,7 +1016,9 @@ def form_of(items: Sequence[Item], own: Language) -> Form:
     return form
 
 
-def with_titles(items: tuple[Item, ...], words: Sequence[str], own: Language) -> Iterator[tuple[tuple[Item, ...], float]]:
+def with_titles(
+    items: tuple[Item, ...], words: Sequence[str], own: Language
+) -> Iterator[tuple[tuple[Item, ...], float]]:
     """The items with words before or after "in the title" as texts that names hold."""
     for place, op in enumerate(items):
         if "operators.titles" not in op.roles:
@@ -911,7 +1028,9 @@ def with_titles(items: tuple[Item, ...], words: Sequence[str], own: Language) ->
             if not said:
                 continue
             text = text_item(words, said[0], said[-1] + 1, 1.0)
-            rest = [one for one in items if one is not op and (one.last <= text.first or one.first >= text.last)]
+            rest = [
+                one for one in items if one is not op and (one.last <= text.first or one.first >= text.last)
+            ]
             yield tuple(sorted((*rest, text), key=lambda one: one.first)), 1.2
 
 

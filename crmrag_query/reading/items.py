@@ -10,9 +10,9 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import Interval
+from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
-from crmrag_query.errors import QuestionError
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
@@ -82,7 +82,9 @@ def items_of(
 
 # small words
 
-IDLE = frozenset({"operators.every", "operators.either", "operators.only", "operators.compare", "questions.polite"})
+IDLE = frozenset(
+    {"operators.every", "operators.either", "operators.only", "operators.compare", "questions.polite"}
+)
 """Small words that change nothing of what is asked for."""
 
 
@@ -90,14 +92,18 @@ def _operators(words: Sequence[str], own: Language) -> Iterator[Item]:
     for at in range(len(words)):
         by_length: dict[int, set[str]] = {}
         for length, roles in own.phrases.at(words, at):
-            kept = {role for role in roles if role.startswith(("questions.", "operators.")) and role not in IDLE}
+            kept = {
+                role for role in roles if role.startswith(("questions.", "operators.")) and role not in IDLE
+            }
             by_length.setdefault(length, set()).update(kept)
         for length, kept in by_length.items():
             text = " ".join(words[at : at + length])
             if text in own.roles["prepositions.agent"] or text in own.roles["prepositions.place"]:
                 kept.discard("operators.per")
             if kept:
-                yield Item(at, at + length, "op", 0.45 * length + 0.45 * (length - 1), text, roles=frozenset(kept))
+                yield Item(
+                    at, at + length, "op", 0.45 * length + 0.45 * (length - 1), text, roles=frozenset(kept)
+                )
 
 
 def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[Item]:
@@ -113,7 +119,12 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
                 low -= 1
             if phrase == title or low < at:
                 yield Item(
-                    low if low else at, at + len(phrase), "op", 0.5 + 0.5 * len(phrase), " ".join(phrase), roles=frozenset({"whole"})
+                    low if low else at,
+                    at + len(phrase),
+                    "op",
+                    0.5 + 0.5 * len(phrase),
+                    " ".join(phrase),
+                    roles=frozenset({"whole"}),
                 )
 
 
@@ -138,7 +149,14 @@ def _dates(analysis: Analysis, words: Sequence[str]) -> Iterator[Item]:
             start = None
     length, first = best[0], -best[1]
     if length:
-        yield Item(first, first + length, "date", 1.0 + 0.9 * length, " ".join(words[first : first + length]), value=analysis.period)
+        yield Item(
+            first,
+            first + length,
+            "date",
+            1.0 + 0.9 * length,
+            " ".join(words[first : first + length]),
+            value=analysis.period,
+        )
 
 
 # what went before
@@ -151,10 +169,20 @@ def _references(release: Release, words: Sequence[str], own: Language, earlier: 
     for at in range(len(words)):
         for length, roles in own.phrases.at(words, at):
             said = {role.removeprefix("pronouns.") for role in roles if role.startswith("pronouns.")}
-            meanings = tuple(_referred(release, said, "dialogue.rest" in roles, earlier)) if said or "dialogue.rest" in roles else ()
+            meanings = (
+                tuple(_referred(release, said, "dialogue.rest" in roles, earlier))
+                if said or "dialogue.rest" in roles
+                else ()
+            )
             if meanings:
                 yield Item(
-                    at, at + length, "name", 1.3 + 0.4 * (length - 1), " ".join(words[at : at + length]), meanings, refers=True
+                    at,
+                    at + length,
+                    "name",
+                    1.3 + 0.4 * (length - 1),
+                    " ".join(words[at : at + length]),
+                    meanings,
+                    refers=True,
                 )
 
 
@@ -181,7 +209,9 @@ def plan_meaning(world: World, plan: Plan, cost: float = 0.0) -> Meaning:
     except QuestionError:
         nodes = np.empty(0, np.int32)
     category = sum(
-        int(one) for one in Category if len(nodes) and np.mean((world.adjacency.categories[nodes] & int(one)) != 0) >= 0.5
+        int(one)
+        for one in Category
+        if len(nodes) and np.mean((world.adjacency.categories[nodes] & int(one)) != 0) >= 0.5
     )
     return Meaning(nodes, plan=plan, cost=cost, category=category)
 
@@ -205,7 +235,9 @@ def _names(release: Release, analysis: Analysis, heard: Asked, own: Language) ->
             yield item
 
 
-def _capitalised(release: Release, mentions: Sequence[Mention], heard: Asked, own: Language) -> Iterator[Mention]:
+def _capitalised(
+    release: Release, mentions: Sequence[Mention], heard: Asked, own: Language
+) -> Iterator[Mention]:
     """What the capitalised words of a mention name by themselves: "*Walters* commission" may be no name as a whole."""
     method = release.method
     written = heard.capitals
@@ -216,7 +248,9 @@ def _capitalised(release: Release, mentions: Sequence[Mention], heard: Asked, ow
         if not own.capitals_name or first >= last or (first, last) == (mention.first, mention.last):
             continue
         tokens = heard.words[first:last]
-        for one in link(release[NameIndex], tokens, stop_words(method.questions), plain_words(method.questions), HOMONYMS):
+        for one in link(
+            release[NameIndex], tokens, stop_words(method.questions), plain_words(method.questions), HOMONYMS
+        ):
             yield replace(one, first=one.first + first, last=one.last + first)
 
 
@@ -238,7 +272,11 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
             grouped.setdefault(int(categories[one.entity]), []).append(one.entity)
         for category, nodes in grouped.items():
             array = np.array(sorted(set(nodes)), np.int32)
-            more = 0.05 if len(grouped) > 1 and category not in (int(Category.Actor), int(Category.Place)) else 0.0
+            more = (
+                0.05
+                if len(grouped) > 1 and category not in (int(Category.Actor), int(Category.Place))
+                else 0.0
+            )
             iris = tuple(graph.iri(int(node)) for node in array)
             meanings.append(Meaning(array, iris=iris, cost=cost + more, category=category))
     if not meanings:
@@ -250,7 +288,12 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     quoted = any(one.quoted and one.first < last and one.last > first for one in heard.chunks)
     content = sum(word not in own.stop for word in words[first:last])
     score = 1.15 * content * best - 0.2 + 0.4 * capital + 0.7 * quoted + (0.35 if whole else -0.3)
-    if not capital and not quoted and (content <= 1 or not whole) and meanings[0].category != int(Category.Concept):
+    if (
+        not capital
+        and not quoted
+        and (content <= 1 or not whole)
+        and meanings[0].category != int(Category.Concept)
+    ):
         score -= 0.8 if own.capitals_name else 0.3
     named = {at for at in range(first, last) if words[at] not in own.stop}
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
@@ -258,7 +301,14 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     stems = frozenset(own.stem(word) for word in words[first:last])
     whole_or_only = bool(whole) or _is_surname(parts, words[first:last])
     return Item(
-        first, last, "name", score, " ".join(words[first:last]), tuple(meanings), stems=stems, whole=whole_or_only
+        first,
+        last,
+        "name",
+        score,
+        " ".join(words[first:last]),
+        tuple(meanings),
+        stems=stems,
+        whole=whole_or_only,
     )
 
 
@@ -302,17 +352,27 @@ def _nouns(
         for length, found in kinds.at(stems, words, at):
             if length == 1 and words[at] in own.roles["verbs.empty"]:
                 continue
-            said = frozenset(stem for stem, word in zip(stems[at : at + length], words[at : at + length], strict=True) if word not in own.stop)
+            said = frozenset(
+                stem
+                for stem, word in zip(stems[at : at + length], words[at : at + length], strict=True)
+                if word not in own.stop
+            )
             meanings = tuple(noun_meaning(world, kind) for kind in found[:6])
             score = 1.05 * len(said) - 0.05 - 0.3 * min(kind.cost for kind in found)
-            yield Item(at, at + length, "noun", score, " ".join(words[at : at + length]), meanings, stems=said)
+            yield Item(
+                at, at + length, "noun", score, " ".join(words[at : at + length]), meanings, stems=said
+            )
 
 
 def noun_meaning(world: World, kind: Kind) -> Meaning:
     """A kind of things as a meaning."""
     category = 0
     for one in Category:
-        share = float(np.mean((world.adjacency.categories[kind.nodes] & int(one)) != 0)) if len(kind.nodes) else 0.0
+        share = (
+            float(np.mean((world.adjacency.categories[kind.nodes] & int(one)) != 0))
+            if len(kind.nodes)
+            else 0.0
+        )
         if share >= 0.5:
             category |= int(one)
     return Meaning(
@@ -326,7 +386,9 @@ def noun_meaning(world: World, kind: Kind) -> Meaning:
     )
 
 
-def cut(words: Sequence[str], items: Sequence[Item], own: Language, most: int) -> list[tuple[float, tuple[Item, ...]]]:
+def cut(
+    words: Sequence[str], items: Sequence[Item], own: Language, most: int
+) -> list[tuple[float, tuple[Item, ...]]]:
     """The likeliest ways to cut a question into items of which none overlap, best first."""
     by_start: dict[int, list[Item]] = {}
     for item in items:
@@ -343,7 +405,12 @@ def cut(words: Sequence[str], items: Sequence[Item], own: Language, most: int) -
     for score, chosen in sorted(best[-1], key=lambda one: -one[0]):
         if score < best_score(best[-1]) - UNLIKELY_CUT or len(found) == most:
             break
-        found.setdefault(tuple((one.first, one.last, one.sort) for one in chosen if one.sort != "op" or one.roles & TELLING), (score, chosen))
+        found.setdefault(
+            tuple(
+                (one.first, one.last, one.sort) for one in chosen if one.sort != "op" or one.roles & TELLING
+            ),
+            (score, chosen),
+        )
     return list(found.values())
 
 
@@ -387,7 +454,11 @@ def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Langu
     after = found[at + 1]
     if after.roles & JOINS and at + 2 < len(found):
         second, width = found[at + 2], 3
-    elif after.sort == first.sort and after.first == first.last and any(one.roles & JOINS for one in found[at + 2 : at + 3]):
+    elif (
+        after.sort == first.sort
+        and after.first == first.last
+        and any(one.roles & JOINS for one in found[at + 2 : at + 3])
+    ):
         second, width = after, 2
     else:
         return 0
@@ -409,9 +480,22 @@ def _together(a: Item, b: Item, graph: Graph) -> Item | None:
                 for part in ("types", "classes", "categories"):
                     mine, its = getattr(one.target, part), getattr(other.target, part)
                     plain = type(one.target)
-                    if mine and its and plain(**{part: mine}) == one.target and plain(**{part: its}) == other.target:
+                    if (
+                        mine
+                        and its
+                        and plain(**{part: mine}) == one.target
+                        and plain(**{part: its}) == other.target
+                    ):
                         target = plain(**{part: tuple(dict.fromkeys((*mine, *its)))})
-                        meanings.append(replace(one, nodes=nodes, target=target, cost=cost, generic=one.generic and other.generic))
+                        meanings.append(
+                            replace(
+                                one,
+                                nodes=nodes,
+                                target=target,
+                                cost=cost,
+                                generic=one.generic and other.generic,
+                            )
+                        )
     if not meanings:
         return None
     return Item(

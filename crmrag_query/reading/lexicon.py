@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import yaml
@@ -24,7 +24,7 @@ from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Target
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
-from crmrag_query.text import fold
+from crmrag_query.text import tokenize
 
 Stems = frozenset[str]
 Phrase = tuple[str, ...]
@@ -35,20 +35,25 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 @lru_cache(maxsize=16)
 def words_table(name: str) -> Mapping[str, Any]:
     text = (default_folder() / "words" / f"{name}.yaml").read_text(encoding="utf-8")
-    table: Mapping[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506, a base loader makes texts alone
+    table: Mapping[str, Any] = yaml.load(text, Loader=_LOADER)
     return table
 
 
 @dataclass(frozen=True)
 class RelationWords:
     """By which a relation is asked for: ``says`` in either direction, ``ends`` by a noun for its range, ``starts`` by one for
-    its domain; ``forward`` and ``backward``: phrases of folded words between domain and range, and between range and domain."""
+    its domain; ``forward`` and ``backward``: phrases of folded words between domain and range, and between range and domain.
+
+    Of several words, in their order: ``phrases`` and ``noun_phrases``, as stems.
+    """
 
     says: Stems
     ends: Stems
     starts: Stems
     forward: tuple[Phrase, ...] = ()
     backward: tuple[Phrase, ...] = ()
+    phrases: tuple[Phrase, ...] = ()
+    noun_phrases: tuple[Phrase, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,22 @@ class Vocabulary:
 def vocabulary(code: str) -> Vocabulary:
     """The general words of a language."""
     own, table = language(code), words_table(code)
+
+    def single(texts: Iterable[str]) -> Stems:
+        return frozenset(own.stem(words[0]) for text in texts if len(words := tokenize(text)) == 1)
+
+    def several(texts: Iterable[str]) -> tuple[Phrase, ...]:
+        return tuple(tuple(map(own.stem, words)) for text in texts if len(words := tokenize(text)) > 1)
+
     relations = {
         id: RelationWords(
-            says=own.all_stems(entry.get("says", ())),
-            ends=own.all_stems(entry.get("ends", ())),
-            starts=own.all_stems(entry.get("starts", ())),
-            forward=tuple(tuple(fold(text).split()) for text in entry.get("forward", ())),
-            backward=tuple(tuple(fold(text).split()) for text in entry.get("backward", ())),
+            says=single(entry.get("says", ())),
+            ends=single(entry.get("ends", ())),
+            starts=single(entry.get("starts", ())),
+            forward=tuple(tuple(tokenize(text)) for text in entry.get("forward", ())),
+            backward=tuple(tuple(tokenize(text)) for text in entry.get("backward", ())),
+            phrases=several(entry.get("says", ())),
+            noun_phrases=several(entry.get("ends", ())),
         )
         for id, entry in table["relations"].items()
     }
@@ -85,6 +99,63 @@ def vocabulary(code: str) -> Vocabulary:
         for ahead in (True, False)
     }
     return Vocabulary(relations, classes, properties)
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseSpan:
+    """The words ``first`` to before ``last`` say one of ``relations`` (in the order of the catalogue) in a role: ``ends`` for a
+    noun of the far end, ``forward`` else, ``loose`` where a small word may say it."""
+
+    first: int
+    last: int
+    role: Literal["forward", "backward", "ends", "loose"]
+    relations: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+def relation_spans(code: str, words: Sequence[str]) -> tuple[PhraseSpan, ...]:
+    """Every word and phrase of relations among folded words, by position, the longest first; they may overlap.
+
+    A word may be "" where none is to be read, as of names.
+    """
+    own, table = language(code), _said(code)
+    stems = [own.stem(word) if word else "" for word in words]
+    found = []
+    for first in range(len(words)):
+        for last in range(min(len(words), first + LONGEST_PHRASE), first, -1):
+            roles = table.get(tuple(stems[first:last]), {}) if all(words[first:last]) else {}
+            found += [PhraseSpan(first, last, role, tuple(ids)) for role, ids in roles.items()]
+    return tuple(found)
+
+
+def said_of(id: str, code: str) -> tuple[str, ...]:
+    """The words by which a relation is asked for in a language, as the table has them."""
+    entry = words_table(code)["relations"].get(id, {})
+    return tuple(word for role in ("says", "ends", "starts") for word in entry.get(role, ()))
+
+
+LONGEST_PHRASE = 5  # words
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def _said(code: str) -> Mapping[Phrase, Mapping[Literal["forward", "backward", "ends"], list[str]]]:
+    """Relations by the stems that say them, by role."""
+    own, found = language(code), dict[Phrase, dict[Literal["forward", "backward", "ends"], list[str]]]()
+    for id, words in vocabulary(code).relations.items():
+        parts: tuple[tuple[Literal["forward", "backward", "ends"], Iterable[Phrase]], ...] = (
+            ("forward", (*((stem,) for stem in sorted(words.says)), *words.phrases)),
+            ("forward", (tuple(map(own.stem, phrase)) for phrase in words.forward)),
+            ("backward", (tuple(map(own.stem, phrase)) for phrase in words.backward)),
+            ("ends", (*((stem,) for stem in sorted(words.ends)), *words.noun_phrases)),
+        )
+        for role, phrases in parts:
+            for phrase in phrases:
+                ids = found.setdefault(phrase, {}).setdefault(role, [])
+                if id not in ids:
+                    ids.append(id)
+    return found
 
 
 _CODE = re.compile(r"^[A-Z]{1,3}\d+[a-z]?[_ ]")
@@ -185,7 +256,11 @@ class KindWords:
         self._heads: dict[str, set[int]] = {}
         self._made: dict[Target, Ints] = {}
         self._occurring_codes = frozenset(world.graph.class_codes)
-        above = (world.ontology.superclasses(code) for code in self._occurring_codes if code in world.ontology.classes)
+        above = (
+            world.ontology.superclasses(code)
+            for code in self._occurring_codes
+            if code in world.ontology.classes
+        )
         self._codes = self._occurring_codes.union(*above)
         self._types = self._occurring_types()
         by_label = self._add_types()
@@ -300,7 +375,9 @@ class KindWords:
                     for kind in found:
                         self._add(self.own.stems(form), kind)
                     if types[name]:
-                        self._heads.setdefault(self._head(self.own.stems(form) or ("",)), set()).update(types[name])
+                        self._heads.setdefault(self._head(self.own.stems(form) or ("",)), set()).update(
+                            types[name]
+                        )
 
     def _types_of(
         self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Mapping[Phrase, set[int]]
@@ -340,7 +417,12 @@ class KindWords:
                 if types.get(like) and (kind := self._typed(sorted(types[like]), 0.35)) is not None:
                     yield kind
         vague = categories[:1]
-        if vague != ("Thing",) and not generic and not maker and len(nodes := self._nodes(Target(categories=vague))):
+        if (
+            vague != ("Thing",)
+            and not generic
+            and not maker
+            and len(nodes := self._nodes(Target(categories=vague)))
+        ):
             yield Kind(Target(categories=vague), nodes, 2 * VAGUE if types[name] else VAGUE, generic=True)
         if maker and not generic:
             target = Target(categories=("Actor",))
@@ -356,11 +438,20 @@ class KindWords:
             return tuple(occurring)
         is_a = self.world.ontology.is_a
         known = [code for code in self._occurring_codes if code in self.world.ontology.classes]
-        without = {code for code in known if any(base in self.world.ontology.classes and is_a(code, base) for base in less)}
+        without = {
+            code
+            for code in known
+            if any(base in self.world.ontology.classes and is_a(code, base) for base in less)
+        }
         if not without:
             return tuple(occurring)
         return tuple(
-            sorted(code for code in known if code not in without and any(base in self.world.ontology.classes and is_a(code, base) for base in own))
+            sorted(
+                code
+                for code in known
+                if code not in without
+                and any(base in self.world.ontology.classes and is_a(code, base) for base in own)
+            )
         )
 
     def _compound(self, word: str) -> list[Kind]:
@@ -368,7 +459,10 @@ class KindWords:
         for at in range(3, len(word) - 3):
             kinds = self._phrases.get((self.own.stem(word[at:]),))
             if kinds:
-                return [Kind(one.target, one.nodes, one.cost + 0.4, one.generic, one.maker, one.concepts) for one in kinds[:2]]
+                return [
+                    Kind(one.target, one.nodes, one.cost + 0.4, one.generic, one.maker, one.concepts)
+                    for one in kinds[:2]
+                ]
         return []
 
 

@@ -56,6 +56,7 @@ class Parsed:
     notes: tuple[str, ...] = ()
     others: tuple[Plan, ...] = ()
     sort: Literal["", "label", "date"] = ""
+    language: str = "en"
 
     @property
     def runner_up(self) -> Plan | None:
@@ -70,12 +71,14 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     """
     found = readings(release, analysis, earlier)
     if not found:
-        return Parsed(None)
+        return Parsed(None, language=analysis.reading.language)
     best = found[0]
     rivals = [one for one in found[1:] if one.result != best.result]
     close = [one for one in rivals if one.score > best.score - MARGIN]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
-    unnamed = tuple(one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: "))
+    unnamed = tuple(
+        one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: ")
+    )
     whole = not best.uncovered and not best.doubt and _asks_something(best.plan)
     return Parsed(
         plan=best.plan,
@@ -87,6 +90,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         named=best.named,
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
+        language=analysis.reading.language,
     )
 
 
@@ -129,7 +133,10 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
                     key = reading.plan.model_dump_json()
                     if key not in found or found[key].score < reading.score:
                         found[key] = reading
-            except (QuestionError, ValidationError):  # longer than a plan may be, such as a word of a thousand letters
+            except (
+                QuestionError,
+                ValidationError,
+            ):  # longer than a plan may be, such as a word of a thousand letters
                 continue
     best = sorted(found.values(), key=lambda one: -one.score)[:EXECUTED]
     weighed = (_weighed(release, one) for one in best)

@@ -129,7 +129,9 @@ class Schema:
             found |= dict.fromkeys(frontier, distance)
         return found
 
-    def walks(self, start: Ints, goal: Mask, goal_kinds: frozenset[int], longest: int = LONGEST) -> list[Walk]:
+    def walks(
+        self, start: Ints, goal: Mask, goal_kinds: frozenset[int], longest: int = LONGEST
+    ) -> list[Walk]:
         """Walks from ``start`` that end among ``goal``, with those of the goal that they reach; the cheapest first."""
         far = self.distances(goal_kinds)
         found: list[Walk] = []

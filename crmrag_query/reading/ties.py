@@ -14,9 +14,8 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
 from crmrag_query.plans.ways import leading_to
-from crmrag_query.plans.world import World
 from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
-from crmrag_query.reading.schema import SAMPLE, Schema, Walk
+from crmrag_query.reading.schema import SAMPLE, Walk
 from crmrag_query.timing import check
 
 KEPT = 4000  # lists of ways that are kept of one data set
@@ -56,8 +55,8 @@ class Meaning:
 class Tie:
     """A way from a near thing to a far one.
 
-    ``stems``: content words that say it; ``ends``, ``starts``: nouns for its far and its near end; ``ahead``, ``back``: phrases
-    of folded words that stand between near and far, and between far and near; ``cost``: how unlikely it is to be meant;
+    ``stems``: content words that say it; ``ends``, ``starts``: nouns for its far and its near end; ``phrases``: the
+    same of several stems; ``ahead``, ``back``: phrases of folded words that stand between near and far, and between far and near; ``cost``: how unlikely it is to be meant;
     ``last``: its last property as a step; ``relation``: id of a curated one; ``share``: of the near things that lead to the
     far; ``stated``: it leads to texts that say something of the near.
     """
@@ -71,6 +70,7 @@ class Tie:
     starts: Stems = frozenset()
     ahead: tuple[Phrase, ...] = ()
     back: tuple[Phrase, ...] = ()
+    phrases: tuple[Phrase, ...] = ()
     relation: str = ""
     inverse: bool = False
     share: float = 0.0
@@ -106,11 +106,16 @@ class Ties:
 
         Walks are looked for where the relations leave something of the question unsaid (``said``: its content stems).
         """
-        relations = self._kept(("relations", code, near.key, far.key), lambda: self._relations(near, far, code))
+        relations = self._kept(
+            ("relations", code, near.key, far.key), lambda: self._relations(near, far, code)
+        )
         known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
         if relations and said <= known:
             return relations
-        return [*relations, *self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))]
+        return [
+            *relations,
+            *self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code)),
+        ]
 
     def _kept(self, key: tuple[object, ...], make: Callable[[], Iterator[Tie]]) -> list[Tie]:
         found = self._between.get(key)
@@ -171,6 +176,7 @@ class Ties:
             starts=words.ends if inverse else words.starts,
             ahead=words.backward if inverse else words.forward,
             back=words.forward if inverse else words.backward,
+            phrases=words.phrases if inverse else (*words.phrases, *words.noun_phrases),
             relation=id,
             inverse=inverse,
             share=share,
@@ -225,7 +231,7 @@ class Ties:
                 words = vocabulary(code).relations.get(id, NO_WORDS)
                 yield Tie(
                     way, id, words.says, DATE_COST.get(id, 0.1), "P4", ends=words.ends, starts=words.starts,
-                    ahead=words.forward, back=words.backward, relation=id, share=count / len(near.nodes),
+                    ahead=words.forward, back=words.backward, phrases=(*words.phrases, *words.noun_phrases), relation=id, share=count / len(near.nodes),
                 )  # fmt: skip
         nodes = near.nodes
         if len(nodes) > SAMPLE:
@@ -240,7 +246,10 @@ class Ties:
                     )
 
     def _ends_at_date(self, walk: Walk) -> bool:
-        return all(int(self.schema.category[kind]) in (0, int(Category.Time)) for kind in self.schema.kinds(walk.ends))
+        return all(
+            int(self.schema.category[kind]) in (0, int(Category.Time))
+            for kind in self.schema.kinds(walk.ends)
+        )
 
     def _has(self, near: Meaning, category: int) -> bool:
         return bool((self.world.adjacency.categories[near.nodes] & category).any())
@@ -264,7 +273,7 @@ class Ties:
             words = vocabulary(code).relations.get(id, NO_WORDS)
             for inverse in (False, True):
                 nouns = words.starts if inverse else words.ends
-                if not stems & (words.says | nouns):
+                if not stems & (words.says | nouns | {stem for phrase in words.phrases for stem in phrase}):
                     continue
                 starts, ends = self.reach(id)
                 if not near_kinds & (ends if inverse else starts):

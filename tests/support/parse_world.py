@@ -15,9 +15,9 @@ import pyoxigraph as ox
 
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.graph.graph import Graph
-from crmrag_query.parsing.antecedent import Antecedent, antecedent_of
-from crmrag_query.parsing.heard import analysed
-from crmrag_query.parsing.parse import Parsed, parse
+from crmrag_query.reading.earlier import Antecedent, antecedent_of
+from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.plans.compute import Outcome, cell
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan

@@ -17,14 +17,14 @@ from crmrag_query.config.query import PlannerConfig
 from crmrag_query.errors import CrmRagError, ModelError
 from crmrag_query.linking import Mention
 from crmrag_query.llm.model import Message, Model, reply_of
-from crmrag_query.parsing.catalogue import Earlier, Told, catalogue, written
-from crmrag_query.parsing.structured_check import Known, absent_properties, check_plan
-from crmrag_query.parsing.structured_empty import is_empty, why_empty
-from crmrag_query.parsing.structured_form import from_model, read_json, reply_schema
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import SECONDS, execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
+from crmrag_query.reading.catalogue import Earlier, Told, catalogue, written
+from crmrag_query.reading.structured_check import Known, absent_properties, check_plan
+from crmrag_query.reading.structured_empty import is_empty, why_empty
+from crmrag_query.reading.structured_form import from_model, read_json, reply_schema
 from crmrag_query.text import fold, plain, shorten, tokens
 from crmrag_query.timing import within
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from crmrag_query.ontology.codes import normalise_property
+from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Part, Plan, StatedIn, Target, Way
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.relationships.catalogue import read_step
@@ -128,3 +129,9 @@ def _unknown(what: str, name: str, among: Iterable[str], how: str = "is not know
     near = difflib.get_close_matches(name[:LONGEST], list(among), n=3)
     remedy = f" (did you mean {' or '.join(near)}?)" if near else ""
     return f"the {what} {name[:LONGEST]} {how}{remedy}"
+
+
+def is_settled(plan: Plan, world: World) -> bool:
+    """Whether the dates decide every ranking of the plan, those of plans within it included. Raises QuestionError."""
+    ranked = (one for one in parts_of(plan) if isinstance(one, Plan) and one.compute.kind == "rank")
+    return all(execute(one, world).settled for one in ranked if one.compute.first is not None)

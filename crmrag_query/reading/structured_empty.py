@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crmrag_query.errors import QuestionError
-from crmrag_query.parsing.catalogue import written
-from crmrag_query.parsing.structured_form import for_model
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Constraint, Plan
 from crmrag_query.plans.world import World
+from crmrag_query.reading.catalogue import written
+from crmrag_query.reading.structured_form import for_model
 
 LONGEST = 300  # characters of a condition that are told
 _COUNT = Compute(kind="count")

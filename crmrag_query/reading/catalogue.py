@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import type_nodes
-from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import Mention, stop_words
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.catalogue_rows import (
+from crmrag_query.plans.records import Plan
+from crmrag_query.plans.world import World
+from crmrag_query.questions.state import ConversationState
+from crmrag_query.reading.catalogue_rows import (
     Row,
     by_relevance,
     class_rows,
@@ -26,10 +27,8 @@ from crmrag_query.parsing.catalogue_rows import (
     relationship_rows,
     type_rows,
 )
-from crmrag_query.parsing.structured_form import for_model
-from crmrag_query.plans.records import Among, Plan, read_plan
-from crmrag_query.plans.world import World
-from crmrag_query.questions.state import ConversationState, Turn
+from crmrag_query.reading.earlier import plan_of
+from crmrag_query.reading.structured_form import for_model
 from crmrag_query.text import plain, shorten, tokenize, tokens
 
 SHARES = {
@@ -57,15 +56,6 @@ class Earlier:
 def earlier_of(state: ConversationState) -> tuple[Earlier, ...]:
     """The turns of a conversation's topic, oldest first; where there is no plan, what an answer showed stands for its set."""
     return tuple(Earlier(turn.resolved, plan_of(turn)) for turn in state.topic)
-
-
-def plan_of(turn: Turn) -> Plan | None:
-    """The plan of a turn's set; of what it showed where it had none."""
-    if turn.plan:
-        with suppress(QuestionError):
-            return read_plan(turn.plan)
-    shown = tuple(iri for iri in turn.shown if iri)
-    return Plan(where=(Among(iris=shown),)) if shown else None
 
 
 def catalogue(

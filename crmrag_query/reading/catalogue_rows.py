@@ -9,11 +9,13 @@ from functools import partial
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import LANGUAGES
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Way
 from crmrag_query.plans.ways import routes_of
 from crmrag_query.plans.world import World
+from crmrag_query.reading.lexicon import said_of
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.text import plain, same_stem, shorten, tokenize
 
@@ -45,11 +47,7 @@ def relation_rows(world: World, languages: Sequence[str]) -> Iterator[Row]:
             continue
         label, back = _in(relation.labels, languages), _in(relation.inverse, languages)
         range_ = _any_of(relation.range) if relation.value == "entity" else relation.value
-        said = tuple(
-            phrase.rstrip("*")
-            for phrases in relation.phrases.values()
-            for phrase in (*phrases.forward, *phrases.backward, *phrases.ends, *phrases.starts)
-        )
+        said = tuple(sorted(word for code in languages if code in LANGUAGES for word in said_of(id, code)))
         names = (*relation.labels.values(), *relation.inverse.values(), *said)
         yield Row(f"{id}: {label} | {back} | {_any_of(relation.domain)} > {range_}", names)
 

@@ -1,1 +1,0 @@
-"""Each tie of a question's tree as a constraint that the data answers to."""
