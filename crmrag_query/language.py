@@ -21,6 +21,7 @@ from crmrag_query.text import fold, tokenize
 LANGUAGES = ("en", "fr", "de", "el", "it", "es")
 _SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pronouns", "time", "whole")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
+MAN = 3  # letters of an irregular ending that compounds share: "man / men"
 _MOST_STEMS = 200_000  # kept of one language; a data set's names and documents have about as many words
 
 
@@ -67,16 +68,42 @@ class Language:
     ordinals: Mapping[str, int]
     capitals_name: bool
     _stemmer: Any = field(repr=False, compare=False)
+    _endings: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    _noun_endings: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    _irregular: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     _stems: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def stem(self, word: str) -> str:
         """The stem of a folded word."""
-        found = self._stems.get(word)
+        asked, found = word, self._stems.get(word)
         if found is None:
             if len(self._stems) > _MOST_STEMS:
                 self._stems.clear()
-            found = self._stems[word] = self._stemmer.stemWord(word)
+            for ending, other in self._endings:
+                if word.endswith(ending):
+                    word = word.removesuffix(ending) + other
+                    break
+            found = self._stems[asked] = self._stemmer.stemWord(word)
         return found
+
+    def is_form_of(self, word: str, other: str) -> bool:
+        """Whether two folded words of one stem differ by an ending of nouns only."""
+        if word == other:
+            return True
+        same = 0
+        while same < min(len(word), len(other)) and word[same] == other[same]:
+            same += 1
+        return word[same:] in self._noun_endings and other[same:] in self._noun_endings
+
+    def numbers_of(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """Words, none for none, and the same with the last in its irregular other number: woman and women."""
+        if not words:
+            return
+        yield words
+        for one, other in self._irregular:
+            for said, form in ((one, other), (other, one)):
+                if words[-1] == said or (len(said) == MAN and words[-1].endswith(said) and words[-1] != said):
+                    yield (*words[:-1], words[-1].removesuffix(said) + form)
 
     def stems(self, text: str) -> tuple[str, ...]:
         """Stems of the words of a text, in order, without stop words."""
@@ -113,4 +140,13 @@ def language(code: str) -> Language:
         ordinals={fold(word): int(value) for word, value in raw["ordinals"].items()},
         capitals_name=raw["capitals"] == "names",
         _stemmer=Stemmer.Stemmer(raw["stemmer"]),
+        _noun_endings=frozenset(
+            fold(ending.strip("-")) for rule in raw["plurals"] for ending in rule.replace("/", " ").split()
+        ),
+        _irregular=tuple(
+            (fold(one.strip()), fold(other.strip()))
+            for one, other in (rule.split("/") for rule in (*raw["irregular"], *raw["plurals"]))
+            if len(one.split()) == len(other.split()) == 1 and len(one.strip()) >= MAN
+        ),
+        _endings=tuple(raw.get("folded_endings", {}).items()),
     )

@@ -8,6 +8,7 @@ knows a language or a domain: words come from the lexicon, small words by their 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -390,6 +391,7 @@ class Grammar:
         if item.sort == "text":
             negated = bool(flags.keys() & NEGATIONS)
             condition = Condition(None, text=self.raw(item.first, item.last), negated=negated)
+            around = frozenset(at for at in self.free if abs(at - item.first) <= AROUND)
             if item.score == UNKNOWN:
                 yield replace(
                     state,
@@ -398,7 +400,12 @@ class Grammar:
                     doubt=state.doubt | {f"unknown: {item.text}"},
                 )
                 return
-            yield replace(state, conditions=(*state.conditions, (0, condition)), score=state.score + 0.6)
+            yield replace(
+                state,
+                conditions=(*state.conditions, (0, condition)),
+                covered=state.covered | around,
+                score=state.score + 0.6,
+            )
             return
         number = self._number_before(item)
         for meaning in item.meanings[:MEANINGS]:
@@ -436,6 +443,15 @@ class Grammar:
                 conditions=(*state.conditions, (parent, condition)),
                 score=state.score + 0.8 - meaning.cost,
             )
+        if meaning.named and not near.named and not excepted and self._is_said_to_be(state, parent, item):
+            if len(inside := np.intersect1d(near.nodes, meaning.nodes)):  # "the church *of Asinou*", "the anthology *X*"
+                iris = tuple(self.graph.iri(int(node)) for node in inside)
+                nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside.astype(np.int32)))
+                condition = Condition(None, new, negated, among=True)
+                yield replace(
+                    grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
+                    score=state.score + 0.9 - meaning.cost - far_cost,
+                )  # fmt: skip
         if not meaning.named and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
             condition = Condition(None, new, negated)
@@ -530,7 +546,7 @@ class Grammar:
             says = self._said_by(tie)
             covered, again = says - state.covered, says & state.covered
             gain = sum(w.said * self._nearness(at, item, place) for at in covered) + w.again * len(again)
-            gain += w.share * min(1.0, 4 * tie.share) - tie.cost - misplaced
+            gain += w.share * math.log10(1 + tie.share * len(near.nodes)) / 2 - tie.cost - misplaced
             evidence = bool(says)
             if near_stems & tie.starts:
                 gain += w.starts
@@ -621,6 +637,14 @@ class Grammar:
     def _is_kind_of(self, near: Meaning, far: Meaning) -> bool:
         both = len(np.intersect1d(near.nodes, far.nodes, assume_unique=True))
         return both > 0 and (both < len(near.nodes) or near.named)
+
+    def _is_said_to_be(self, state: State, parent: int, item: Item) -> bool:
+        """Whether a name stands right behind a noun that says what it is, or in its genitive."""
+        place = state.places[parent]
+        if place is None or place.sort != "noun" or item.first < place.last:
+            return False
+        between = self.words[place.last : item.first]
+        return all(word in self.own.stop for word in between) and self._lead(item) <= {"of", "material", "about", "from", "agent"}
 
     def _is_said(self, state: State, parent: int, item: Item) -> bool:
         """Whether nothing but forms of "to be" and small words without a place or an agent stand between two nouns."""
@@ -794,7 +818,7 @@ class Grammar:
             gain = (0.45 if state.conditions else 0.8) * len(says) - tie.cost - 0.2
             if says and (best is None or gain > best[1]):
                 best = (tie, gain, says)
-        if best is None or best[1] <= 0:
+        if best is None or best[1] <= -self.weights.uncovered / 2:
             return None
         tie, gain, says = best
         negation = frozenset(
@@ -819,7 +843,7 @@ class Grammar:
     def _best_dates(self, near: Meaning) -> list[Tie]:
         scored = []
         for tie in self.ties.dates(near, self.own.code):
-            covered = sum(stem in tie.stems for stem in self.stems)
+            covered = len(self._said_by(tie))
             scored.append((covered + self.weights.share * tie.share - tie.cost, tie))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return [tie for _, tie in scored[:2]]
@@ -946,6 +970,7 @@ POSSESSIVE = re.compile("['’]s?$")
 SIGNS = ' .,;:!?()[]"“”„«»‘'
 PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
+AROUND = 6  # words from a title's text within which others only say that it is one
 HEAD_LAST = ("en", "de")
 UNKNOWN = -0.4
 """The score of a run of capitalised words that names nothing of the data."""
@@ -993,7 +1018,9 @@ def form_of(items: Sequence[Item], own: Language) -> Form:
             break
         roles = {role.removeprefix("questions.") for role in item.roles if role.startswith("questions.")}
         spoken = form.what or form.who or form.counts or form.asks
-        if roles & {"how_many", "how_often"}:
+        if "polite" in roles:
+            pass
+        elif roles & {"how_many", "how_often"}:
             form.counts = True
         elif roles & {"why", "how", "how_long", "how_much"}:
             form.described = form.described or not spoken

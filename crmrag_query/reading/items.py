@@ -83,7 +83,7 @@ def items_of(
 # small words
 
 IDLE = frozenset(
-    {"operators.every", "operators.either", "operators.only", "operators.compare", "questions.polite"}
+    {"operators.every", "operators.either", "operators.only", "operators.compare"}
 )
 """Small words that change nothing of what is asked for."""
 
@@ -97,13 +97,15 @@ def _operators(words: Sequence[str], own: Language) -> Iterator[Item]:
             }
             by_length.setdefault(length, set()).update(kept)
         for length, kept in by_length.items():
+            if "questions.describe" in kept:  # "who is" asks for whom "who" does
+                kept |= {role for role in by_length.get(1, ()) if role in ("questions.who", "questions.what")}
             text = " ".join(words[at : at + length])
             if text in own.roles["prepositions.agent"] or text in own.roles["prepositions.place"]:
                 kept.discard("operators.per")
             if kept:
-                yield Item(
-                    at, at + length, "op", 0.45 * length + 0.45 * (length - 1), text, roles=frozenset(kept)
-                )
+                opens = 0.5 * (at == 0 and any(role.startswith("questions.") for role in kept))
+                score = 0.45 * length + 0.45 * (length - 1) + opens
+                yield Item(at, at + length, "op", score, text, roles=frozenset(kept))
 
 
 def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[Item]:

@@ -7,6 +7,7 @@ classes, properties and relations (`config/words`), which no data set has a part
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,7 +25,7 @@ from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Target
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
-from crmrag_query.text import tokenize
+from crmrag_query.text import fold, tokenize
 
 Stems = frozenset[str]
 Phrase = tuple[str, ...]
@@ -69,6 +70,7 @@ class Vocabulary:
 @lru_cache(maxsize=len(LANGUAGES))
 def vocabulary(code: str) -> Vocabulary:
     """The general words of a language."""
+    code = code if code in LANGUAGES else "en"
     own, table = language(code), words_table(code)
 
     def single(texts: Iterable[str]) -> Stems:
@@ -142,6 +144,7 @@ LONGEST_PHRASE = 5  # words
 @lru_cache(maxsize=len(LANGUAGES))
 def _said(code: str) -> Mapping[Phrase, Mapping[Literal["forward", "backward", "ends"], list[str]]]:
     """Relations by the stems that say them, by role."""
+    code = code if code in LANGUAGES else "en"
     own, found = language(code), dict[Phrase, dict[Literal["forward", "backward", "ends"], list[str]]]()
     for id, words in vocabulary(code).relations.items():
         parts: tuple[tuple[Literal["forward", "backward", "ends"], Iterable[Phrase]], ...] = (
@@ -241,6 +244,8 @@ class Lexicon:
 
 
 _QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_PREFIX = re.compile(r"^(\w[^:]{2,39}?) (?:of|von|der|de|du|des|di|del|του|της)\b")
+LEAST_ALIKE = 20  # entities of a class whose names may tell what they are
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
 MOST_WORDS = 5  # words of a noun phrase that names a kind
@@ -252,8 +257,9 @@ class KindWords:
 
     def __init__(self, world: World, own: Language) -> None:
         self.world, self.own = world, own
-        self._phrases: dict[Phrase, list[Kind]] = {}
+        self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._heads: dict[str, set[int]] = {}
+        self._generic: set[str] = set()
         self._made: dict[Target, Ints] = {}
         self._occurring_codes = frozenset(world.graph.class_codes)
         above = (
@@ -265,20 +271,22 @@ class KindWords:
         self._types = self._occurring_types()
         by_label = self._add_types()
         self._add_classes()
+        self._add_prefixes()
         self._add_general(by_label)
         self._add_heads()
 
     def at(self, stems: Sequence[str], words: Sequence[str], start: int) -> list[tuple[int, list[Kind]]]:
         """(length, kinds) of every noun that begins at ``start``; small words within one do not count."""
-        found, phrase = [], list[str]()
+        found, phrase, said = [], list[str](), list[str]()
         for last in range(start, min(len(stems), start + MOST_WORDS)):
             if words[last] in self.own.stop:
                 if last == start:
                     break
                 continue
             phrase.append(stems[last])
-            kinds = self._phrases.get(tuple(phrase))
-            if kinds and not self._is_verb(words[last]):
+            said.append(words[last])
+            kinds = self._called(tuple(phrase), said)
+            if kinds:
                 found.append((last + 1 - start, kinds))
         if not found and self.own.raw.get("compounds") == "true" and words[start] not in self.own.stop:
             kinds = self._compound(words[start])
@@ -286,10 +294,11 @@ class KindWords:
                 found.append((1, kinds))
         return found
 
-    def _is_verb(self, word: str) -> bool:
-        """Whether a word is the participle of a verb whose stem a noun shares: "painted" is no painting."""
-        endings = tuple(self.own.raw.get("participles", ()))
-        return bool(endings) and word.endswith(endings)
+    def _called(self, phrase: Phrase, said: Sequence[str]) -> list[Kind]:
+        """The kinds that a phrase names in any number or case: "publishers" is a publisher, "published" is not."""
+        known = self._phrases.get(phrase, ())
+        fitting = (kind for words, kind in known if all(map(self.own.is_form_of, said, words)))
+        return list({(one.target, one.maker): one for one in fitting}.values())
 
     def general(self, word: str) -> list[Kind]:
         """The kinds of a general noun in English ("work"), whatever the language."""
@@ -297,12 +306,17 @@ class KindWords:
 
     # making
 
-    def _add(self, phrase: Phrase, kind: Kind) -> None:
-        if phrase:
-            known = self._phrases.setdefault(phrase, [])
-            if all(kind.target != one.target or kind.maker != one.maker for one in known):
-                known.append(kind)
-                known.sort(key=lambda one: one.cost)
+    def _add(self, text: str, kind: Kind, instead: bool = False) -> None:
+        """A name of a kind, with its irregular plural or singular; ``instead`` of kinds of that name with fewer types."""
+        for words in self.own.numbers_of(tuple(word for word in tokenize(text) if word not in self.own.stop)):
+            known = self._phrases.setdefault(tuple(map(self.own.stem, words)), [])
+            if instead and kind.concepts and not kind.maker:
+                known[:] = [
+                    one for one in known if not one[1].concepts or not set(one[1].concepts) < set(kind.concepts)
+                ]
+            if all(kind.target != one.target or kind.maker != one.maker or said != words for said, one in known):
+                known.append((words, kind))
+                known.sort(key=lambda one: one[1].cost)
 
     def _nodes(self, target: Target) -> Ints:
         if target not in self._made:
@@ -322,30 +336,34 @@ class KindWords:
         return Kind(target, nodes, cost, concepts=tuple(sorted(types))) if len(nodes) else None
 
     def _add_types(self) -> dict[Phrase, set[int]]:
-        by_label: dict[Phrase, set[int]] = {}
+        """The types by all their labels; gives them by the stems of their labels."""
+        by_text: dict[str, set[int]] = {}
         for node in self._types.tolist():
-            texts = {label.text for label in self.world.graph.labels(node)} or {
-                local_words(self.world.graph.iri(node))
-            }
+            texts = {label.text for label in self.world.graph.labels(node)} or {local_words(self.world.graph.iri(node))}
             for text in texts:
                 for variant in {text, _QUALIFIER.sub("", text)}:
-                    if phrase := self.own.stems(variant):
-                        by_label.setdefault(phrase, set()).add(node)
-        for phrase, nodes in by_label.items():
-            if len(phrase) <= MOST_WORDS and (kind := self._typed(sorted(nodes), 0.0)) is not None:
-                self._add(phrase, kind)
-                self._heads.setdefault(self._head(phrase), set()).update(nodes)
+                    by_text.setdefault(fold(variant), set()).add(node)
+        by_label: dict[Phrase, set[int]] = {}
+        for text, nodes in by_text.items():
+            by_label.setdefault(self.own.stems(text), set()).update(nodes)
+        for text, nodes in by_text.items():
+            phrase = self.own.stems(text)
+            if 0 < len(phrase) <= MOST_WORDS and (kind := self._typed(sorted(by_label[phrase]), 0.0)) is not None:
+                self._add(text, kind)
+                self._heads.setdefault(self._head(text), set()).update(nodes)
         return by_label
 
-    def _head(self, phrase: Phrase) -> str:
+    def _head(self, text: str) -> str:
         """The noun of a phrase: its last word, or its first in languages whose adjectives follow."""
-        return phrase[-1] if self.own.code in ("en", "de") else phrase[0]
+        words = [word for word in tokenize(text) if word not in self.own.stop] or [""]
+        return words[-1] if self.own.code in ("en", "de") else words[0]
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
         for head, nodes in self._heads.items():
-            if len(nodes) <= 200 and (kind := self._typed(sorted(nodes), 0.25)) is not None:
-                self._add((head,), kind)
+            generic = self.own.stem(head) in self._generic
+            if head and not generic and len(nodes) <= 200 and (kind := self._typed(sorted(nodes), 0.25)) is not None:
+                self._add(head, kind)
 
     def _add_classes(self) -> None:
         graph, ontology = self.world.graph, self.world.ontology
@@ -358,7 +376,24 @@ class KindWords:
             if code in ontology.classes:
                 texts.add(ontology.classes[code].labels.get(self.own.code, ""))
             for text in texts:
-                self._add(self.own.stems(text), Kind(target, nodes, 0.1))
+                self._add(text, Kind(target, nodes, 0.1))
+
+    def _add_prefixes(self) -> None:
+        """What the names of nearly all entities of a class begin with: "Digital copy of …"."""
+        graph = self.world.graph
+        for number in range(len(graph.class_codes)):
+            code, iri = graph.class_code(number), graph.class_iri(number)
+            target = Target(classes=(code if code in self.world.ontology.classes else iri,))
+            nodes = self._nodes(target)
+            if len(nodes) < LEAST_ALIKE:
+                continue
+            sample = nodes[:: max(1, len(nodes) // 50)].tolist()
+            found = Counter(
+                match[1] for node in sample for label in graph.labels(node) if (match := _PREFIX.match(label.text))
+            )
+            for prefix, times in found.most_common(2):
+                if times > len(sample) * 0.7:
+                    self._add(prefix, Kind(target, nodes, 0.05))
 
     def _add_general(self, by_label: Mapping[Phrase, set[int]]) -> None:
         self._general: dict[str, list[Kind]] = {}
@@ -368,16 +403,16 @@ class KindWords:
         for name, entry in entries.items():
             found = list(self._general_kinds(name, entry, entries, types))
             self._general[name] = found
+            if entry.get("generic") == "true":
+                self._generic.update(stems[0] for word in entry["words"].get(self.own.code, ()) if len(stems := self.own.stems(word)) == 1)
             if not found:
                 continue
             for word in entry["words"].get(self.own.code, ()):
                 for form in word.split(" / "):
                     for kind in found:
-                        self._add(self.own.stems(form), kind)
+                        self._add(form, kind, instead=True)
                     if types[name]:
-                        self._heads.setdefault(self._head(self.own.stems(form) or ("",)), set()).update(
-                            types[name]
-                        )
+                        self._heads.setdefault(self._head(form), set()).update(types[name])
 
     def _types_of(
         self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Mapping[Phrase, set[int]]
@@ -457,7 +492,7 @@ class KindWords:
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
         for at in range(3, len(word) - 3):
-            kinds = self._phrases.get((self.own.stem(word[at:]),))
+            kinds = self._called((self.own.stem(word[at:]),), (word[at:],))
             if kinds:
                 return [
                     Kind(one.target, one.nodes, one.cost + 0.4, one.generic, one.maker, one.concepts)
