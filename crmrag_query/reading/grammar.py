@@ -36,7 +36,7 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.world import World
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
-from crmrag_query.reading.items import JOINS, Item, plan_meaning, text_item
+from crmrag_query.reading.items import IDLE, JOINS, Item, plan_meaning, text_item
 from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold
@@ -68,7 +68,7 @@ class Weights:
     uncovered: float = 0.9
     empty_verb: float = 0.25
     unused: float = 0.9
-    nearest: float = 0.15
+    elsewhere: float = 0.35
 
 
 WEIGHTS = Weights()
@@ -95,6 +95,14 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
     "P96": frozenset({"of", "from"}), "P97": frozenset({"of", "from"}), "P152": frozenset({"of", "from"}),
     "P1": frozenset({"of", "with"}), "P102": frozenset({"of", "with"}), "P16": frozenset({"with", "of"}),
 }  # fmt: skip
+RANGES: Mapping[str, str] = {"P45": "E57", "P126": "E57", "P72": "E56", "P91": "E58"}
+"""Properties whose far end is of a class of its own, which says the property."""
+PLACES = frozenset({"P7", "P26", "P27"})
+HAPPENING = frozenset({"created_in", "modified_in", "acquired_in", "exhibited_in", "active_in", "found_at", "born_in", "died_in"})
+"""Relations to the place of an event, which a preposition alone does not say: what is *in* a place need not be made there."""
+EVENT = int(Category.Event)
+BY = frozenset({"P14", "P11", "P02", "P94"})
+"""Properties to who did something: behind "portraits of", who is shown is meant as well."""
 PREMODIFYING = frozenset({"P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"})
 """Properties whose far end may stand bare before a noun: *marble* busts, *women* artists."""
 
@@ -176,7 +184,9 @@ class Grammar:
     chunks: tuple[Chunk, ...] = ()
     earlier: Plan | None = None
     open: frozenset[int] = frozenset()
-    _said: dict[str, frozenset[int]] = field(default_factory=dict)
+    head_words: frozenset[int] = frozenset()
+    pictured: frozenset[str] = frozenset()
+    _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
 
     # reading
 
@@ -187,12 +197,14 @@ class Grammar:
         self.items = items
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text")]
         taken = {at for item in items for at in range(item.first, item.last)}
+        idle = frozenset().union(*(self.own.roles[role] for role in IDLE if role in self.own.roles))
         self.free = tuple(
             at
             for at, word in enumerate(self.words)
-            if at not in taken and word not in self.own.stop and len(word) > 1
+            if at not in taken and word not in self.own.stop and word not in idle and len(word) > 1
         )
         self.open = frozenset(self.free)
+        self.head_words = self._head_words()
         empty = self.own.roles["verbs.empty"]
         self.said = frozenset(self.stems[at] for at in self.free if self.words[at] not in empty)
         for state, rest in self._heads(spoken, base):
@@ -240,6 +252,20 @@ class Grammar:
                 runs.append([at])
         unknown = [text_item(self.words, run[0], run[-1] + 1, UNKNOWN) for run in runs]
         return tuple(sorted((*items, *unknown), key=lambda one: one.first))
+
+    def _head_words(self) -> frozenset[int]:
+        """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
+        opener = next((one for one in reversed(self.items) if one.roles & DETERMINING), None)
+        if opener is None:
+            return frozenset()
+        at, found = opener.last, list[int]()
+        while at < len(self.words) and (at in self.open or (not found and self.words[at] in self.own.stop)):
+            if at in self.open:
+                found.append(at)
+            at += 1
+        follows = self.words[at] if at < len(self.words) else ""
+        ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
+        return frozenset(found[:1]) if follows in ties or follows in self.own.roles["verbs.be"] else frozenset()
 
     def raw(self, first: int, last: int) -> str:
         """Words of the question as they were written, without signs around them and a genitive's s."""
@@ -443,7 +469,8 @@ class Grammar:
                 conditions=(*state.conditions, (parent, condition)),
                 score=state.score + 0.8 - meaning.cost,
             )
-        if meaning.named and not near.named and not excepted and self._is_said_to_be(state, parent, item):
+        written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
+        if meaning.named and written and not near.named and not excepted and self._is_said_to_be(state, parent, item):
             if len(inside := np.intersect1d(near.nodes, meaning.nodes)):  # "the church *of Asinou*", "the anthology *X*"
                 iris = tuple(self.graph.iri(int(node)) for node in inside)
                 nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside.astype(np.int32)))
@@ -468,7 +495,7 @@ class Grammar:
         if not meaning.named and meaning.cost >= VAGUE:
             unsure |= {f"vague: {item.text}"}
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
-            doubt |= frozenset() if tie.stated else unsure
+            doubt |= {f"in texts: {item.text}"} if tie.stated else unsure
             score = state.score + gain - meaning.cost - far_cost
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
             made = replace(
@@ -533,6 +560,9 @@ class Grammar:
         before = place is not None and place.sort == "noun" and item.last == place.first
         leads = frozenset() if before else self._lead(item)
         near_stems = place.stems if place is not None else frozenset()
+        headless = parent == 0 and place is None
+        if headless:
+            near_stems = frozenset(self.stems[at] for at in self.head_words)
         low = place.last if place is not None else 0
         gap = (
             self.words[low : item.first]
@@ -544,11 +574,13 @@ class Grammar:
         scored = []
         for tie in self.ties.between(near, far, self.own.code, self.said):
             says = self._said_by(tie)
+            if headless and self.head_words:  # a noun before all else says what the near end is
+                says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)
             covered, again = says - state.covered, says & state.covered
             gain = sum(w.said * self._nearness(at, item, place) for at in covered) + w.again * len(again)
             gain += w.share * math.log10(1 + tie.share * len(near.nodes)) / 2 - tie.cost - misplaced
             evidence = bool(says)
-            if near_stems & tie.starts:
+            if near_stems & tie.starts and (bare or not leads or leads & OWNING):
                 gain += w.starts
                 evidence = True
             if not far.named and item.stems & (tie.ends | tie.stems):
@@ -563,9 +595,18 @@ class Grammar:
                     gain -= w.wrong_agent
                 elif leads != {"of"}:
                     gain -= w.wrong_prep
+            if far.named and tie.last in RANGES and self._is_of_range(far, tie.last):
+                gain += w.premodifier  # marble is a material, and no word need say so
+                evidence = True
+            elsewhere = tie.last in PLACES and not says and " " in tie.key or tie.relation in HAPPENING and not says
+            if elsewhere and not near.category & EVENT:
+                gain -= w.elsewhere
             if bare and tie.last in PREMODIFYING:
                 gain += w.premodifier
                 evidence = evidence or tie.last == "P2"
+            ambiguous = "of" in leads and tie.last in BY and not near_stems.isdisjoint(self.pictured)
+            if ambiguous:
+                gain -= w.wrong_prep
             if tie.ahead or tie.back:
                 ahead, back = _holds(gap, tie.ahead), _holds(gap, tie.back)
                 gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
@@ -573,20 +614,30 @@ class Grammar:
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
+            if ambiguous:
+                doubt |= {f"by whom or of whom: {item.text}"}
             scored.append((gain, tie, covered, doubt))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return scored[:TRIED]
 
+    def _is_of_range(self, far: Meaning, last: str) -> bool:
+        codes = {self.graph.class_code(int(number)) for node in far.nodes[:5] for number in self.graph.types(int(node))}
+        return RANGES[last] in codes
+
     def _said_by(self, tie: Tie) -> frozenset[int]:
         """The content words of the question that say a tie."""
-        found = self._said.get(tie.key)
+        found = self._said.get((tie.key, self.head_words))
         if found is None:
-            held = {at for at, stem in enumerate(self.stems) if stem in tie.stems or stem in tie.ends}
+            held = {
+                at
+                for at, stem in enumerate(self.stems)
+                if stem in tie.stems or (stem in tie.ends and at not in self.head_words)
+            }
             for phrase in tie.phrases:
                 for at in range(len(self.stems) - len(phrase) + 1):
                     if self.stems[at : at + len(phrase)] == phrase:
                         held.update(range(at, at + len(phrase)))
-            found = self._said[tie.key] = frozenset(held)
+            found = self._said[tie.key, self.head_words] = frozenset(held)
         return found & self.open
 
     def _modifies_next(self, item: Item) -> bool:
@@ -717,7 +768,10 @@ class Grammar:
             found = self._existing(state, left, ops)
             if found is not None:
                 constraint, says, gain, negation = found
-                extra.append(constraint)
+                if constraint is not None:
+                    bare = f"without an object: {' '.join(self.words[at] for at in sorted(says))}"
+                    state = replace(state, doubt=state.doubt | {bare})
+                    extra.append(constraint)
                 left = [at for at in left if at not in says]
                 score += gain
                 used |= negation
@@ -746,6 +800,9 @@ class Grammar:
         elif "operators.sort_label" in ops:
             sort = "label"
         empty = self.own.roles["verbs.empty"]
+        if compute.measure is not None and compute.measure.kind in ("earliest", "latest"):
+            spoken = self._unit_words() | self.own.roles["time.date"]
+            left = [at for at in left if self.words[at] not in spoken]
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
         unused = {
             item.text
@@ -764,6 +821,7 @@ class Grammar:
         elif head.named:
             where.insert(0, Among(iris=head.iris))
         made = any(isinstance(one, Related) and "created_by" in one.way.relations for one in where)
+        where += self._lessened(head)
         if head.maker and (head.concepts or not made):
             where.append(self._made_something(head))
         plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
@@ -799,6 +857,9 @@ class Grammar:
         )
         yield Reading(plan, score, uncovered, state.doubt, sort)
 
+    def _lessened(self, kind: Meaning) -> list[Constraint]:
+        return [Member(plan=Plan(target=Target(classes=kind.less)), negated=True)] if kind.less else []
+
     def _made_something(self, head: Meaning) -> Related:
         to = (
             Anchor(types=tuple(self.graph.iri(node) for node in head.concepts)) if head.concepts else Anchor()
@@ -807,7 +868,7 @@ class Grammar:
 
     def _existing(
         self, state: State, left: Sequence[int], ops: Mapping[str, Item]
-    ) -> tuple[Related, frozenset[int], float, frozenset[int]] | None:
+    ) -> tuple[Related | None, frozenset[int], float, frozenset[int]] | None:
         """A way to anything at all that words without an object say: "inscriptions that were *transcribed*"."""
         said = frozenset(self.stems[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"])
         if not said:
@@ -821,6 +882,8 @@ class Grammar:
         if best is None or best[1] <= -self.weights.uncovered / 2:
             return None
         tie, gain, says = best
+        if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS:
+            return None, says, 0.3 * len(says), frozenset()  # what nearly all have restricts nothing
         negation = frozenset(
             item.first for role, item in ops.items() if role in NEGATIONS and item.first not in state.used
         )
@@ -957,6 +1020,7 @@ class Grammar:
                 return Anchor(iris=child.iris)
             return Anchor(plan=Plan(where=(Among(iris=child.iris), *inner)))
         target = child.target or Target()
+        inner = (*inner, *self._lessened(child))
         if child.maker:
             inner = (*inner, self._made_something(child))
         if not inner and child.generic and tie is not None and tie.relation:
@@ -968,6 +1032,9 @@ class Grammar:
 
 POSSESSIVE = re.compile("['’]s?$")
 SIGNS = ' .,;:!?()[]"“”„«»‘'
+OWNING = frozenset({"of", "agent", "about"})
+"""Roles of prepositions behind a noun that says a relation itself: works *of*, portraits *of*."""
+NEARLY_ALL = 0.9  # a share of the things asked for
 PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
-from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
+from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, search, stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Plan
@@ -82,6 +82,7 @@ def items_of(
 
 # small words
 
+OPENING = 3  # a request stands among so many first words: "please *show* me", but not "on show"
 IDLE = frozenset(
     {"operators.every", "operators.either", "operators.only", "operators.compare"}
 )
@@ -95,6 +96,8 @@ def _operators(words: Sequence[str], own: Language) -> Iterator[Item]:
             kept = {
                 role for role in roles if role.startswith(("questions.", "operators.")) and role not in IDLE
             }
+            if at > OPENING:
+                kept -= {"questions.list", "questions.describe", "questions.polite"}
             by_length.setdefault(length, set()).update(kept)
         for length, kept in by_length.items():
             if "questions.describe" in kept:  # "who is" asks for whom "who" does
@@ -124,7 +127,7 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
                     low if low else at,
                     at + len(phrase),
                     "op",
-                    0.5 + 0.5 * len(phrase),
+                    0.7 + 0.5 * len(phrase),
                     " ".join(phrase),
                     roles=frozenset({"whole"}),
                 )
@@ -268,6 +271,9 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     whole = [one for one in mention.entities if one.how in WHOLE]
     parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
     meanings: list[Meaning] = []
+    bearers = _bearers(release, mention, words[first:last], parts) if not whole else {}
+    if bearers:
+        parts = list(bearers.values())
     for tier, cost in ((whole, 0.0), (parts, 0.3 if whole else 0.1)):
         grouped: dict[int, list[int]] = {}
         for one in tier:
@@ -297,11 +303,13 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
         and meanings[0].category != int(Category.Concept)
     ):
         score -= 0.8 if own.capitals_name else 0.3
+    if last - first == 1 and words[first] in own.roles["verbs.empty"] and not capital and not quoted:
+        return None
     named = {at for at in range(first, last) if words[at] not in own.stop}
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
     stems = frozenset(own.stem(word) for word in words[first:last])
-    whole_or_only = bool(whole) or _is_surname(parts, words[first:last])
+    whole_or_only = bool(whole) or len({one.name for one in bearers.values()}) == 1
     return Item(
         first,
         last,
@@ -314,15 +322,21 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     )
 
 
-def _is_surname(parts: Sequence[LinkedEntity], said: Sequence[str]) -> bool:
-    """Whether a part of a name is the last word of all that bear it, "Bierstadt", or the first before a comma."""
-    bare = list(said)
-    for one in parts:
-        name = tokenize(one.name.split("(")[0])
-        before = tokenize(one.name.split(",")[0])
-        if name[-len(bare) :] != bare and before != bare:
-            return False
-    return bool(parts)
+def _bearers(
+    release: Release, mention: Mention, said: Sequence[str], parts: Sequence[LinkedEntity]
+) -> Mapping[str, LinkedEntity]:
+    """All persons and groups, by name, of which a part of a name is the last word, "Bierstadt", or the first before a comma;
+    none where the likeliest is no such."""
+    bare, found = list(said), dict[str, LinkedEntity]()
+    categories = release[World].adjacency.category
+    plain = plain_words(release.method.questions)
+    for one in (*mention.entities, *search(release[NameIndex], " ".join(bare), HOMONYMS, plain)):
+        name, before = tokenize(one.name.split("(")[0].split(",")[0]), tokenize(one.name.split(",")[0])
+        surname = name[-1:] == bare[-1:] and set(bare) <= set(name)
+        if int(categories[one.entity]) == int(Category.Actor) and (surname or before == bare):
+            found.setdefault(f"{one.name} {one.entity}", one)
+    likeliest = f"{parts[0].name} {parts[0].entity}" if parts else ""
+    return found if likeliest in found else {}
 
 
 def _extended(first: int, last: int, heard: Asked, own: Language, name: str) -> tuple[int, int]:
@@ -384,6 +398,7 @@ def noun_meaning(world: World, kind: Kind) -> Meaning:
         generic=kind.generic,
         maker=kind.maker,
         concepts=kind.concepts if kind.maker else (),
+        less=kind.less,
         category=category,
     )
 

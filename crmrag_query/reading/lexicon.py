@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -175,7 +175,7 @@ class Kind:
     """What a noun may stand for: a target and its entities (ascending).
 
     ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``maker``: of actors only those who made
-    something; ``concepts``: the nodes of its types.
+    something; ``concepts``: the nodes of its types; ``less``: classes of which none is meant.
     """
 
     target: Target
@@ -184,6 +184,7 @@ class Kind:
     generic: bool = False
     maker: bool = False
     concepts: tuple[int, ...] = ()
+    less: tuple[str, ...] = ()
 
 
 @dataclass
@@ -245,6 +246,9 @@ class Lexicon:
 
 _QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _PREFIX = re.compile(r"^(\w[^:]{2,39}?) (?:of|von|der|de|du|des|di|del|του|της)\b")
+HEAD_FIRST = ("fr", "it", "es", "el")
+ELSEWHERE = 0.6
+"""The least cost of a type whose entities are of another category than a general noun of its name."""
 LEAST_ALIKE = 20  # entities of a class whose names may tell what they are
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
@@ -338,9 +342,11 @@ class KindWords:
     def _add_types(self) -> dict[Phrase, set[int]]:
         """The types by all their labels; gives them by the stems of their labels."""
         by_text: dict[str, set[int]] = {}
+        languages: dict[str, str] = {}
         for node in self._types.tolist():
-            texts = {label.text for label in self.world.graph.labels(node)} or {local_words(self.world.graph.iri(node))}
-            for text in texts:
+            texts = {label.text: label.lang for label in self.world.graph.labels(node)}
+            for text, lang in (texts or {local_words(self.world.graph.iri(node)): ""}).items():
+                languages.setdefault(fold(_QUALIFIER.sub("", text)), lang[:2])
                 for variant in {text, _QUALIFIER.sub("", text)}:
                     by_text.setdefault(fold(variant), set()).add(node)
         by_label: dict[Phrase, set[int]] = {}
@@ -350,13 +356,13 @@ class KindWords:
             phrase = self.own.stems(text)
             if 0 < len(phrase) <= MOST_WORDS and (kind := self._typed(sorted(by_label[phrase]), 0.0)) is not None:
                 self._add(text, kind)
-                self._heads.setdefault(self._head(text), set()).update(nodes)
+                self._heads.setdefault(self._head(text, languages.get(text, "")), set()).update(nodes)
         return by_label
 
-    def _head(self, text: str) -> str:
-        """The noun of a phrase: its last word, or its first in languages whose adjectives follow."""
+    def _head(self, text: str, code: str) -> str:
+        """The noun of a phrase in a language: its last word, or its first in languages whose adjectives follow."""
         words = [word for word in tokenize(text) if word not in self.own.stop] or [""]
-        return words[-1] if self.own.code in ("en", "de") else words[0]
+        return words[0] if code in HEAD_FIRST else words[-1]
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
@@ -403,6 +409,9 @@ class KindWords:
         for name, entry in entries.items():
             found = list(self._general_kinds(name, entry, entries, types))
             self._general[name] = found
+            for word in entry["words"].get(self.own.code, ()):
+                for form in word.split(" / "):
+                    self._doubt_others(form, entry)
             if entry.get("generic") == "true":
                 self._generic.update(stems[0] for word in entry["words"].get(self.own.code, ()) if len(stems := self.own.stems(word)) == 1)
             if not found:
@@ -412,19 +421,42 @@ class KindWords:
                     for kind in found:
                         self._add(form, kind, instead=True)
                     if types[name]:
-                        self._heads.setdefault(self._head(form), set()).update(types[name])
+                        self._heads.setdefault(self._head(form, self.own.code), set()).update(types[name])
+
+    def _doubt_others(self, text: str, entry: Mapping[str, Any]) -> None:
+        """Types of the name of a general noun that are of something else (acts of *painting* are no paintings), and classes of
+        which it leaves some out."""
+        phrase = tuple(self.own.stem(word) for word in tokenize(text) if word not in self.own.stop)
+        wanted = sum(int(Category[name]) for name in entry["implies"])
+        less, own = entry.get("less"), set(entry.get("classes", ()))
+        categories = self.world.adjacency.categories
+        known = self._phrases.get(phrase, [])
+        known[:] = [
+            (words, replace(kind, cost=max(kind.cost, ELSEWHERE)))
+            if (kind.concepts and not bool((categories[kind.nodes] & wanted).any()))
+            or (less and set(kind.target.classes) & own)
+            else (words, kind)
+            for words, kind in known
+        ]
 
     def _types_of(
         self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Mapping[Phrase, set[int]]
     ) -> set[int]:
         """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages."""
         found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
+        wanted, categories = sum(int(Category[name]) for name in entry["implies"]), self.world.adjacency.categories
         if entry.get("generic") != "true":
             for words in entry["words"].values():
                 for word in words:
                     for form in word.split(" / "):
                         found |= by_label.get(self.own.stems(form), set())
-        return found
+        if not found:
+            return found
+        return {
+            node
+            for node in found
+            if bool((categories[self._nodes(Target(types=(self.world.graph.iri(node),)))] & wanted).any())
+        }
 
     def _general_kinds(
         self,
@@ -437,16 +469,24 @@ class KindWords:
         maker, generic = entry.get("role") == "maker", entry.get("generic") == "true"
         if types[name] and (kind := self._typed(sorted(types[name]), 0.05)) is not None:
             yield kind
-        classes = self._classes_of(entry)
+        named = (entry.get("classes", ()), entry.get("else", ()))
+        classes = next(filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ())
+        held = self._nodes(Target(classes=classes)) if classes else np.empty(0, np.int32)
+        less = tuple(
+            code
+            for code in entry.get("less", ())
+            if code in self._codes and len(np.intersect1d(held, self._nodes(Target(classes=(code,)))))
+        )
         if classes:
             target = Target(classes=classes)
-            any_ = entry.get("any") == "true"
-            yield Kind(target, self._nodes(target), 0.08, generic=any_, maker=maker)
+            nodes = np.setdiff1d(self._nodes(target), self._nodes(Target(classes=less))) if less else self._nodes(target)
+            if len(nodes):
+                yield Kind(target, nodes, 0.08, generic=entry.get("any") == "true", maker=maker, less=less)
         if entry.get("any") == "true" and categories:
             target = Target(categories=categories[:1])  # type: ignore[arg-type]
             nodes = self._nodes(target)
             if len(nodes):
-                yield Kind(target, nodes, 0.2 if classes else 0.1, generic=True, maker=maker)
+                yield Kind(target, nodes, 0.7 if classes else 0.1, generic=True, maker=maker)
         if not types[name] and not generic:
             for like in entry.get("like", ()):
                 if types.get(like) and (kind := self._typed(sorted(types[like]), 0.35)) is not None:
@@ -464,30 +504,6 @@ class KindWords:
             made = entries.get(str(entry.get("makes", "")), None)
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
             yield Kind(target, self._nodes(target), 0.3, generic=True, maker=True, concepts=tuple(kind_types))
-
-    def _classes_of(self, entry: Mapping[str, Any]) -> tuple[str, ...]:
-        """The classes that occur of a general noun; where it leaves some out, those below that are none of these."""
-        own, less = entry.get("classes", ()), entry.get("less", ())
-        occurring = [code for code in own if code in self._codes]
-        if not less:
-            return tuple(occurring)
-        is_a = self.world.ontology.is_a
-        known = [code for code in self._occurring_codes if code in self.world.ontology.classes]
-        without = {
-            code
-            for code in known
-            if any(base in self.world.ontology.classes and is_a(code, base) for base in less)
-        }
-        if not without:
-            return tuple(occurring)
-        return tuple(
-            sorted(
-                code
-                for code in known
-                if code not in without
-                and any(base in self.world.ontology.classes and is_a(code, base) for base in own)
-            )
-        )
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
