@@ -76,7 +76,9 @@ def matches(store: Store, query: str, tolerated: frozenset[str], said: Any, rele
     if isinstance(gold, bool):
         return found.value == gold if found.kind == "ask" else bool(found.size) == gold
     if isinstance(gold, float):
-        value = found.value if isinstance(found.value, int) and not isinstance(found.value, bool) else found.size
+        value = (
+            found.value if isinstance(found.value, int) and not isinstance(found.value, bool) else found.size
+        )
         return float(value) == gold
     members = {one.iri for one in found.members}
     return members - tolerated == gold - tolerated if members or gold else True
@@ -96,11 +98,15 @@ def asked(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sets", nargs="+", metavar="SET=RELEASE:DATA")
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--questions", type=Path, default=QUESTIONS)
-    parser.add_argument("--texts", action="store_true", help="name each question that was told wrong as exact")
+    parser.add_argument(
+        "--texts", action="store_true", help="name each question that was told wrong as exact"
+    )
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     rows = list(asked(given))

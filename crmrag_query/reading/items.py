@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -66,7 +66,7 @@ def items_of(
 ) -> list[Item]:
     """All items of a question; they overlap. ``earlier``: what its pronouns may stand for."""
     words = heard.words
-    found = [*_operators(words, own), *_whole(release, words, own), *_numbers(words, own)]
+    found = [*_operators(words, own, heard.starts), *_whole(release, words, own), *_numbers(words, own)]
     found += _dates(analysis, words)
     if earlier is not None:
         found += _references(release, words, own, earlier)
@@ -83,20 +83,18 @@ def items_of(
 # small words
 
 OPENING = 3  # a request stands among so many first words: "please *show* me", but not "on show"
-IDLE = frozenset(
-    {"operators.every", "operators.either", "operators.only", "operators.compare"}
-)
+IDLE = frozenset({"operators.every", "operators.either", "operators.only", "operators.compare"})
 """Small words that change nothing of what is asked for."""
 
 
-def _operators(words: Sequence[str], own: Language) -> Iterator[Item]:
+def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> Iterator[Item]:
     for at in range(len(words)):
         by_length: dict[int, set[str]] = {}
         for length, roles in own.phrases.at(words, at):
             kept = {
                 role for role in roles if role.startswith(("questions.", "operators.")) and role not in IDLE
             }
-            if at > OPENING:
+            if at > OPENING and at not in starts:
                 kept -= {"questions.list", "questions.describe", "questions.polite"}
             by_length.setdefault(length, set()).update(kept)
         for length, kept in by_length.items():
@@ -270,6 +268,7 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     best = mention.entities[0].score
     whole = [one for one in mention.entities if one.how in WHOLE]
     parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
+    whole += _within(release, mention, words[first:last], whole)
     meanings: list[Meaning] = []
     bearers = _bearers(release, mention, words[first:last], parts) if not whole else {}
     if bearers:
@@ -320,6 +319,24 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
         stems=stems,
         whole=whole_or_only,
     )
+
+
+def _within(
+    release: Release, mention: Mention, said: Sequence[str], whole: Sequence[LinkedEntity]
+) -> list[LinkedEntity]:
+    """Places whose names end in that of a place, behind a comma: "Athens, Greece" for Greece."""
+    categories = release[World].adjacency.category
+    if not any(int(categories[one.entity]) == int(Category.Place) for one in whole):
+        return []
+    known, plain = {one.entity for one in whole}, plain_words(release.method.questions)
+    return [
+        one
+        for one in (*mention.entities, *search(release[NameIndex], " ".join(said), HOMONYMS, plain))
+        if one.entity not in known
+        and int(categories[one.entity]) == int(Category.Place)
+        and "," in one.name
+        and tokenize(one.name.rsplit(",", 1)[-1]) == list(said)
+    ]
 
 
 def _bearers(

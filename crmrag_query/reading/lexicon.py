@@ -316,9 +316,13 @@ class KindWords:
             known = self._phrases.setdefault(tuple(map(self.own.stem, words)), [])
             if instead and kind.concepts and not kind.maker:
                 known[:] = [
-                    one for one in known if not one[1].concepts or not set(one[1].concepts) < set(kind.concepts)
+                    one
+                    for one in known
+                    if not one[1].concepts or not set(one[1].concepts) < set(kind.concepts)
                 ]
-            if all(kind.target != one.target or kind.maker != one.maker or said != words for said, one in known):
+            if all(
+                kind.target != one.target or kind.maker != one.maker or said != words for said, one in known
+            ):
                 known.append((words, kind))
                 known.sort(key=lambda one: one[1].cost)
 
@@ -354,7 +358,10 @@ class KindWords:
             by_label.setdefault(self.own.stems(text), set()).update(nodes)
         for text, nodes in by_text.items():
             phrase = self.own.stems(text)
-            if 0 < len(phrase) <= MOST_WORDS and (kind := self._typed(sorted(by_label[phrase]), 0.0)) is not None:
+            if (
+                0 < len(phrase) <= MOST_WORDS
+                and (kind := self._typed(sorted(by_label[phrase]), 0.0)) is not None
+            ):
                 self._add(text, kind)
                 self._heads.setdefault(self._head(text, languages.get(text, "")), set()).update(nodes)
         return by_label
@@ -368,7 +375,12 @@ class KindWords:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
         for head, nodes in self._heads.items():
             generic = self.own.stem(head) in self._generic
-            if head and not generic and len(nodes) <= 200 and (kind := self._typed(sorted(nodes), 0.25)) is not None:
+            if (
+                head
+                and not generic
+                and len(nodes) <= 200
+                and (kind := self._typed(sorted(nodes), 0.25)) is not None
+            ):
                 self._add(head, kind)
 
     def _add_classes(self) -> None:
@@ -395,7 +407,10 @@ class KindWords:
                 continue
             sample = nodes[:: max(1, len(nodes) // 50)].tolist()
             found = Counter(
-                match[1] for node in sample for label in graph.labels(node) if (match := _PREFIX.match(label.text))
+                match[1]
+                for node in sample
+                for label in graph.labels(node)
+                if (match := _PREFIX.match(label.text))
             )
             for prefix, times in found.most_common(2):
                 if times > len(sample) * 0.7:
@@ -413,7 +428,11 @@ class KindWords:
                 for form in word.split(" / "):
                     self._doubt_others(form, entry)
             if entry.get("generic") == "true":
-                self._generic.update(stems[0] for word in entry["words"].get(self.own.code, ()) if len(stems := self.own.stems(word)) == 1)
+                self._generic.update(
+                    stems[0]
+                    for word in entry["words"].get(self.own.code, ())
+                    if len(stems := self.own.stems(word)) == 1
+                )
             if not found:
                 continue
             for word in entry["words"].get(self.own.code, ()):
@@ -444,7 +463,10 @@ class KindWords:
     ) -> set[int]:
         """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages."""
         found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
-        wanted, categories = sum(int(Category[name]) for name in entry["implies"]), self.world.adjacency.categories
+        wanted, categories = (
+            sum(int(Category[name]) for name in entry["implies"]),
+            self.world.adjacency.categories,
+        )
         if entry.get("generic") != "true":
             for words in entry["words"].values():
                 for word in words:
@@ -470,7 +492,9 @@ class KindWords:
         if types[name] and (kind := self._typed(sorted(types[name]), 0.05)) is not None:
             yield kind
         named = (entry.get("classes", ()), entry.get("else", ()))
-        classes = next(filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ())
+        classes = next(
+            filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ()
+        )
         held = self._nodes(Target(classes=classes)) if classes else np.empty(0, np.int32)
         less = tuple(
             code
@@ -479,7 +503,11 @@ class KindWords:
         )
         if classes:
             target = Target(classes=classes)
-            nodes = np.setdiff1d(self._nodes(target), self._nodes(Target(classes=less))) if less else self._nodes(target)
+            nodes = (
+                np.setdiff1d(self._nodes(target), self._nodes(Target(classes=less)))
+                if less
+                else self._nodes(target)
+            )
             if len(nodes):
                 yield Kind(target, nodes, 0.08, generic=entry.get("any") == "true", maker=maker, less=less)
         if entry.get("any") == "true" and categories:

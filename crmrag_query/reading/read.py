@@ -88,7 +88,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     return Parsed(
         plan=best.plan,
         score=best.score,
-        certain=whole and not close and best.settled,
+        certain=whole and not close and best.settled and (best.size > 0 or best.plan.compute.kind == "ask"),
         unknown=best.uncovered,
         unnamed=unnamed,
         absent=_absent(release, analysis, best),
