@@ -43,6 +43,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parts import QuestionLexicon
 from crmrag_query.config.reading import Record
 from crmrag_query.errors import ReleaseError
+from crmrag_query.language import READ, language
 from crmrag_query.text import fold, tokenize
 
 # The sizes and shares below have no published value: benchmarks/results were measured with them.
@@ -497,8 +498,8 @@ _QUOTED = re.compile(
 
 
 def stop_words(questions: QuestionLexicon) -> frozenset[str]:
-    """The stop words of all languages."""
-    return frozenset(word for language in questions.languages.values() for word in language.stop)
+    """The stop words of all languages that questions are read in."""
+    return frozenset(word for code in READ for word in language(code).stop)
 
 
 def plain_words(questions: QuestionLexicon) -> frozenset[str]:

@@ -10,29 +10,39 @@ Everything is a value: asking in one conversation changes no other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from crmrag_query.config.loading import QuestionLexicon
+from crmrag_query.config.parts import QuestionLexicon
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.form import Reading, read
-from crmrag_query.questions.grammar import Form
-from crmrag_query.questions.lexicon import Language, compiled
+from crmrag_query.questions.analysis import NAMING
+from crmrag_query.questions.form import Form, Reading, read
+from crmrag_query.questions.lexicon import Language, Number, compiled
 from crmrag_query.questions.period import find_period
-from crmrag_query.questions.pivot import Pivot, find_pivot, without
-from crmrag_query.questions.references import RefWords, find_references, in_focus, ref_words
 from crmrag_query.questions.state import QUESTIONS, ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import Asked
 from crmrag_query.text import tokenize
 
-__all__ = ["ConversationState", "Focus", "FollowUp", "Kind", "Turn", "follow"]
+__all__ = ["ConversationState", "Focus", "FollowUp", "Kind", "Turn", "follow", "name_breaks"]
 
 VAGUE_WORDS = 10  # a follow-up of at most so many words, none of content, is read with what went before
 EXCLUDED_RATIO = (
     0.9  # of an ambiguous name, meanings with this share of the best one's score are excluded as well
 )
-_NAMING = frozenset({"label", "alternative", "identifier"})
+Categories = Callable[[int], int]
+_OF_ONE = (
+    "where, when, why, how",
+    "what",
+    "who",
+    "yes/no",
+)  # rules of questions that may be about one thing that they do not name
+_SAYING_NOTHING = (
+    "describing", "listing", "polite", "enumeration", "everything", "which", "which_one", "which_many", "who", "what",
+    "adverbs",
+)  # fmt: skip
+"""Kinds of phrases that are no content of a question."""
+_LIFE = "P98i"  # is asked for by words of births and deaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +90,13 @@ class FollowUp:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the words of the question tell; ``own``: mentions of individuals that the question is about."""
-
-    asked: Asked
-    language: Language
-    words: RefWords
-    pivot: Pivot | None
-    own: tuple[Mention, ...]
-    more: bool
-    opening: bool
-    empty: bool
-    refers: bool
-    whole: bool
-    focus: tuple[Focus, ...]
-
-
 def follow(
     question: str,
     state: ConversationState,
     mentions: Sequence[Mention],
     lexicon: QuestionLexicon,
     iri_of: Callable[[int], str],
-    categories_of: Callable[[int], int],
+    categories_of: Categories,
     languages: Sequence[str] = (),
 ) -> FollowUp:
     """Kind, texts to search, exclusions and focus of ``question`` after ``state``.
@@ -111,13 +104,21 @@ def follow(
     ``mentions``: entities that it names (positions in ``tokenize(question)``); ``iri_of``, ``categories_of``: of their
     nodes; ``languages``: preferred when the words do not tell. Any text can be followed.
     """
-    told = _told(question, state, mentions, lexicon, categories_of, languages)
-    named = tuple(iri_of(one.entity) for mention in told.own for one in mention.entities[:1])
-    kind = _kind(told, state, named)
-    raw = (without(told.asked, told.pivot) or question) if told.pivot else question
-    pivoted, types = _pivoted(told, state, iri_of, categories_of)
-    alone = kind is Kind.STANDALONE or not state.turns or (kind is Kind.PIVOT and told.whole)
-    focus = () if kind is Kind.STANDALONE else tuple(one for one in told.focus if one.iri not in pivoted)
+    reading, asked = read(question, compiled(lexicon), languages)
+    heard = _Heard(asked, compiled(lexicon).languages[reading.language], tuple(mentions), categories_of)
+    pivot = _find_pivot(heard)
+    out = frozenset(range(pivot.first, pivot.last)) if pivot else frozenset[int]()
+    rest = [mention for mention in mentions if mention.first not in out]
+    own = [mention for mention in rest if heard.is_named(mention)]
+    named = tuple(iri_of(one.entity) for mention in own for one in mention.entities[:1])
+    told = _Told(heard, reading, pivot is not None, out, tuple(rest), tuple(own), named)
+    focus, refers = told.focus(state)
+    kind = told.kind(state, refers)
+    whole = not refers and (bool(own) or any(i not in out for i in told.nouns))
+    alone = kind is Kind.STANDALONE or not state.turns or (kind is Kind.PIVOT and whole)
+    raw = (_without(asked, pivot) or question) if pivot else question
+    pivoted, types = _pivoted(heard, pivot, state, iri_of) if pivot else ((), ())
+    focus = () if kind is Kind.STANDALONE else tuple(one for one in focus if one.iri not in pivoted)
     kept = {*named, *(one.iri for one in focus)}
     earlier = () if alone else tuple(iri for iri in state.excluded if iri not in kept)
     shown = tuple(iri for iri in state.shown if iri not in kept) if kind is Kind.MORE else ()
@@ -128,131 +129,402 @@ def follow(
         contextual=None if alone else _contextual(state, raw, focus),
         excluded=tuple(dict.fromkeys((*lasting, *shown))),
         focus=focus,
-        mentions=_kept(mentions, told.pivot),
+        mentions=_kept(mentions, pivot),
         excluded_types=types,
         lasting=lasting,
     )
 
 
-def _told(
-    question: str,
-    state: ConversationState,
-    mentions: Sequence[Mention],
-    lexicon: QuestionLexicon,
-    categories_of: Callable[[int], int],
-    languages: Sequence[str],
-) -> _Told:
-    ready = compiled(lexicon)
-    reading, asked = read(question, ready, languages)
-    language = ready.languages[reading.language]
-    words = ref_words(lexicon.conversation, reading.language)
-    pivot = find_pivot(asked, language, words.pivots, words.joiners, words.pronouns, mentions)
-    out = frozenset(range(pivot.first, pivot.last)) if pivot else frozenset()
-    rest = [mention for mention in mentions if mention.first not in out]
-    asking_more = {
-        i for at in range(len(asked.words)) for i in range(at, at + words.more.at(asked.words, at))
-    }
-    sure = [one for one in rest if one.last - one.first > 1 or _is_named(one, asked, categories_of)]
-    references = find_references(asked, language, words, sure, categories_of, out | asking_more)
-    focus = in_focus(references, state, language)
-    own = tuple(mention for mention in rest if _is_named(mention, asked, categories_of))
-    spoken = [word for i, word in enumerate(asked.words) if i not in out]
-    naming = {i for mention in own for i in range(mention.first, mention.last)}
-    plain = [word for i, word in enumerate(asked.words) if i not in out and i not in naming]
-    refers = any(reference.groups for reference in references) or bool(focus)
-    return _Told(
-        asked=asked,
-        language=language,
-        words=words,
-        pivot=pivot,
-        own=own,
-        more=words.more.within(spoken),
-        opening=bool(words.opening.at(spoken, 0)),
-        empty=len(spoken) <= VAGUE_WORDS and _is_empty(question, plain, language, words),
-        refers=refers,
-        whole=not refers and (bool(own) or any(i not in out for i in _nouns(reading, language))),
-        focus=focus,
-    )
+def name_breaks(question: str, lexicon: QuestionLexicon, languages: Sequence[str] = ()) -> tuple[int, ...]:
+    """Positions of ``tokenize(question)`` that no name goes across, ascending, none for a question without a pivot.
+
+    The ends of pivot phrases, and where the question itself begins: "aside from | Asinou, | which churches".
+    """
+    reading, asked = read(question, compiled(lexicon), languages)
+    language = compiled(lexicon).languages[reading.language]
+    ends = {end for span in language.refs.pivots.spans(asked.words) for end in span}
+    begins = {i for i in asked.starts if _asks(language, asked.words, i)}
+    return tuple(sorted((ends | begins) - {0, len(asked.words)})) if ends else ()
 
 
-def _nouns(reading: Reading, language: Language) -> list[int]:
-    return [i for i in reading.heads if reading.words[i] in language.nouns]
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A question, its language and what it names."""
+
+    asked: Asked
+    language: Language
+    mentions: tuple[Mention, ...]
+    categories_of: Categories
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.asked.words
+
+    def category(self, mention: Mention) -> int:
+        return self.categories_of(mention.entities[0].entity) if mention.entities else 0
+
+    def is_noun(self, position: int) -> bool:
+        return position < len(self.words) and self.words[position] in self.language.nouns
+
+    def is_named(self, mention: Mention) -> bool:
+        """True for an individual that is named whole, or in part with a capital or in quotes."""
+        if not mention.entities or self.category(mention) == Category.Concept:
+            return False
+        inside = range(mention.first, mention.last)
+        return mention.entities[0].how in NAMING or not self.asked.named.isdisjoint(inside)
 
 
-def _is_named(mention: Mention, asked: Asked, categories_of: Callable[[int], int]) -> bool:
-    """True for an individual that is named whole, or in part with a capital or in quotes."""
-    if not mention.entities or categories_of(mention.entities[0].entity) == Category.Concept:
-        return False
-    return mention.entities[0].how in _NAMING or any(
-        i in asked.named for i in range(mention.first, mention.last)
-    )
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the words of a question tell. ``out``: positions of a pivot; ``rest``: mentions outside of it, ``own`` those of
+    individuals that the question is about, with IRIs ``named``."""
 
+    heard: _Heard
+    reading: Reading
+    pivots: bool
+    out: frozenset[int]
+    rest: tuple[Mention, ...]
+    own: tuple[Mention, ...]
+    named: tuple[str, ...]
 
-def _is_empty(question: str, spoken: Sequence[str], language: Language, words: RefWords) -> bool:
-    """True when no word is one of content: stop words, requests, references and words of a period are none."""
-    forms = language.forms
-    empty = (
-        forms.describing, forms.listing, forms.polite, forms.enumeration, forms.everything, forms.which, forms.which_one,
-        forms.which_many, forms.who, forms.what, forms.adverbs, words.opening, words.pronouns, words.more,
-    )  # fmt: skip
-    covered = {i for phrases in empty for first, last in phrases.spans(spoken) for i in range(first, last)}
-    period = find_period(question)
-    dated = period.words if period else frozenset()
-    return all(i in covered or word in language.stop or word in dated for i, word in enumerate(spoken))
+    @property
+    def nouns(self) -> list[int]:
+        return [i for i in self.reading.heads if self.heard.is_noun(i)]
 
+    def spoken(self, without: Collection[int] = ()) -> list[str]:
+        return [word for i, word in enumerate(self.heard.words) if i not in self.out and i not in without]
 
-def _kind(told: _Told, state: ConversationState, named: Sequence[str]) -> Kind:
-    if told.pivot is not None:
-        return Kind.PIVOT
-    if not state.turns:
+    def focus(self, state: ConversationState) -> tuple[tuple[Focus, ...], bool]:
+        """The entities that the question refers to, and whether it refers to any."""
+        heard, refs = self.heard, self.heard.language.refs
+        size = len(heard.words)
+        more = {i for at in range(size) for i in range(at, at + refs.more.at(heard.words, at))}
+        sure = [one for one in self.rest if one.last - one.first > 1 or heard.is_named(one)]
+        references = _references(heard, sure, self.out | more)
+        found = _in_focus(references, state, heard.language)
+        if found or any(one.groups for one in references):
+            return found, True
+        focus = self._dropped(state)
+        return focus, bool(focus)
+
+    def _dropped(self, state: ConversationState) -> tuple[Focus, ...]:
+        """What a short question that names nothing is about where a verb needs no pronoun: the last thing in focus, of the
+        last person who was born or died."""
+        heard, forms = self.heard, self.heard.language.forms
+        if (
+            not heard.language.drops
+            or len(heard.words) > VAGUE_WORDS
+            or self.rest or self.out or heard.asked.named
+            or any(map(heard.is_noun, range(len(heard.words))))
+            or self.reading.rule not in _OF_ONE
+            or forms.existential.within(heard.words)
+            or self._is_empty()
+        ):  # fmt: skip
+            return ()
+        if _LIFE in self.reading.cues:
+            return _in_focus([_Reference(0, ("person",))], state, heard.language)
+        return next((turn.focus[:1] for turn in reversed(state.turns) if turn.focus), ())
+
+    def kind(self, state: ConversationState, refers: bool) -> Kind:
+        if self.pivots:
+            return Kind.PIVOT
+        if not state.turns:
+            return Kind.STANDALONE
+        refs, spoken = self.heard.language.refs, self.spoken()
+        known = {focus.iri for turn in state.topic for focus in turn.focus} | set(state.shown)
+        if refs.more.within(spoken) and all(iri in known for iri in self.named):
+            return Kind.MORE
+        empty = len(spoken) <= VAGUE_WORDS and self._is_empty()
+        if empty and not self.own:
+            return Kind.VAGUE
+        if refers or (refs.opening.at(spoken, 0) and (empty or not self.own)):
+            return Kind.REFERENCE
         return Kind.STANDALONE
-    known = {focus.iri for turn in state.topic for focus in turn.focus} | set(state.shown)
-    if told.more and all(iri in known for iri in named):
-        return Kind.MORE
-    if told.empty and not told.own:
-        return Kind.VAGUE
-    if told.refers or (told.opening and (told.empty or not told.own)):
-        return Kind.REFERENCE
-    return Kind.STANDALONE
+
+    def _is_empty(self) -> bool:
+        """True when no word but names is one of content: stop words, requests, references and words of a period are none."""
+        spoken = self.spoken({i for mention in self.own for i in range(mention.first, mention.last)})
+        language, refs = self.heard.language, self.heard.language.refs
+        kinds = [getattr(language.forms, kind) for kind in _SAYING_NOTHING]
+        covered = {
+            i
+            for phrases in (*kinds, refs.opening, refs.pronouns, refs.more)
+            for first, last in phrases.spans(spoken)
+            for i in range(first, last)
+        }
+        period = find_period(self.reading.question)
+        dated = period.words if period else frozenset()
+        return all(i in covered or word in language.stop or word in dated for i, word in enumerate(spoken))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pivot:
+    """Tokens ``first`` to before ``last``: "aside from" and the names after it; ``pronouns``: positions of these within."""
+
+    first: int
+    last: int
+    mentions: tuple[Mention, ...]
+    pronouns: tuple[int, ...]
+
+
+def _find_pivot(heard: _Heard) -> _Pivot | None:
+    """The first pivot phrase that names follow; None for none.
+
+    Names are mentions, capitalised or quoted words, nouns, pronouns that no noun follows, and, where none of these stands
+    directly after the phrase, one other word; with small words and commas between them.
+    """
+    for first, start in heard.language.refs.pivots.spans(heard.words):
+        last, pronouns = _excluded(heard, start)
+        if last > start:
+            within = tuple(one for one in heard.mentions if start <= one.first and one.last <= last)
+            return _Pivot(first, last, within, tuple(pronouns))
+    return None
+
+
+def _excluded(heard: _Heard, start: int) -> tuple[int, list[int]]:
+    """The position past the last name after ``start``, and the positions of pronouns; ``start`` when there is no name."""
+    words, language, refs = heard.words, heard.language, heard.language.refs
+    at_first = {mention.first: mention.last for mention in heard.mentions}
+    position, end = start, start
+    found: list[int] = []
+    while position < len(words):
+        length = at_first.get(position, position) - position
+        if not length and _asks(language, words, position):
+            break
+        pronoun = refs.pronouns.at(words, position)
+        owned = position + pronoun  # "his sculptures" are excluded, not he
+        if not length and pronoun and not heard.is_noun(owned) and owned not in at_first:
+            found.append(position)
+            length = pronoun
+        elif not length and (position in heard.asked.named or heard.is_noun(position)):
+            length = 1
+        if length:
+            position = end = position + length
+            continue
+        if words[position] not in refs.joiners and not pronoun:
+            plain = end == start and words[position] not in language.stop
+            return (position + 1 if plain else end), found
+        position += 1
+    return end, found
+
+
+def _asks(language: Language, words: Sequence[str], position: int) -> bool:
+    """True where the question itself begins: a question word, a yes/no opening or a verb."""
+    forms = language.forms
+    kinds = (language.asking, forms.polar, forms.one_verbs, forms.many_verbs)
+    return any(phrases.at(words, position) for phrases in kinds)
 
 
 def _pivoted(
-    told: _Told,
-    state: ConversationState,
-    iri_of: Callable[[int], str],
-    categories_of: Callable[[int], int],
+    heard: _Heard, pivot: _Pivot, state: ConversationState, iri_of: Callable[[int], str]
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """IRIs of the individuals that a pivot names, with every likely meaning, and nodes of the types it names."""
-    if told.pivot is None:
-        return (), ()
     individuals: list[str] = []
     types: list[int] = []
-    for mention in told.pivot.mentions:
+    for mention in pivot.mentions:
         least = EXCLUDED_RATIO * mention.entities[0].score if mention.entities else 0.0
         for one in mention.entities:
-            if one.score < least:
-                continue
-            if categories_of(one.entity) == Category.Concept:
+            if one.score >= least and heard.categories_of(one.entity) == Category.Concept:
                 types.append(one.entity)
-            else:
+            elif one.score >= least:
                 individuals.append(iri_of(one.entity))
-    pronouns = find_references(
-        replace(told.asked, starts=frozenset()), told.language, told.words, (), categories_of,
-        set(range(len(told.asked.words))) - set(told.pivot.pronouns),
-    )  # fmt: skip
-    individuals += [focus.iri for focus in in_focus(pronouns, state, told.language)]
+    apart = replace(heard, asked=replace(heard.asked, starts=frozenset()))
+    references = _references(apart, (), set(range(len(heard.words))) - set(pivot.pronouns))
+    individuals += [focus.iri for focus in _in_focus(references, state, heard.language)]
     return tuple(dict.fromkeys(individuals)), tuple(dict.fromkeys(types))
 
 
-def _kept(mentions: Sequence[Mention], pivot: Pivot | None) -> tuple[Mention, ...]:
+def _without(asked: Asked, pivot: _Pivot) -> str:
+    """The question without the pivot's stretch; a comma that closed it goes with it."""
+    kept = [
+        chunk.text
+        for chunk in asked.chunks
+        if not (pivot.first < chunk.last and chunk.first < pivot.last)
+        and (chunk.last > chunk.first or chunk.text != ",")
+    ]
+    ends = asked.chunks[-1].text[-1:] if asked.chunks else ""
+    text = " ".join(kept)
+    return text + ends if ends in "?;" and text and not text.endswith(ends) else text
+
+
+def _kept(mentions: Sequence[Mention], pivot: _Pivot | None) -> tuple[Mention, ...]:
     """Mentions outside of the pivot at their positions in the question without it."""
     if pivot is None:
         return tuple(mentions)
     size = pivot.last - pivot.first
     before = [mention for mention in mentions if mention.last <= pivot.first]
     after = [mention for mention in mentions if mention.first >= pivot.last]
-    moved = [replace(mention, first=mention.first - size, last=mention.last - size) for mention in after]
-    return (*before, *moved)
+    return (*before, *(replace(one, first=one.first - size, last=one.last - size) for one in after))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """A word or description at a position: ``groups`` of what it may stand for, or the ``noun`` that it describes by.
+
+    ``pointing``: the description points ("this church"), so that a fitting category is enough.
+    """
+
+    position: int
+    groups: tuple[str, ...] = ()
+    noun: str = ""
+    pointing: bool = False
+
+
+def _references(
+    heard: _Heard, mentions: Sequence[Mention], left_out: Collection[int] = ()
+) -> tuple[_Reference, ...]:
+    """Pronouns and definite descriptions in order, but those that an earlier word of the question itself explains."""
+    refs, words, starts = heard.language.refs, heard.words, heard.asked.starts
+    covered = {i for first, last in refs.no_reference.spans(words) for i in range(first, last)} | set(
+        left_out
+    )
+    covered |= {i for one in mentions if one.last - one.first > 1 for i in range(one.first, one.last)}
+    found: list[_Reference] = []
+    for position, word in enumerate(words):
+        if position in covered:
+            continue
+        described = _description(heard, position, mentions)
+        if described is not None:
+            found.append(described)
+        elif refs.tail.at(words, position) and (position + 1 == len(words) or position + 1 in starts):
+            found.append(_Reference(position, ("person", "thing", "many")))
+        elif refs.pronouns.at(words, position) and not _is_formal(heard, position):
+            groups = tuple(name for name, phrases in refs.groups if phrases.at(words, position))
+            determines = word in refs.this and heard.is_noun(position + 1)
+            if not determines and not _explained(heard, position, groups, mentions):
+                found.append(_Reference(position, groups))
+    return tuple(found)
+
+
+def _is_formal(heard: _Heard, position: int) -> bool:
+    """True for a capitalised pronoun within a clause where nouns have capitals: the German "Sie" to a person."""
+    chunk = next(chunk for chunk in heard.asked.chunks if chunk.first <= position < chunk.last)
+    return not heard.language.capitals_name and chunk.capital and not chunk.opens
+
+
+def _description(heard: _Heard, position: int, mentions: Sequence[Mention]) -> _Reference | None:
+    """A definite article or "this" with a known noun, when no name follows that says which one."""
+    word, after = heard.words[position], position + 1
+    pointing = word in heard.language.refs.this
+    if (
+        not (pointing or word in heard.language.refs.the)
+        or not heard.is_noun(after)
+        or heard.is_noun(after + 1)
+    ):
+        return None
+    near = range(after + 1, after + 4)
+    named = any(mention.first in near for mention in mentions) or any(i in heard.asked.named for i in near)
+    return (
+        None if named and not pointing else _Reference(position, noun=heard.words[after], pointing=pointing)
+    )
+
+
+def _explained(heard: _Heard, position: int, groups: Sequence[str], mentions: Sequence[Mention]) -> bool:
+    """True when a name before the pronoun in the question fits it, or, of a word for whose it is, a noun does."""
+    for mention in mentions:
+        category = heard.category(mention)
+        if mention.last <= position and category != Category.Concept and _fits_category(category, groups):
+            return True
+    if not heard.language.refs.own.at(heard.words, position):
+        return False
+    known = heard.language.nouns
+    nouns = [known[word] for word in heard.words[:position] if word in known]
+    if set(groups) == {"many"}:
+        return any(noun.number is not Number.ONE for noun in nouns)
+    return any(noun.number is not Number.MANY and _fits_category(noun.categories, groups) for noun in nouns)
+
+
+_CATEGORIES = {"person": Category.Actor, "place": Category.Place, "thing": ~Category.Actor, "many": 0}
+
+
+def _fits_category(mask: int, groups: Sequence[str]) -> bool:
+    return any(mask & _CATEGORIES[group] for group in groups)
+
+
+def _in_focus(
+    references: Sequence[_Reference], state: ConversationState, language: Language
+) -> tuple[Focus, ...]:
+    """The entities that the references mean, in order: of each the most recent one that fits, of "those" a whole turn's."""
+    found: dict[str, Focus] = {}
+    for reference in references:
+        for focus in _meant(reference, state, language):
+            found.setdefault(focus.iri, focus)
+    return tuple(found.values())
+
+
+def _meant(reference: _Reference, state: ConversationState, language: Language) -> tuple[Focus, ...]:
+    turns = [turn.focus for turn in reversed(state.turns) if turn.focus]
+    if reference.noun:
+        return _described(reference, turns, language)
+    for group in reference.groups:
+        if group == "many":
+            if several := _several(state):
+                return several
+            continue
+        for turn in turns:
+            fitting = [focus for focus in turn if _fits(focus, group, language)]
+            if group == "place":
+                fitting.sort(key=lambda focus: focus.category != Category.Place.name)
+            if fitting:
+                return tuple(fitting[:1])
+    return ()
+
+
+def _several(state: ConversationState) -> tuple[Focus, ...]:
+    """What "those" means: of the last turn with anything in focus, the several that its question did not name; else all."""
+    turn = next((turn for turn in reversed(state.turns) if turn.focus), None)
+    if turn is None:
+        return ()
+    asked = set(tokenize(turn.resolved))
+    told = tuple(focus for focus in turn.focus if not asked.issuperset(tokenize(focus.label)))
+    return told if len(told) > 1 else turn.focus
+
+
+def _fits(focus: Focus, group: str, language: Language) -> bool:
+    """True when a word of the group may stand for the entity; "there" may be a building, which is a thing, too.
+
+    Its categories: its own, and those that the nouns of its types ask for (a saint, who is a character, may be a he).
+    """
+    nouns = [
+        language.nouns[word] for name in focus.words for word in tokenize(name)[-1:] if word in language.nouns
+    ]
+    people = [noun.categories for noun in nouns]
+    persons = any(mask & Category.Actor and not mask & Category.Place for mask in people)  # no monasteries
+    mask = _category(focus) | int(persons) * int(Category.Actor)
+    if group == "place":
+        return bool(mask & (Category.Place | Category.Thing)) and not mask & Category.Actor
+    return _fits_category(mask, (group,))
+
+
+def _described(
+    reference: _Reference, turns: Sequence[Sequence[Focus]], language: Language
+) -> tuple[Focus, ...]:
+    """By the words of their types first; by category for "this", for a noun of one category that is no Thing (too many are),
+    and where the types have no word in the question's language."""
+    noun = language.nouns[reference.noun]
+    stem = language.stem
+    same = stem(reference.noun)
+    for turn in turns:
+        called = [focus for focus in turn if same in map(stem, _words(focus))]
+        if called:
+            return tuple(called if noun.number is Number.MANY else called[:1])
+    if noun.number is Number.MANY:
+        return ()
+    single = noun.categories.bit_count() == 1 and not noun.categories & Category.Thing
+    for turn in turns:
+        for focus in turn:
+            foreign = bool(focus.words) and not _words(focus) & language.nouns.keys()
+            if _category(focus) & noun.categories and (reference.pointing or single or foreign):
+                return (focus,)
+    return ()
+
+
+def _category(focus: Focus) -> int:
+    return int(Category.__members__.get(focus.category, Category(0)))
+
+
+def _words(focus: Focus) -> frozenset[str]:
+    return frozenset(token for word in focus.words for token in tokenize(word))
 
 
 def _contextual(state: ConversationState, raw: str, focus: Sequence[Focus]) -> str:

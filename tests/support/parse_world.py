@@ -22,7 +22,7 @@ from crmrag_query.plans.compute import Outcome, cell
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
-from crmrag_query.questions.grammar import Form
+from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.sets.describe import plan_json
 from tests.support.builds import build_all, make_project

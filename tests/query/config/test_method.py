@@ -124,7 +124,7 @@ def test_an_older_release_opens_whatever_is_no_setting_any_more() -> None:
     places = (
         stored,
         stored["retrieval"],
-        stored["questions"]["grammar"]["de"],
+        stored["questions"]["languages"]["de"],
         stored["relations"]["created_by"],
         stored["relationship_sets"]["fr109"]["relationships"]["thing_place_a"],
     )

@@ -15,8 +15,7 @@ from crmrag_query.parsing.kinds import KindMatch
 from crmrag_query.parsing.lexicon import PhraseSpan
 from crmrag_query.parsing.pieces import Piece, Readings, Stretch, pieces_of
 from crmrag_query.parsing.words import Roles
-from crmrag_query.questions.phrases import Phrases
-from crmrag_query.questions.words import chunks_of
+from crmrag_query.questions.words import Phrases, chunks_of
 
 WEIGHTS = Weights()
 
