@@ -462,7 +462,7 @@ def _unknown_noun(reader: _Reader, span: range, many: bool) -> tuple[Number, tup
     first = next((i for i in span if reader.words[i]), None)
     if first is None:
         return Number.EITHER, ()
-    if language.articles_many and reader.word(first - 1) in language.refs.the | language.articles_many:
+    if language.articles_many and reader.word(first - 1) in language.the | language.articles_many:
         return (Number.MANY if reader.word(first - 1) in language.articles_many else Number.ONE), (first,)
     for i in span:
         word = reader.words[i]

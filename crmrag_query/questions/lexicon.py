@@ -6,7 +6,7 @@ one of another section that does not count here. Its words are compared folded, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
@@ -95,18 +95,9 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class RefWords:
-    """The words by which a question refers to what went before, or goes on from it."""
+    """Words for what went before, and for further things of its kind."""
 
-    groups: tuple[tuple[str, Phrases], ...]
     pronouns: Phrases
-    own: Phrases
-    tail: Phrases
-    no_reference: Phrases
-    the: frozenset[str]
-    this: frozenset[str]
-    opening: Phrases
-    joiners: frozenset[str]
-    pivots: Phrases
     more: Phrases
 
 
@@ -125,7 +116,8 @@ class Language:
     ``signs``: words it is recognised by; ``asking``, ``opening``: phrases that ask anywhere, and where a clause begins;
     ``manies``: forms of nouns that may be plural; ``expects``: a mask and the phrases that ask for it; ``plurals``,
     ``not_plurals``, ``either``: endings of unknown nouns; ``articles_many``: articles before plurals; ``drops``: whether a
-    sentence needs no pronoun for what it is about; ``letters``: those that no other language has.
+    sentence needs no pronoun for what it is about; ``letters``: those that no other language has; ``the``, ``this``: words
+    before a noun that went before; ``joiners``: small words between names.
     """
 
     code: str
@@ -144,6 +136,9 @@ class Language:
     capitals_name: bool
     drops: bool
     letters: frozenset[str]
+    the: frozenset[str]
+    this: frozenset[str]
+    joiners: frozenset[str]
     refs: RefWords
     stem: Callable[[str], str]
     cues: tuple[Cue, ...] = ()
@@ -195,24 +190,11 @@ def _language(code: str) -> Language:
     base = language(code if code in READ else READ[0])
     own: dict[str, Any] = base.raw["asking"]
     kinds = _kinds(base, own)
-    nouns = _nouns(base.code, base.raw, base.stop)
+    nouns = _nouns(base)
     kinds["aggregation"] += _distributing(own, kinds, nouns)
     forms = Forms(kinds)
     asking = Phrases(text for kind in ANYWHERE for text in kinds.get(kind, ()))
     opening = Phrases(text for kind in OPENING for text in kinds.get(kind, ()))
-    refs = RefWords(
-        groups=tuple((group, getattr(forms, group)) for group in GROUPS),
-        pronouns=Phrases(text for group in GROUPS for text in kinds[group]),
-        own=forms.own,
-        tail=forms.tail,
-        no_reference=forms.no_reference,
-        the=folded(kinds["the"]),
-        this=folded(kinds["this"]),
-        opening=forms.opening,
-        joiners=folded((*kinds["joiners"], *kinds["articles"], *kinds["the"])),
-        pivots=forms.pivots,
-        more=forms.further,
-    )
     return Language(
         code=base.code,
         stop=base.stop,
@@ -230,7 +212,10 @@ def _language(code: str) -> Language:
         capitals_name=base.capitals_name,
         drops=own.get("drops") == "true",
         letters=frozenset(own.get("letters", ())),
-        refs=refs,
+        the=folded(kinds["the"]),
+        this=folded(kinds["this"]),
+        joiners=folded((*kinds["joiners"], *kinds["articles"], *kinds["the"])),
+        refs=RefWords(Phrases(text for group in GROUPS for text in kinds[group]), forms.further),
         stem=base.stem,
     )
 
@@ -292,28 +277,50 @@ def _distributing(
     return [*ranked, *split]
 
 
-def _nouns(code: str, raw: Mapping[str, Any], stop: frozenset[str]) -> dict[str, Noun]:
+def _nouns(base: Base) -> dict[str, Noun]:
     """Every form of every noun: of those of the language's file, then of the names of kinds that are one word."""
+    raw = base.raw
     entries = [(names, text) for names, texts in raw["nouns"].items() for text in texts]
     for kind in _named_kinds():
         implied = kind["implies"]
         names = " ".join(implied) if set(implied) in _PAIRS else implied[0]
-        entries += [(names, text) for text in kind["words"].get(code, ())]
-    inflect = _Inflection(raw)
+        entries += [
+            (names, text) for text in kind["words"].get(base.code, ()) if " " not in text.replace(" / ", "/")
+        ]
+    paradigms = [
+        [[fold(ending.strip("-")) for ending in side.split()] for side in paradigm.split("/")]
+        for paradigm in raw["plurals"]
+    ]
+    irregular = [fold(pair).split(" / ") for pair in raw.get("irregular", ())]
+    unchanged = tuple(map(fold, raw.get("unchanged", ())))
     exact: dict[str, Noun] = {}
     made: dict[str, Noun] = {}
     for names, text in entries:
-        left, _, right = text.partition("/")
-        ones, manies = ([" ".join(tokenize(side))] for side in (left, right))
-        if " " in ones[0] or " " in manies[0] or ones[0] in stop:
-            continue
         mask = sum(int(Category[name]) for name in names.split())
-        _add(exact, ones[0], mask, Number.EITHER if inflect.unchanged(ones[0]) else Number.ONE)
-        if manies[0]:
-            _add(exact, manies[0], mask, Number.MANY)
-        for form, number in inflect.forms(ones[0], bool(manies[0])):
-            _add(made, form, mask, number)
+        ones, manies = (tokenize(side) for side in text.partition("/")[::2])
+        manies += [many for one, many in irregular if one in ones]
+        for form in {*ones, *manies} - base.stop:
+            both = form.endswith(unchanged) or form in manies
+            number = Number.ONE if not both else Number.EITHER if form in ones else Number.MANY
+            _add(exact, form, mask, number)
+        for word in set(ones) - base.stop:
+            singles, plurals = _inflected(word, paradigms)
+            for form in singles | plurals:
+                if form not in plurals or not manies:
+                    _add(made, form, mask, Number.MANY if form in plurals else Number.ONE)
     return made | exact
+
+
+def _inflected(word: str, paradigms: Iterable[Sequence[Sequence[str]]]) -> tuple[set[str], set[str]]:
+    """Forms of a noun, singulars and plurals, by the endings of all paradigms that it fits."""
+    singles, plurals = set[str](), set[str]()
+    for ones, manies in paradigms:
+        for ending in ones:
+            stem = word[: len(word) - len(ending)]
+            if word.endswith(ending) and len(stem) > 1:
+                singles.update(stem + other for other in ones)
+                plurals.update(stem + other for other in manies)
+    return singles - {word}, plurals - {word}
 
 
 @lru_cache(maxsize=1)
@@ -327,38 +334,3 @@ def _add(found: dict[str, Noun], form: str, mask: int, number: Number) -> None:
         found[form] = Noun(mask, number)
     elif known.number is not number:
         found[form] = Noun(known.categories, Number.EITHER)
-
-
-class _Inflection:
-    """How a language inflects nouns, after the endings in its file."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self._paradigms = [
-            [[fold(ending.strip("-")) for ending in side.split()] for side in paradigm.split("/")]
-            for paradigm in raw["plurals"]
-        ]
-        pairs = (fold(pair).partition("/") for pair in raw.get("irregular", ()))
-        self._irregular = {one.strip(): many.strip() for one, _, many in pairs}
-        self._unchanged = tuple(map(fold, raw.get("unchanged", ())))
-
-    def unchanged(self, word: str) -> bool:
-        """Whether a noun may be its own plural."""
-        return word.endswith(self._unchanged) or self._irregular.get(word) == word
-
-    def forms(self, word: str, has_plural: bool) -> Iterator[tuple[str, Number]]:
-        """The forms of a noun but for itself; no plurals of one whose plural is known."""
-        if word in self._irregular:
-            yield self._irregular[word], Number.MANY
-            return
-        singles, plurals = set[str](), set[str]()
-        for ones, manies in self._paradigms:
-            for ending in ones:
-                stem = word[: len(word) - len(ending)]
-                if word.endswith(ending) and len(stem) > 1:
-                    singles.update(stem + other for other in ones)
-                    plurals.update(stem + other for other in manies)
-        for form in plurals - {word}:
-            if not has_plural:
-                yield form, Number.MANY
-        for form in singles - plurals - {word}:
-            yield form, Number.ONE
