@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from crmrag_query.config.former import FORMER_QUESTIONS
 from crmrag_query.config.reading import CategoryName, Codes, Count, Record, Share, default_folder, read_yaml
 from crmrag_query.config.relations import Path
 
@@ -140,6 +141,7 @@ class Cue(Record):
 class QuestionLexicon(Record):
     """`questions.yaml`: the sentences of answers by language, cues, and how lines are chosen."""
 
+    former = FORMER_QUESTIONS
     languages: dict[str, LanguageLexicon]
     cues: dict[str, Cue]
     extractive: ExtractiveConfig
