@@ -497,9 +497,22 @@ _QUOTED = re.compile(
 )
 
 
+NAMED_ELSEWHERE = ("it", "es")
+"""Languages of which many a stop word is a name elsewhere: Hay, Han, "Dove"."""
+
+
 def stop_words(questions: QuestionLexicon) -> frozenset[str]:
-    """The stop words of all languages that questions are read in."""
-    return frozenset(word for code in READ for word in language(code).stop)
+    """Stop words that name nothing in a question of any language; of languages in ``NAMED_ELSEWHERE`` those for whose or where
+    something is alone."""
+    return _stop_words()
+
+
+@lru_cache(maxsize=1)
+def _stop_words() -> frozenset[str]:
+    small = ("prepositions.of", "prepositions.place", "prepositions.from")
+    found = {word for code in READ if code not in NAMED_ELSEWHERE for word in language(code).stop}
+    found |= {word for code in NAMED_ELSEWHERE for role in small for word in language(code).roles[role]}
+    return frozenset(found)
 
 
 def plain_words(questions: QuestionLexicon) -> frozenset[str]:

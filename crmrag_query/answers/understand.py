@@ -24,7 +24,7 @@ from crmrag_query.llm.model import Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow, name_breaks
-from crmrag_query.questions.form import Form, Reading
+from crmrag_query.questions.form import Form, Reading, read_question
 from crmrag_query.questions.lexicon import ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
 from crmrag_query.retrieval.encoder import QueryEncoder
@@ -429,8 +429,10 @@ def named(release: Release, text: str) -> tuple[Mention, ...]:
 def linked(release: Release, text: str) -> tuple[bool, tuple[Mention, ...]]:
     """Whether a text has no pivot, and the entities that it names: with a pivot, each of its parts by itself."""
     method = release.method
-    stop, usual = stop_words(method.questions), plain_words(method.questions)
-    breaks = name_breaks(text, method.questions, release.manifest.languages)
+    usual, languages = plain_words(method.questions), release.manifest.languages
+    own = read_question(text, method.questions, languages).stop
+    stop = stop_words(method.questions) | own
+    breaks = name_breaks(text, method.questions, languages)
     if not breaks:
         return True, link(release[NameIndex], text, stop, usual)
     words = tokenize(text)
