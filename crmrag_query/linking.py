@@ -502,8 +502,8 @@ NAMED_ELSEWHERE = ("it", "es")
 
 
 def stop_words(questions: QuestionLexicon) -> frozenset[str]:
-    """Stop words that name nothing in a question of any language; of languages in ``NAMED_ELSEWHERE`` those for whose or where
-    something is alone."""
+    """Stop words that name nothing in any language; of languages in ``NAMED_ELSEWHERE`` only those that say whose or where
+    something is."""
     return _stop_words()
 
 

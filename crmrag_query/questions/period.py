@@ -65,11 +65,9 @@ def find_period(text: str, nouns: Collection[str] = ()) -> Period | None:
         if joined is None:
             break
         whole = joined
-    return (
-        None
-        if whole is None
-        else Period(whole.interval, frozenset(tokenize(folded[whole.first : whole.last])))
-    )
+    if whole is None:
+        return None
+    return Period(whole.interval, frozenset(tokenize(folded[whole.first : whole.last])))
 
 
 def _joined(first: _Found, second: _Found, text: str, words: _Words) -> _Found | None:
@@ -118,6 +116,7 @@ def _interval(match: re.Match[str], words: _Words) -> Interval | None:
 
 
 _BOUNDS = ("before", "after", "until", "since", "later", "earlier")
+_ROLES = (*_BOUNDS, "from", "within", "spans", "glue", "numbers")
 
 
 def _between(first: str, last: str) -> Interval | None:
@@ -137,26 +136,12 @@ class _Words:
         known = [language(code) for code in READ]
         told = {
             role: [fold(word) for one in known for word in one.raw.get("period", {}).get(role, ())]
-            for role in (
-                "until",
-                "since",
-                "before",
-                "after",
-                "later",
-                "earlier",
-                "from",
-                "within",
-                "spans",
-                "glue",
-                "numbers",
-            )
+            for role in _ROLES
         }
         centuries = {word for one in known for word in _role(one, "century")}
+        for name in ("before", "after"):
+            told[name] += (word for one in known for word in _role(one, name))
         no_bound = {*told["until"], *told["since"], *told["from"]}
-        bounds = {
-            name: {*told[name], *(word for one in known for word in _role(one, name))}
-            for name in ("before", "after")
-        }
         during = {*told["within"], *(word for one in known for word in _role(one, "during"))}
         hundreds = [item for one in known for item in one.raw.get("period", {}).get("hundreds", {}).items()]
         counting = ("more_than", "less_than", "at_least", "at_most", "exactly", "only")
@@ -169,16 +154,9 @@ class _Words:
         self._century = re.compile(rf"(?<!\w)({written})(?=[\s-]+{long}|$)")
         self._long = re.compile(rf"\b{_any(centuries - set(map(fold, _DATED)))}\b")
         self.century = re.compile(rf"{long}|{named}")
-        joints = {
-            word
-            for one in known
-            for role in ("and", "or")
-            for word in one.roles[f"operators.{role}"]
-            if " " not in word
-        }
-        self.joiner = re.compile(
-            rf"[\s,;&]*(?:{_any(joints)}|to|of)?[\s,;&]*(?:also|auch|aussi|anche|tambien)?\s*"
-        )
+        and_or = [word for one in known for role in ("and", "or") for word in one.roles[f"operators.{role}"]]
+        joints = _any(word for word in and_or if " " not in word)
+        self.joiner = re.compile(rf"[\s,;&]*(?:{joints}|to|of)?[\s,;&]*(?:also|auch|aussi|anche|tambien)?\s*")
         counted = {word for one in known for role in counting for word in one.roles[f"operators.{role}"]}
         self.no_year_after = re.compile(rf"(?<!\w){_any((*counted, *told['numbers']))}\.?\s*$")
         spans = [tuple(map(str.strip, span.split("/"))) for span in told["spans"]]
@@ -188,18 +166,11 @@ class _Words:
         ]
         self.spans = len(ranges) + 2
         within = rf"(?:{_any(during)}(?:\s+|(?<=')))"
+        bounds = {name: _any(set(told[name]) - no_bound) for name in ("before", "after", "later", "earlier")}
+        bounds |= {name: _any(told[name]) for name in ("since", "until")}
         self.pattern = _pattern(
-            ranges,
-            {
-                "before": _any(bounds["before"] - no_bound),
-                "after": _any(bounds["after"] - no_bound),
-                "since": _any(told["since"]),
-                "until": _any(told["until"]),
-                "later": _any(told["later"]),
-                "earlier": _any(told["earlier"]),
-            },
-            within=within, glue=glue, long=long, written=written, named=named, joints=_any(joints),
-        )  # fmt: skip
+            ranges, bounds, within=within, glue=glue, long=long, written=written, named=named, joints=joints
+        )
 
     def plain(self, text: str) -> str:
         """The date as ``parse_date`` reads it: no articles, ordinals as numbers, one word for a century."""
