@@ -292,7 +292,7 @@ def _nouns(base: Base) -> dict[str, Noun]:
         for paradigm in raw["plurals"]
     ]
     irregular = [fold(pair).split(" / ") for pair in raw.get("irregular", ())]
-    unchanged = tuple(map(fold, raw.get("unchanged", ())))
+    unchanged = Phrases(ending if "*" in ending else f"*{ending}" for ending in raw.get("unchanged", ()))
     exact: dict[str, Noun] = {}
     made: dict[str, Noun] = {}
     for names, text in entries:
@@ -300,7 +300,7 @@ def _nouns(base: Base) -> dict[str, Noun]:
         ones, manies = (tokenize(side) for side in text.partition("/")[::2])
         manies += [many for one, many in irregular if one in ones]
         for form in {*ones, *manies} - base.stop:
-            both = form.endswith(unchanged) or form in manies
+            both = unchanged.at([form], 0) or form in manies
             number = Number.ONE if not both else Number.EITHER if form in ones else Number.MANY
             _add(exact, form, mask, number)
         for word in set(ones) - base.stop:

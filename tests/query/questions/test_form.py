@@ -353,6 +353,8 @@ def test_a_yes_no_question_asks_for_one_fact_whatever_it_lists(question: str) ->
         ("Quelles sculptures sont en marbre ?", ENUMERATION),
         ("Ποιο άγαλμα είναι από μάρμαρο;", SPECIFIC),
         ("Ποια αγάλματα είναι από μάρμαρο;", ENUMERATION),
+        ("Welches Gemälde ist aus Rom?", SPECIFIC),
+        ("Welche Gemälde sind aus Rom?", ENUMERATION),
         ("Mostrami la pieve", SPECIFIC),
         ("Mostrami le pievi", ENUMERATION),
         ("Muéstrame la ermita", SPECIFIC),
