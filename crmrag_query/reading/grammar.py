@@ -715,8 +715,8 @@ class Grammar:
             if far.named and tie.last in RANGES and self._is_of_range(far, tie.last):
                 gain += w.premodifier  # marble is a material, and no word need say so
                 evidence = True
-            elsewhere = (
-                tie.last in PLACES and not says and " " in tie.key or tie.relation in HAPPENING and not says
+            elsewhere = (tie.last in PLACES and not says and " " in tie.key) or (
+                tie.relation in HAPPENING and not says
             )
             if elsewhere and not near.category & EVENT:
                 gain -= w.elsewhere

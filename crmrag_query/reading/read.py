@@ -106,7 +106,7 @@ def _asks_something(plan: Plan) -> bool:
     met = [one for one in plan.where if not one.negated]
     if all(isinstance(one, Among) for one in met) and met:
         return False
-    if plan.target.types or plan.target.classes and not met:
+    if plan.target.types or (plan.target.classes and not met):
         return True
     return any(not (isinstance(one, Related) and one.to == Anchor()) for one in met)
 
