@@ -37,8 +37,7 @@ from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import FollowUp
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.lexicon import compiled
-from crmrag_query.questions.references import RefWords, ref_words
+from crmrag_query.questions.lexicon import RefWords, compiled, ref_words
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import chunks_of
 from crmrag_query.reading.catalogue import earlier_of
@@ -66,7 +65,7 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         # "Tell me more about the donors" asks for no ranking by "more", and for more than a list of them.
         about = _without_request(release, analysis)
         return replace(parse(release, about), certain=False) if about is not None else Parsed(None)
-    words = ref_words(release.method.questions.conversation, language)
+    words = ref_words(language)
     if follow_up.kind is Kind.STANDALONE and not (state.turns and goes_on(question, language)):
         return _alone(parse(release, analysis), question, words)
     before = _antecedent(release, state, follow_up.focus)

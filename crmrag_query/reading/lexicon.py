@@ -437,10 +437,26 @@ class KindWords:
                 continue
             for word in entry["words"].get(self.own.code, ()):
                 for form in word.split(" / "):
-                    for kind in found:
+                    exact = self._exact(form, entry, by_id, by_label, types[name])
+                    for kind in [exact, *found[1:]] if exact is not None else found:
                         self._add(form, kind, instead=True)
                     if types[name]:
                         self._heads.setdefault(self._head(form, self.own.code), set()).update(types[name])
+
+    def _exact(
+        self,
+        text: str,
+        entry: Mapping[str, Any],
+        by_id: Mapping[str, int],
+        by_label: Mapping[Phrase, set[int]],
+        types: set[int],
+    ) -> Kind | None:
+        """The types that have the very word as label, with those by identifier; None where there are none: then any synonym
+        will do."""
+        found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
+        found |= by_label.get(self.own.stems(text), set())
+        found &= types
+        return self._typed(sorted(found), 0.05) if found and found != types else None
 
     def _doubt_others(self, text: str, entry: Mapping[str, Any]) -> None:
         """Types of the name of a general noun that are of something else (acts of *painting* are no paintings), and classes of

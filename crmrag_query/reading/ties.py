@@ -211,9 +211,27 @@ class Ties:
         for kinds in walk.through:
             stems |= self.lexicon.class_stems(kinds, code)
         cost = 0.25 + walk.cost
+        steps = self._with_parts(steps, walk)
         return Tie(
             Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, steps[-1], share=min(share, 1.0)
         )
+
+    def _with_parts(self, steps: tuple[str, ...], walk: Walk) -> tuple[str, ...]:
+        """The steps with the parts of an event after each step into one: what a treatment's step used, the treatment used."""
+        if "P9" not in self.schema.moves or len(steps) < 2:
+            return steps
+        through = walk.through if walk.steps == steps else tuple(reversed(walk.through))
+        found: list[str] = []
+        for at, step in enumerate(steps):
+            if step in ("P9", "P9*"):
+                continue
+            found.append(step)
+            event = at < len(through) and any(
+                int(self.schema.category[kind]) == int(Category.Event) for kind in through[at]
+            )
+            if event and at + 1 < len(steps):
+                found.append("P9*")
+        return tuple(found)
 
     def dates(self, near: Meaning, code: str) -> list[Tie]:
         """The ways from near to dates."""
