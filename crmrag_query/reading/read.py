@@ -20,6 +20,7 @@ from crmrag_query.plans.records import Among, Anchor, Plan, Related, check_size
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
+from crmrag_query.reading.columns import Tables
 from crmrag_query.reading.earlier import Antecedent, as_list
 from crmrag_query.reading.grammar import Grammar, Reading, with_titles
 from crmrag_query.reading.items import Item, cut, items_of, joined
@@ -34,6 +35,8 @@ EMPTY_SET, EMPTY_COUNT = 0.8, 0.3
 MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second."""
+TABLE = 4.0
+"""Points of a table all of whose words are said: more than those of a set by the same words."""
 CHOICES = 3  # other readings that are offered where none is sure
 
 
@@ -101,7 +104,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
 
 def _asks_something(plan: Plan) -> bool:
     """Whether a plan restricts what it gives, and gives more than a thing that is named or all who made something."""
-    if plan.compute.kind in ("rank", "group"):
+    if plan.compute.kind in ("rank", "group", "table"):
         return True
     met = [one for one in plan.where if not one.negated]
     if all(isinstance(one, Among) for one in met) and met:
@@ -136,6 +139,9 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
     found: dict[str, Reading] = {}
     for score, chosen in cut(heard.words, items, own, CUTS):
+        plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
+        if plan is not None:
+            found.setdefault(plan.model_dump_json(), Reading(plan, score + TABLE))
         for gained, variant in _variants(grammar, chosen):
             try:
                 for reading in grammar.readings(variant, score + gained):

@@ -1,0 +1,148 @@
+"""Questions for a property of each thing of a kind: "the birthplace of an artist", "each painting with its maker".
+
+They ask for a table: a row for each thing and each of what is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crmrag_query.language import Language
+from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.records import Anchor, Column, Compute, Constraint, Plan, Related, Target, Way
+from crmrag_query.plans.world import World
+from crmrag_query.reading.items import Item
+from crmrag_query.reading.lexicon import PhraseSpan, relation_spans
+from crmrag_query.reading.ties import Meaning, Ties
+
+ASKING = {"questions.who": "Actor", "questions.where": "Place", "questions.when": "Time"}
+"""What question words ask for, as the range of a relation."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A question whose words are looked through for columns."""
+
+    world: World
+    ties: Ties
+    own: Language
+    words: Sequence[str]
+    items: Sequence[Item]
+
+    def plan(self) -> Plan | None:
+        """The table that a question asks for, all of whose words it says; None where it asks for none."""
+        if any(item.sort in ("name", "date", "text") for item in self.items):
+            return None
+        nouns = [item for item in self.items if item.sort == "noun" and item.meanings]
+        spans = [span for span in self._spans() if len(span) >= 1]
+        for noun in nouns:
+            meaning = noun.meanings[0]
+            if not (meaning.generic or meaning.target is not None):
+                continue
+            before = self._before(noun, meaning, spans)
+            columns = before or self._behind(noun, meaning, spans)
+            if columns:
+                return self._table(meaning, columns)
+        return None
+
+    def _table(self, kind: Meaning, columns: tuple[Column, ...]) -> Plan:
+        where: list[Constraint] = []
+        ways = {id for column in columns for id in column.way.relations}
+        if kind.maker and not ways & {"born_in", "born_on", "died_in", "died_on"}:
+            where.append(Related(way=Way(relations=("created_by",), inverse=True), to=Anchor()))
+        return Plan(
+            target=kind.target or Target(), where=tuple(where), compute=Compute(kind="table", columns=columns)
+        )
+
+    def _spans(self) -> list[PhraseSpan]:
+        """Nouns for the far ends of relations, the longest of those that overlap, in their order."""
+        found: list[PhraseSpan] = []
+        for span in sorted(relation_spans(self.own.code, self.words), key=lambda one: -len(one)):
+            if span.role == "ends" and all(span.last <= one.first or one.last <= span.first for one in found):
+                found.append(span)
+        return sorted(found, key=lambda one: one.first)
+
+    def _before(self, noun: Item, kind: Meaning, spans: Sequence[PhraseSpan]) -> tuple[Column, ...]:
+        """Columns by "the S of the T of an X": each of what the one behind it leads to."""
+        each = self.own.roles["operators.each"] | self.own.roles["operators.indefinite"]
+        if not noun.first or self.words[noun.first - 1] not in each:
+            return ()
+        links = [span for span in spans if span.last <= noun.first]
+        held = {at for span in links for at in range(span.first, span.last)}
+        if not links or not self._is_small(range(links[0].first), range(links[0].first, noun.first), held):
+            return ()
+        if not self._is_small(range(noun.last, len(self.words)), (), set()):
+            return ()
+        columns: list[Column] = []
+        categories = kind.category
+        for link in reversed(links):
+            chosen = self._relation(link, categories)
+            if chosen is None:
+                return ()
+            columns.append(Column(way=Way(relations=(chosen,)), of=len(columns) - 1 if columns else None))
+            categories = sum(int(Category[name]) for name in self.world.relations[chosen].range) or int(Category.Thing)
+        return tuple(columns)
+
+    def _behind(self, noun: Item, kind: Meaning, spans: Sequence[PhraseSpan]) -> tuple[Column, ...]:
+        """Columns by "X with their S (and T)" and "X and who made them"."""
+        if not self._is_small(range(noun.first), (), set()):
+            return ()
+        at = noun.last
+        own = self.own.roles["pronouns.own"] | self.own.roles["pronouns.many"]
+        rest = self.words[at:]
+        if not any(word in own for word in rest):
+            return ()
+        columns = [
+            Column(way=Way(relations=(chosen,)))
+            for span in spans
+            if span.first >= at and (chosen := self._relation(span, kind.category)) is not None
+        ]
+        held = {i for span in spans if span.first >= at for i in range(span.first, span.last)}
+        if not columns:
+            columns, held = self._asked_again(at, kind)
+        return tuple(columns) if columns and self._is_small((), range(at, len(self.words)), held) else ()
+
+    def _asked_again(self, at: int, kind: Meaning) -> tuple[list[Column], set[int]]:
+        """Columns by question words behind a noun: "and *who* made them", "and *where* they were made"."""
+        columns, held = list[Column](), set[int]()
+        for item in (one for one in self.items if one.sort == "op" and one.first >= at):
+            wanted = next((ASKING[role] for role in item.roles if role in ASKING), None)
+            if wanted is None:
+                continue
+            for span in relation_spans(self.own.code, self.words):
+                if span.role == "forward" and span.first >= item.last:
+                    chosen = self._relation(span, kind.category, wanted)
+                    if chosen is not None:
+                        columns.append(Column(way=Way(relations=(chosen,))))
+                        held.update(range(span.first, span.last), range(item.first, item.last))
+                        break
+        return columns, held
+
+    def _relation(self, span: PhraseSpan, categories: int, wanted: str = "") -> str | None:
+        """The first relation of a phrase that leads from things of these categories, and that the data states."""
+        for id in span.relations:
+            relation = self.world.relations.get(id)
+            if relation is None or not categories & sum(int(Category[name]) for name in relation.domain):
+                continue
+            if wanted and not (wanted in relation.range or (wanted == "Time" and relation.value == "date")):
+                continue
+            if self.ties.reach(id)[0]:
+                return id
+        return None
+
+    def _is_small(self, opening: Sequence[int], between: Sequence[int], held: set[int]) -> bool:
+        """Whether all words are small ones, or held, and those of the opening no more than a request."""
+        asking = {
+            at
+            for item in self.items
+            if item.sort == "op"
+            for at in range(item.first, item.last)
+            if any(role.startswith("questions.") for role in item.roles) or item.roles & SMALL
+        }
+        places = [*opening, *(at for at in between if at not in held)]
+        return all(self.words[at] in self.own.stop or at in asking for at in places)
+
+
+SMALL = frozenset({"operators.each", "operators.indefinite", "operators.and", "whole"})
+
