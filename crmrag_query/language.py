@@ -23,6 +23,7 @@ READ = (*LANGUAGES, "nl")
 """Those of which the form of a question and what a follow-up means are read; of the last no more than that."""
 _SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pronouns", "time", "whole")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
+LONGEST_ENDING = 4  # letters of a noun's ending that its other forms may share
 MAN = 3  # letters of an irregular ending that compounds share: "man / men"
 _MOST_STEMS = 200_000  # kept of one language; a data set's names and documents have about as many words
 
@@ -96,7 +97,10 @@ class Language:
         same = 0
         while same < min(len(word), len(other)) and word[same] == other[same]:
             same += 1
-        return word[same:] in self._noun_endings and other[same:] in self._noun_endings
+        endings = self._noun_endings
+        return any(
+            word[at:] in endings and other[at:] in endings for at in range(same, max(same - LONGEST_ENDING, 0), -1)
+        )
 
     def numbers_of(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """Words, none for none, and the same with the last in its irregular other number: woman and women."""

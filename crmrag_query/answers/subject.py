@@ -264,7 +264,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         for one in _chosen(spans, words, language)
         if (one.first, one.last) not in nouns or not filler.issuperset(words[one.first : one.last])
     ]
-    if len(chosen) > PHRASES:
+    if len(chosen) > PHRASES or _is_chain(release, chosen, words, nodes):
         return None
     held = {at for one in chosen for at in range(one.first, one.last)}
     loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
@@ -296,6 +296,19 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         return None
     telling = bool(language.forms.describing.at(reading.words, 0))
     return AskedFacts(nodes, tuple(asked), unknown, telling)
+
+
+def _is_chain(
+    release: Release, chosen: Sequence[PhraseSpan], words: Sequence[str], nodes: Sequence[int]
+) -> bool:
+    """Whether a fact of a fact is asked for, "the birthplace of the *creator* of X": what the thing itself cannot have."""
+    if len(chosen) < 2 or chosen[-1].role != "ends" or "" not in words or words.index("") < chosen[-1].last:
+        return False
+    relations = release.method.relations
+    categories = {category_name(release[Graph], node) for node in nodes}
+    inner = {name for id in chosen[-1].relations if id in relations for name in relations[id].range}
+    outer = [relations[id] for id in chosen[-2].relations if id in relations]
+    return bool(outer) and not any(categories & set(one.domain) for one in outer) and any(inner & set(one.domain) for one in outer)
 
 
 def _chosen(spans: Sequence[PhraseSpan], words: Sequence[str], language: Language) -> list[PhraseSpan]:

@@ -8,9 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from crmrag_query.language import Language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.records import Anchor, Column, Compute, Constraint, Plan, Related, Target, Way
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Column,
+    Compute,
+    Constraint,
+    Measure,
+    Plan,
+    Related,
+    Target,
+    Way,
+)
 from crmrag_query.plans.world import World
 from crmrag_query.reading.items import Item
 from crmrag_query.reading.lexicon import PhraseSpan, relation_spans
@@ -32,7 +45,14 @@ class Tables:
 
     def plan(self) -> Plan | None:
         """The table that a question asks for, all of whose words it says; None where it asks for none."""
-        if any(item.sort in ("name", "date", "text") for item in self.items):
+        names = [item for item in self.items if item.sort == "name" and not item.refers]
+        if any(item.sort in ("date", "text") or item.refers for item in self.items):
+            return None
+        if len(names) == 2 and (chosen := self._either(names)) is not None:
+            return chosen
+        if len(names) == 1 and (told := self._of_named(names[0])) is not None:
+            return told
+        if names:
             return None
         nouns = [item for item in self.items if item.sort == "noun" and item.meanings]
         spans = [span for span in self._spans() if len(span) >= 1]
@@ -45,6 +65,56 @@ class Tables:
             if columns:
                 return self._table(meaning, columns)
         return None
+
+    def _of_named(self, name: Item) -> Plan | None:
+        """A table by "the S of the T of X", X a thing that is named: the birthplace of the creator of a painting."""
+        meaning = name.meanings[0]
+        columns = self._chain(name, meaning, self._links())
+        if len(columns) < 2:
+            return None
+        return Plan(where=(Among(iris=meaning.iris),), compute=Compute(kind="table", columns=columns))
+
+    def _either(self, names: Sequence[Item]) -> Plan | None:
+        """Which of two that are named has more, or comes first or last: "who was born first, X or Y?"."""
+        between = self.words[names[0].last : names[1].first]
+        if not any(word in self.own.roles["operators.or"] for word in between):
+            return None
+        both = [one.meanings[0] for one in names]
+        iris = (*both[0].iris, *both[1].iris)
+        nodes = np.union1d(both[0].nodes, both[1].nodes).astype(np.int32)
+        near = Meaning(nodes, iris=iris, category=both[0].category | both[1].category)
+        said = {role for at in range(len(self.words)) for _, roles in self.own.phrases.at(self.words, at) for role in roles}
+        stems = frozenset(map(self.own.stem, self.words))
+        measure, ascending = None, False
+        if said & {"operators.earlier", "operators.later", "operators.earliest", "operators.latest"}:
+            ascending = bool(said & {"operators.earlier", "operators.earliest"})
+            dates = self.ties.dates(near, self.own.code)
+            if dates:
+                tie = min(dates, key=lambda one: (-len(stems & (one.stems | one.ends)), one.cost, one.key))
+                measure = Measure(kind="earliest" if ascending else "latest", way=tie.way)
+        elif said & {"operators.more", "operators.most"}:
+            noun = next((item for item in self.items if item.sort == "noun" and item.meanings), None)
+            if noun is not None:
+                ties = self.ties.between(near, noun.meanings[0], self.own.code, frozenset())
+                if ties:
+                    tie = min(ties, key=lambda one: (-len(stems & (one.stems | one.ends | one.starts)), one.cost, one.key))
+                    measure = Measure(kind="count", way=tie.way, to=Anchor(plan=Plan(target=noun.meanings[0].target or Target())))
+        if measure is None:
+            return None
+        rank = Compute(kind="rank", measure=measure, first=1, ascending=ascending)
+        return Plan(where=(Among(iris=iris),), compute=rank)
+
+    def _links(self) -> list[PhraseSpan]:
+        """Nouns for far ends, and verbs before the first of them: "which year *died* the *creator* of …"."""
+        timed = self.own.roles["time.year"] | self.own.roles["time.date"]
+        ends = [span for span in self._spans() if not timed.issuperset(self.words[span.first : span.last])]
+        first = ends[0].first if ends else len(self.words)
+        verbs = [
+            span
+            for span in relation_spans(self.own.code, self.words)
+            if span.role == "forward" and span.last <= first
+        ]
+        return [*verbs[:1], *ends]
 
     def _table(self, kind: Meaning, columns: tuple[Column, ...]) -> Plan:
         where: list[Constraint] = []
@@ -68,16 +138,22 @@ class Tables:
         each = self.own.roles["operators.each"] | self.own.roles["operators.indefinite"]
         if not noun.first or self.words[noun.first - 1] not in each:
             return ()
+        if not self._is_small(range(noun.last, len(self.words)), (), set()):
+            return ()
+        return self._chain(noun, kind, spans)
+
+    def _chain(self, noun: Item, kind: Meaning, spans: Sequence[PhraseSpan]) -> tuple[Column, ...]:
+        """Columns by nouns one behind the other, from the last one on; none where other words stand between."""
         links = [span for span in spans if span.last <= noun.first]
         held = {at for span in links for at in range(span.first, span.last)}
         if not links or not self._is_small(range(links[0].first), range(links[0].first, noun.first), held):
             return ()
-        if not self._is_small(range(noun.last, len(self.words)), (), set()):
-            return ()
         columns: list[Column] = []
+        timed = self.own.roles["time.year"] | self.own.roles["time.date"] | self.own.roles["questions.when"]
+        wanted = "Time" if not timed.isdisjoint(self.words) else ""
         categories = kind.category
         for link in reversed(links):
-            chosen = self._relation(link, categories)
+            chosen = self._relation(link, categories, wanted if link.role == "forward" else "")
             if chosen is None:
                 return ()
             columns.append(Column(way=Way(relations=(chosen,)), of=len(columns) - 1 if columns else None))
@@ -140,6 +216,7 @@ class Tables:
             for at in range(item.first, item.last)
             if any(role.startswith("questions.") for role in item.roles) or item.roles & SMALL
         }
+        asking |= {at for at, word in enumerate(self.words) if word in self.own.roles["time.year"] | self.own.roles["time.date"]}
         places = [*opening, *(at for at in between if at not in held)]
         return all(self.words[at] in self.own.stop or at in asking for at in places)
 

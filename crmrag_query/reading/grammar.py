@@ -42,6 +42,7 @@ from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold
 from crmrag_query.timing import check
 
+FINISHED = 6  # of these that become plans
 BEAM = 12  # readings in the making that are kept after each item
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
@@ -229,7 +230,7 @@ class Grammar:
                 grown = [new for one in states for new in self._attach(one, item)]
                 grown += [self._without(one, item) for one in states]
                 states = sorted(grown, key=lambda one: -one.score)[:BEAM]
-            for one in states:
+            for one in states[:FINISHED]:
                 yield from self._finished(one)
 
     def _heads_first(self, rest: list[Item]) -> list[Item]:
@@ -1009,7 +1010,7 @@ class Grammar:
         if not said:
             return None
         best = None
-        for tie in self.ties.existing(state.nodes[0], self.own.code, said):
+        for tie in self.ties.existing(state.nodes[0], self.own.code, self.said):
             says = self._said_by(tie) & frozenset(left)
             gain = (0.45 if state.conditions else 0.8) * len(says) - tie.cost - 0.2
             if says and (best is None or gain > best[1]):

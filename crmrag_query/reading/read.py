@@ -35,8 +35,7 @@ EMPTY_SET, EMPTY_COUNT = 0.8, 0.3
 MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second."""
-TABLE = 4.0
-"""Points of a table all of whose words are said: more than those of a set by the same words."""
+TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
 CHOICES = 3  # other readings that are offered where none is sure
 
 
@@ -138,10 +137,12 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     )  # fmt: skip
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
     found: dict[str, Reading] = {}
-    for score, chosen in cut(heard.words, items, own, CUTS):
+    cuts = cut(heard.words, items, own, CUTS)
+    for score, chosen in cuts[:TABLES]:
         plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
-        if plan is not None:
-            found.setdefault(plan.model_dump_json(), Reading(plan, score + TABLE))
+        if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
+            return [whole]
+    for score, chosen in cuts:
         for gained, variant in _variants(grammar, chosen):
             try:
                 for reading in grammar.readings(variant, score + gained):

@@ -15,7 +15,9 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.dates import civil
 from crmrag_query.graph.graph import Graph
+from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.compute import Outcome, cell
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan
@@ -298,8 +300,12 @@ class Museum:
         return self.release[Graph].iri(int(node)).removeprefix(BASE)
 
     def cell(self, value: int) -> str:
-        """What a table or pair shows: a key, or the text of a literal."""
-        shown = cell(self.release[World], int(value))
+        """What a table or pair shows: a key, the text of a literal, or the day on which a time-span begins."""
+        world = self.release[World]
+        if value < world.size and int(world.adjacency.categories[value]) & int(Category.Time) and world.dated[value]:
+            year, month, day = civil(int(world.extents[0][value]))
+            return f"{year:0{5 if year < 0 else 4}d}-{month:02d}-{day:02d}"
+        shown = cell(world, int(value))
         return shown.removeprefix(BASE) if isinstance(shown, str) else shown.text
 
     def groups(self, parsed: Parsed) -> dict[str, int]:

@@ -71,7 +71,7 @@ RIGHT = [
 HARD = [
     ("Which sculptures are made of bronze or marble?", SCULPTURE + "?x @of ?m VALUES ?m { :bronze :marble }"),
     ("What is Wreath made of?", ":s7 @of ?x"),
-    ("Which works are made of oil on canvas?", '?t @about ?x ; @says ?s FILTER(CONTAINS(?s, "oil on canvas"))'),
+    ("Which works are made of oil on canvas?", "?x @of :oil, :canvas"),
     ("Which artists were born in Italy?", f"{BORN} :italy"),
     ("Which people gave works to the Harbour Trust?", "?a @from ?x ; @to :trust"),
     ("Which owners have works by Henri Maubert?", "?w @maker :maubert ; @owner ?x"),

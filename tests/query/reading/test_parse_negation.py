@@ -17,31 +17,31 @@ def lacks(pattern: str) -> str:
 
 RIGHT = [
     ("Which works were not made in Italy?", WORK + lacks("?x @made_at/@within :italy")),
+    ("Which works by Aldo Ferrante are not sculptures?", f"{MAKER} :ferrante " + lacks("?x @type :sculpture")),
     ("Which works have no known owner?", WORK + lacks("?x @owner ?o")),
     ("Which works have no depiction?", WORK + lacks("?x @depicts ?o")),
+    ("Which works have no date?", WORK + lacks("?x @made_on ?o")),
     ("Which works have no place of creation?", WORK + lacks("?x @made_at ?o")),
+    ("Which works made in Italy are not paintings?", WORK + "?x @made_at/@within :italy " + lacks("?x @type :painting")),
     ("Which paintings do not depict a horse?", PAINTING + lacks("?x @depicts :horse")),
     ("Which paintings have no maker?", PAINTING + lacks(f"{MAKER} ?o")),
     ("Which prints are not owned by the Harbour Trust?", PRINT + lacks("?x @owner :trust")),
     ("Which paintings were never exhibited?", PAINTING + lacks("?o @showed ?x")),
+    ("Which paintings without a date are there?", PAINTING + lacks("?x @made_on ?o")),
     ("Which paintings except those by Pietro Salvemini are there?", PAINTING + lacks(f"{MAKER} :salvemini")),
     ("List all paintings besides those in the Winter Salon.", PAINTING + lacks(":salon @showed ?x")),
+    ("Which works are neither paintings nor prints?", WORK + lacks("?x @type :painting") + lacks("?x @type :print")),
     ("Which paintings do not show Florence?", PAINTING + lacks("?x @depicts :florence")),
     ("Which works were not given by anyone?", WORK + lacks("?x @gift ?o")),
     ("Which sculptures do not have a height?", SCULPTURE + lacks("?x @dimension ?o")),
+    ("Which paintings were not made in the 18th century?",
+     PAINTING + lacks('?x @made_on/@begins ?d FILTER(YEAR(?d) > 1700 && YEAR(?d) < 1801)')),
     ("Which prints have neither a maker nor an owner?", PRINT + lacks(f"{MAKER} ?o") + lacks("?x @owner ?w")),
 ]  # fmt: skip
 
 
 HARD = [
-    ("Which works by Aldo Ferrante are not sculptures?", f"{MAKER} :ferrante " + lacks("?x @type :sculpture")),
-    ("Which works have no date?", WORK + lacks("?x @made_on ?o")),
-    ("Which works made in Italy are not paintings?", WORK + "?x @made_at/@within :italy " + lacks("?x @type :painting")),
     ("Which sculptures are not made of bronze?", SCULPTURE + lacks("?x @of :bronze")),
-    ("Which paintings without a date are there?", PAINTING + lacks("?x @made_on ?o")),
-    ("Which works are neither paintings nor prints?", WORK + lacks("?x @type :painting") + lacks("?x @type :print")),
-    ("Which paintings were not made in the 18th century?",
-     PAINTING + lacks('?x @made_on/@begins ?d FILTER(YEAR(?d) > 1700 && YEAR(?d) < 1801)')),
     ("Which works were not exhibited and not given?", WORK + lacks("?o @showed ?x") + lacks("?x @gift ?g")),
 ]  # fmt: skip
 
@@ -49,24 +49,24 @@ HARD = [
 # by a noun that is had or lacked
 
 HAD = [
+    ("Which paintings have a date?", PAINTING + "?x @made_on ?o"),
     ("Which paintings have a maker?", PAINTING + "?x @maker ?o"),
+    ("Which works have no date?", WORK + lacks("?x @made_on ?o")),
     ("Which works without an owner are there?", WORK + lacks("?x @owner ?o")),
     ("Quelles œuvres ont un propriétaire ?", WORK + "?x @owner ?o"),
+    ("Quelles œuvres ont une date ?", WORK + "?x @made_on ?o"),
+    ("Quelles œuvres n'ont pas de date ?", WORK + lacks("?x @made_on ?o")),
+    ("Welche Gemälde haben ein Datum?", PAINTING + "?x @made_on ?o"),
     ("Welche Werke ohne Besitzer gibt es?", WORK + lacks("?x @owner ?o")),
     ("Welche Werke haben keinen Besitzer?", WORK + lacks("?x @owner ?o")),
+    ("Ποια έργα έχουν ημερομηνία;", WORK + "?x @made_on ?o"),
+    ("Ποια έργα δεν έχουν ημερομηνία;", WORK + lacks("?x @made_on ?o")),
     ("Ποια έργα δεν έχουν ιδιοκτήτη;", WORK + lacks("?x @owner ?o")),
 ]  # fmt: skip
 
 
 HAD_HARD = [
-    ("Which paintings have a date?", PAINTING + "?x @made_on ?o"),
     ("Which works with an owner are there?", WORK + "?x @owner ?o"),
-    ("Which works have no date?", WORK + lacks("?x @made_on ?o")),
-    ("Quelles œuvres ont une date ?", WORK + "?x @made_on ?o"),
-    ("Quelles œuvres n'ont pas de date ?", WORK + lacks("?x @made_on ?o")),
-    ("Welche Gemälde haben ein Datum?", PAINTING + "?x @made_on ?o"),
-    ("Ποια έργα έχουν ημερομηνία;", WORK + "?x @made_on ?o"),
-    ("Ποια έργα δεν έχουν ημερομηνία;", WORK + lacks("?x @made_on ?o")),
 ]  # fmt: skip
 
 

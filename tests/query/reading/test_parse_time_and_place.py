@@ -27,6 +27,7 @@ RIGHT = [
     ("sculptures made between 1700 and 1710", SCULPTURE + PRODUCED + within(1700, 1710)),
     ("Which paintings were made in the 19th century?", PAINTING + PRODUCED + within(1801, 1900)),
     ("Which works were made in the 1870s?", PRODUCED + within(1870, 1879)),
+    ("Which paintings date from 1811?", PAINTING + PRODUCED + within(1811, 1811)),
     ("Which works were made since 1880?", PRODUCED + within(1880, None)),
     ("Which prints were made by 1810?", PRINT + PRODUCED + within(None, 1810)),
     ("Which works were created in the 5th century BC?", PRODUCED + within(-499, -400)),
@@ -52,7 +53,6 @@ RIGHT = [
 
 
 HARD = [
-    ("Which paintings date from 1811?", PAINTING + PRODUCED + within(1811, 1811)),
     ("Which works were made in Italy?", "?x @made_at/@within :italy"),
     ("Which sculptures were made before Christ?", SCULPTURE + PRODUCED + within(None, 0)),
 ]  # fmt: skip

@@ -16,6 +16,7 @@ RIGHT = [
     ("Did Claire Duvernay die in Paris?", ":death-duvernay @at ?x FILTER(?x = :paris)"),
     ("Is Frozen River a print?", "?x @type :print FILTER(?x = :p8)"),
     ("Is Frozen River a painting?", "?x @type :painting FILTER(?x = :p8)"),
+    ("Is Rearing Horse made of bronze?", "?x @of :bronze FILTER(?x = :s2)"),
     ("Is Rearing Horse made of marble?", "?x @of :marble FILTER(?x = :s2)"),
     ("Is there a painting of Siena?", "?x @type :painting ; @depicts :siena"),
     ("Were any works made in Ostia?", "?x @made_at :ostia"),
@@ -26,6 +27,7 @@ RIGHT = [
     ("Have any paintings been given by Karl Brandt?",
      "?x @type :painting ; @giver :brandt"),
     ("Do you have prints from before 1700?", f"?x @type :print . {YEAR} FILTER(YEAR(?d) < 1700)"),
+    ("Was Windmills made before 1750?", f"{YEAR} FILTER(YEAR(?d) < 1750 && ?x = :e2)"),
     ("Was Windmills made after 1750?", f"{YEAR} FILTER(YEAR(?d) > 1750 && ?x = :e2)"),
     ("Are there sculptures without a maker?", "?x @type :sculpture FILTER NOT EXISTS { ?x @maker ?who }"),
     ("Is Nocturne older than Harvest?", "FILTER(false)"),
@@ -36,9 +38,7 @@ RIGHT = [
 HARD = [
     ("Did Pietro Salvemini paint Nocturne?", f"{MAKER} :salvemini FILTER(?x = :p15)"),
     ("Did Nikos Vafeas paint any paintings?", f"?x @type :painting . {MAKER} :vafeas"),
-    ("Is Rearing Horse made of bronze?", "?x @of :bronze FILTER(?x = :s2)"),
     ("Are there any sculptures made of oil?", "?x @type :sculpture ; @of :oil"),
-    ("Was Windmills made before 1750?", f"{YEAR} FILTER(YEAR(?d) < 1750 && ?x = :e2)"),
     ("Was Marta Lindqvist born in Paris?", ":birth-lindqvist @at ?x FILTER(?x = :paris)"),
     ("Is there a print of a dragon?", "FILTER(false)"),
 ]  # fmt: skip
