@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from crmrag_query.answers.understand import named
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM
-from crmrag_query.parsing.catalogue import Earlier
-from crmrag_query.parsing.structured import REPLY_TOKENS, ModelPlan, plan_with_model
 from crmrag_query.plans.records import Among, Anchor, Compute, Measure, Member, Plan, Related, Target, Way
+from crmrag_query.reading.catalogue import Earlier
+from crmrag_query.reading.with_model import REPLY_TOKENS, ModelPlan, plan_with_model
 from tests.support.builds import build_all, make_project
 from tests.support.model_server import Script, model_server
 from tests.support.plan_server import MODEL, plan_server, reply_with
@@ -48,9 +47,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def planned(release: Release, script: Script, question: str = QUESTION, *earlier: Earlier) -> ModelPlan:
-    return plan_with_model(
-        release, question, named(release, question), LiteLLM(MODEL, script.address), earlier
-    )
+    return plan_with_model(release, question, LiteLLM(MODEL, script.address), earlier)
 
 
 def members(release: Release, found: ModelPlan) -> tuple[str, ...]:
@@ -103,8 +100,11 @@ def test_the_message_offers_what_the_question_names_and_what_occurs(small: Relea
     with model_server(reply_with(CHURCHES)) as script:
         planned(small, script)
     told = sent(script)
-    meant = [one["iri"] for mention in told["named"] for one in mention["may be"]]
+    meant = [iri for mention in told["named"] for one in mention["may be"] for iri in one["iris"]]
     assert iri("kolva") in meant
+    assert [one["may be"] for one in told["kinds"]] == [
+        [{"types": [iri("church")], "label": "church", "entities": 5}]
+    ]
     assert any(row.startswith(iri("church") + ":") for row in told["types"])
     assert any(row.startswith("E53:") for row in told["classes"])
     assert any(row.startswith("P55:") for row in told["properties"])
@@ -269,7 +269,7 @@ def test_a_server_that_takes_no_schema_is_asked_in_words(small: Release) -> None
 
 
 def test_a_model_without_structured_output_writes_json_in_text(small: Release) -> None:
-    found = plan_with_model(small, QUESTION, (), CannedModel(f"Here:\n```json\n{reply_with(CHURCHES)}\n```"))
+    found = plan_with_model(small, QUESTION, CannedModel(f"Here:\n```json\n{reply_with(CHURCHES)}\n```"))
     assert (found.plan, found.rounds) == (CHURCHES, 1)
 
 
@@ -312,6 +312,8 @@ def test_labels_that_give_orders_stay_data(tmp_path: Path) -> None:
     assert set(told) <= {
         "question",
         "named",
+        "kinds",
+        "no match",
         "earlier",
         "relations",
         "relationships",
@@ -329,7 +331,7 @@ def test_a_scripted_model_plans_each_question(small: Release) -> None:
     }
     with plan_server(plans) as planner:
         model = LiteLLM(MODEL, planner.address)
-        found = {question: plan_with_model(small, question, (), model) for question in (*plans, "Why?")}
+        found = {question: plan_with_model(small, question, model) for question in (*plans, "Why?")}
     assert {question: one.plan for question, one in found.items()} == {**plans, "Why?": None}
     assert "not in the script" in found["Why?"].notes[0]
 
