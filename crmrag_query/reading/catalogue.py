@@ -7,7 +7,6 @@ the data's lexicon. Only what occurs is told, with how often.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -29,6 +28,7 @@ from crmrag_query.questions.state import ConversationState
 from crmrag_query.questions.words import asked
 from crmrag_query.reading.earlier import plan_of
 from crmrag_query.reading.exonyms import Exonyms, phrases
+from crmrag_query.reading.grammar import POSSESSIVE, SIGNS
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.items import HOMONYMS, Item, cut, items_of
 from crmrag_query.reading.lexicon import Lexicon, Stems, local_words, said_of, vocabulary
@@ -159,11 +159,9 @@ def _abridged(told: Any) -> Any:
 @lru_cache(maxsize=len(LANGUAGES))
 def _said(code: str) -> tuple[Stems, Stems]:
     """Stems of verbs that say relations, and of nouns for what these lead to and from."""
-    relations = vocabulary(code).relations.values()
-    verbs = (words.says for words in relations)
-    return frozenset[str]().union(*verbs), frozenset[str]().union(
-        *(one.ends | one.starts for one in relations)
-    )
+    relations, none = vocabulary(code).relations.values(), frozenset[str]()
+    ends = (one.ends | one.starts for one in relations)
+    return none.union(*(one.says for one in relations)), none.union(*ends)
 
 
 class _Named:
@@ -175,6 +173,7 @@ class _Named:
     def __init__(self, release: Release, analysis: Analysis, told: Told) -> None:
         self.release, self.graph, self.told = release, release[Graph], told
         self.analysis, self.own = analysis, language(analysis.reading.language)
+        self.languages = release.manifest.languages
         heard = self.heard = asked(analysis.reading.question, self.own.capitals_name)
         self.words, self.stems = heard.words, tuple(map(self.own.stem, heard.words))
         self.usual = plain_words(release.method.questions)
@@ -184,19 +183,17 @@ class _Named:
         self.marked = (heard.capitals - opens) | self.quoted
         items = items_of(release, release[Lexicon], analysis, heard, self.own, self.stems)
         cuts = [chosen for _, chosen in cut(self.words, items, self.own, CUTS)] or [()]
-        read = sorted(
-            {(one.first, one.last, one.sort): one for chosen in cuts for one in chosen}.values(), key=_at
-        )
+        every = {(one.first, one.last, one.sort): one for chosen in cuts for one in chosen}
+        read = sorted(every.values(), key=_at)
         self.nouns = [one for one in read if one.sort == "noun"]
         names: list[Item] = []
         for one in (*cuts[0], *read, *items):
             if one.sort == "name" and not any(_overlap(one, other) for other in names) and self._is_name(one):
                 names.append(one)
         taken = {at: one for one in (*cuts[0], *names) for at in range(one.first, one.last)}
-        self.lost = [run for run in self._unmatched(taken) if self._is_name_like(run)]
-        self.names = sorted(
-            (one for one in names if not any(_overlap(one, run) for run in self.lost)), key=_at
-        )
+        self.lost = self._unmatched(taken)
+        gone = {at for run in self.lost for at in run}
+        self.names = sorted((one for one in names if gone.isdisjoint(range(one.first, one.last))), key=_at)
 
     def sections(self) -> dict[str, list[Any]]:
         """What is told, by section."""
@@ -217,7 +214,7 @@ class _Named:
     def _is_name(self, item: Item) -> bool:
         """Whether a stretch is a name: marked as one, or a whole name of a concept, with a digit or of several words, or,
         after a preposition or where the question has no capitals, any that is no word of relations or kinds."""
-        content = [at for at in range(item.first, item.last) if not self._is_usual(at)]
+        content = [at for at in range(item.first, item.last) if at in self.quoted or not self._is_usual(at)]
         if not content or (self.marked.intersection(content) and (self.own.capitals_name or item.score > 0)):
             return bool(content)
         verbs, nouns = _said(self.own.code)
@@ -227,10 +224,9 @@ class _Named:
         digits = any(map(str.isdigit, "".join(self.words[at] for at in content)))
         if item.whole and (len(content) > 1 or digits or item.meanings[0].category == int(Category.Concept)):
             return True
-        plainly = any(_overlap(item, noun) for noun in self.nouns) or all(
-            self.stems[at] in verbs | nouns for at in content
-        )
-        return (after or not self.heard.capitals) and not plainly
+        told = all(self.stems[at] in verbs | nouns for at in content)
+        kind = any(_overlap(item, noun) for noun in self.nouns)
+        return (after or not self.heard.capitals) and not (told or kind)
 
     def _is_after_preposition(self, at: int) -> bool:
         before, roles = self.words[at - 1] if at else "", self.own.roles
@@ -241,9 +237,8 @@ class _Named:
         """What a name may mean, as linking ranks it; no kind of the same words."""
         stop, words = stop_words(self.release.method.questions), self.words[item.first : item.last]
         linked = link(self.release[NameIndex], words, stop, frozenset(), HOMONYMS)
-        rank = {
-            one.entity: at for at, one in enumerate(one for mention in linked for one in mention.entities)
-        }
+        every = (one.entity for mention in linked for one in mention.entities)
+        rank = {entity: at for at, entity in enumerate(every)}
         same = (noun for noun in self.nouns if (noun.first, noun.last) == (item.first, item.last))
         kinds = {iri for noun in same for one in noun.meanings if one.target for iri in one.target.types}
         for meaning in item.meanings:
@@ -254,7 +249,7 @@ class _Named:
         """What the first part of a compound names in the data: "Marmor" of "Marmorstatuen"."""
         table, named = phrases(self.own.code), {at for one in self.names for at in range(one.first, one.last)}
         for at, word in enumerate(self.words):
-            if self.own.raw["compounds"] == "true" and at not in named and not self._is_usual(at):
+            if self.own.raw.get("compounds") == "true" and at not in named and not self._is_usual(at):
                 heads = (word[:end] for end in range(len(word) - SHORTEST, SHORTEST - 1, -1))
                 ids = next((ids for head in heads for ids in [table.get((self.own.stem(head),))] if ids), ())
                 nodes = [one.entity for id in ids for one in self.release[Exonyms].of(id)]
@@ -264,16 +259,10 @@ class _Named:
         """Entities by name and category, best first: homonyms are one choice."""
         alike: dict[tuple[str, int], list[int]] = {}
         for node in dict.fromkeys(nodes):
-            key = (
-                fold(plain(self.graph.label(node, self.languages))),
-                int(self.graph.adjacency.categories[node]),
-            )
+            label = fold(plain(self.graph.label(node, self.languages)))
+            key = (label, int(self.graph.adjacency.categories[node]))
             alike.setdefault(key, []).append(node)
         return _cut(list(map(self._choice, islice(alike.values(), MENTIONED))), len(alike))
-
-    @property
-    def languages(self) -> Sequence[str]:
-        return self.release.manifest.languages
 
     def _choice(self, nodes: Sequence[int]) -> dict[str, Any]:
         category = _categories(int(self.graph.adjacency.categories[nodes[0]]))
@@ -308,29 +297,29 @@ class _Named:
             if told:
                 yield {"words": plain(" ".join(self.words[noun.first : noun.last])), "may be": told}
 
-    def _unmatched(self, taken: Mapping[int, Item]) -> Iterator[range]:
+    def _unmatched(self, taken: Mapping[int, Item]) -> list[list[int]]:
         """Where words are written as names that nothing in the data is called; a name that is but a part of some thing's,
-        such as "Paul", is none beside another word that is not."""
-        high = 0
-        title = tokenize(self.release.manifest.title)  # which names the data itself
-        for at in sorted(self.marked - taken.keys()):
-            if at < high or (at not in self.quoted and (self._is_usual(at) or self.words[at] in title)):
-                continue
-            low, high = at, at + 1
-            while low and self._is_joined(low - 1, low) and self._is_part(taken.get(low - 1)):
-                low -= 1
-            while (
-                high < len(self.words) and self._is_joined(high - 1, high) and self._is_part(taken.get(high))
-            ):
-                high += 1
-            yield range(low, high)
-
-    def _is_joined(self, before: int, after: int) -> bool:
-        """Whether two words stand side by side in one name: both marked, both or neither quoted, and no parts of a word."""
-        if not {before, after} <= self.marked or (before in self.quoted) != (after in self.quoted):
-            return False
-        apart = any(chunk.last == after for chunk in self.heard.chunks)
-        return before in self.quoted or (apart and not self._is_usual(before) and not self._is_usual(after))
+        such as "Paul", is none beside another word that is not. Where all nouns have capitals: several words or one after
+        "by"; else none that opens the question."""
+        runs, title = list[list[int]](), tokenize(self.release.manifest.title)  # which names the data itself
+        starts = {chunk.first for chunk in self.heard.chunks} | self.quoted
+        for at in sorted(self.marked):
+            if self._is_part(taken.get(at)) and (at in self.quoted or not self._is_usual(at)):
+                if runs and runs[-1][-1] == at - 1 and at in starts:
+                    runs[-1].append(at)
+                else:
+                    runs.append([at])
+        agents, nouns = self.own.roles["prepositions.agent"], not self.own.capitals_name
+        return [
+            run
+            for run in runs
+            if any(at not in taken and self.words[at] not in title for at in run)
+            and (
+                len(run) > 1
+                or run[0] in self.quoted
+                or (self.words[run[0] - 1] in agents if nouns else run[0] not in self.opening)
+            )
+        ]
 
     def _is_part(self, item: Item | None) -> bool:
         """Whether words are taken for nothing, or for what is called more than they say."""
@@ -339,27 +328,17 @@ class _Named:
         label = tokenize(self.graph.label(int(item.meanings[0].nodes[0]), self.languages))
         return {*self.words[item.first : item.last]} < {word for word in label if word not in self.own.stop}
 
-    def _is_name_like(self, run: range) -> bool:
-        """More than a word that opens the question; where all nouns have capitals, several words or one after "by"."""
-        first, agents = run[0], self.own.roles["prepositions.agent"]
-        if first in self.quoted or len(run) > 1:
-            return True
-        return first not in self.opening if self.own.capitals_name else self.words[first - 1] in agents
-
-    def _as_written(self, run: range) -> str:
-        chunks = (
-            plain(one.text) for one in self.heard.chunks if one.last > run.start and one.first < run.stop
-        )
-        return re.sub(r"(?:['’]s)?\W*$", "", re.sub(r"^\W+", "", " ".join(chunks)))[:LABEL]
+    def _as_written(self, run: Sequence[int]) -> str:
+        chunks = [plain(one.text) for one in self.heard.chunks if one.last > run[0] and one.first <= run[-1]]
+        return POSSESSIVE.sub("", " ".join(chunks).strip(SIGNS))[:LABEL]
 
 
 def _at(item: Item) -> int:
     return item.first
 
 
-def _overlap(one: Item, other: Item | range) -> bool:
-    first, last = (other.start, other.stop) if isinstance(other, range) else (other.first, other.last)
-    return one.first < last and first < one.last
+def _overlap(one: Item, other: Item) -> bool:
+    return one.first < other.last and other.first < one.last
 
 
 # What the data has
@@ -380,13 +359,14 @@ def _sections(release: Release, question: str, code: str) -> dict[str, list[Row]
         profile = release[Profile]
     except ReleaseError:  # of a release that was built before there was one
         profile = None
+    graphs = sorted({iri for names in release[Graph].graph_sets for iri in names if iri})
     every: dict[str, Iterable[Row]] = {
         "relations": _relation_rows(release, code),
         "relationships": _relationship_rows(release, profile),
         "classes": _class_rows(release, profile),
         "types": _type_rows(profile),
         "properties": _property_rows(profile),
-        "graphs": _graph_rows(release[Graph]),
+        "graphs": [Row(iri, (local_words(iri),)) for iri in graphs],
     }
     stop = stop_words(release.method.questions)
     words = [word for word in tokenize(question) if word not in stop]
@@ -471,12 +451,6 @@ def _ends(entry: PropertyProfile) -> str:
     kinds = (("dates", of.dates), ("numbers", of.numbers))
     kind = next((name for name, extent in kinds if extent and 2 * extent.count > of.count), "text")
     return f"{kind}, as {_quoted(of.examples[0])}" if of.examples else kind
-
-
-def _graph_rows(graph: Graph) -> Iterator[Row]:
-    """IRIs of named graphs, in order."""
-    for iri in sorted({iri for names in graph.graph_sets for iri in names if iri}):
-        yield Row(iri, (local_words(iri),))
 
 
 def _shown(text: str) -> str:

@@ -15,6 +15,7 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
 from crmrag_query.plans.ways import leading_to
+from crmrag_query.plans.world import Mask
 from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
 from crmrag_query.reading.schema import SAMPLE, Walk
 from crmrag_query.timing import check
@@ -79,7 +80,7 @@ class Tie:
 
 
 class Reach(NamedTuple):
-    """The kinds of nodes that a relation leads from and to, and how many nodes of each."""
+    """The kinds of nodes that a relation leads from and to; how many that it is of lead by it, and how many it leads to."""
 
     starts: frozenset[int]
     ends: frozenset[int]
@@ -143,12 +144,20 @@ class Ties:
             try:
                 low = leading_to(self.world, way, None)
                 high = leading_to(self.world, way.model_copy(update={"inverse": True}), None)
-                ends = (self.schema.kinds(low), self.schema.kinds(high))
-                found = Reach(*ends, int(low.sum()), int(high.sum())) if low.any() else nowhere
+                kinds = (self.schema.kinds(low), self.schema.kinds(high))
+                found = (
+                    Reach(*kinds, int((low & self._of(id)).sum()), int(high.sum())) if low.any() else nowhere
+                )
             except QuestionError:
                 found = nowhere
             self._reach[id] = found
         return found
+
+    def _of(self, id: str) -> Mask:
+        """The nodes that a relation may be of by its domain."""
+        domain = sum(int(Category[name]) for name in self.world.relations[id].domain)
+        categories = self.world.adjacency.categories
+        return np.asarray((categories == 0) | ((categories & domain) != 0))
 
     def _relations(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
         near_kinds, far_kinds = self.schema.kinds(near.nodes), self.schema.kinds(far.nodes)

@@ -39,7 +39,7 @@ from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.reading.catalogue import Earlier, Told, catalogue, written
 from crmrag_query.reading.lexicon import local_words
 from crmrag_query.reading.plan_json import from_model, read_json, reply_schema
-from crmrag_query.relationships.catalogue import read_step
+from crmrag_query.relationships.catalogue import is_iri, read_step
 from crmrag_query.text import fold, plain, shorten, tokens
 from crmrag_query.timing import within
 
@@ -289,9 +289,7 @@ def _faults(plan: Plan, known: _Known) -> Iterator[str]:
             case Way():
                 yield from _unknown("relation", part.relations, world.relations)
                 yield from _unknown("relationship", part.relationships, relationships)
-                steps = (
-                    name for name in _properties(part) if not (_is_property(name, world) or _is_iri(name))
-                )
+                steps = (one for one in _properties(part) if not (is_iri(one) or _is_property(one, world)))
                 yield from (_not_known("property", name, world.ontology.properties) for name in steps)
             case Target():
                 unheard = (name for name in part.classes if class_numbers(world, name) is None)
@@ -328,10 +326,6 @@ def _is_property(name: str, world: World) -> bool:
         return True
     spelt = normalise_property(name)
     return spelt is not None and spelt.code in known
-
-
-def _is_iri(name: str) -> bool:
-    return "://" in name or name.startswith("urn:")
 
 
 def _unknown(what: str, names: Iterable[str], among: Iterable[str]) -> Iterator[str]:
@@ -418,20 +412,20 @@ def _uncomputed(plan: Plan, world: World) -> str:
 
 def _dead_step(way: Way, target: Target, world: World) -> str:
     """The first step of a way that leads on from nothing that those before it reach, in words; "" where all lead on."""
-    before: tuple[Way, ...] = ()
-    for link in way.links:
-        [path, *others] = link.paths or ((),)
-        alone = not (others or link.relations or link.relationships or link.inverse)
-        for last in range(1, len(path) + 1) if alone else (0,):
-            step = link.model_copy(update={"then": None} | ({"paths": (path[:last],)} if last else {}))
-            led = step
-            for one in reversed(before):
-                led = one.model_copy(update={"then": led})
-            if not _size(world, target, Related(way=led)):
-                said = _step(path[last - 1], world) if last else _in_words(step, world)
-                return f"{said}, after the steps before it" if before or last > 1 else said
-        before = (*before, link)
+    steps = [step for link in way.links for step in _steps(link)]
+    for at, step in enumerate(steps):
+        for before in reversed(steps[:at]):
+            step = before.model_copy(update={"then": step})
+        if not _size(world, target, Related(way=step)):
+            return _in_words(steps[at], world) + (", after the steps before it" if at else "")
     return ""
+
+
+def _steps(link: Way) -> Sequence[Way]:
+    """A link of a way by itself, as ways of one step each where it is but one path."""
+    if len(link.paths) == 1 and not (link.relations or link.relationships or link.inverse):
+        return [Way(paths=((step,),)) for step in link.paths[0]]
+    return [link.model_copy(update={"then": None})]
 
 
 def _size(world: World, target: Target, *where: Constraint) -> int:

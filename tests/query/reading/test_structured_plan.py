@@ -14,7 +14,23 @@ import pytest
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM
-from crmrag_query.plans.records import Among, Anchor, Compute, Measure, Member, Plan, Related, Target, Way
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Column,
+    Compute,
+    Dated,
+    Either,
+    Measure,
+    Member,
+    Plan,
+    Related,
+    Target,
+    Texted,
+    Way,
+)
+from crmrag_query.plans.world import World
 from crmrag_query.reading.catalogue import Earlier
 from crmrag_query.reading.with_model import REPLY_TOKENS, ModelPlan, plan_with_model
 from tests.support.builds import build_all, make_project
@@ -178,6 +194,74 @@ def test_a_property_that_the_data_lacks_cannot_make_everything_lack_it(small: Re
     with model_server(reply_with(Plan(target=CHURCH, where=(without,)))) as script:
         found = planned(small, script)
     assert (found.plan, found.rounds) == (None, 2) and "http://e/homepage" in found.notes[0]
+
+
+BY = PAINTED.model_copy(update={"inverse": True})
+BY_MIRA = Related(way=BY, to=Anchor(iris=(iri("mira"),)))
+IN_ANNA = Related(way=Way(paths=(("P46i",),)), to=Anchor(iris=(iri("anna"),)))
+BY_LEON = Related(way=BY, to=Anchor(iris=(iri("leon"),)))
+
+
+@pytest.mark.parametrize("plan", [
+    Plan(target=MURAL, where=(BY_MIRA, IN_ANNA)),
+    Plan(target=MURAL, where=(BY_MIRA, IN_ANNA), compute=Compute(kind="count")),
+    Plan(target=MURAL, where=(BY_LEON, BY_MIRA), compute=Compute(kind="ask")),
+    Plan(target=CHURCH, where=(IN_KOLVA, Related(way=LOCATED, negated=True))),
+    Plan(target=Target(classes=("E53",)), where=(
+        Related(way=Way(paths=(("P55i",),)), to=Anchor(iris=(iri("anna"),))),
+        Related(way=Way(paths=(("P7i",),)), to=Anchor(iris=(iri("birth-leon"),))),
+    )),
+])  # fmt: skip
+def test_nothing_is_an_answer_where_all_parts_occur(small: Release, plan: Plan) -> None:
+    with model_server(reply_with(plan)) as script:
+        found = planned(small, script, "Which murals in Saint Anna did Mira Dolan paint?")
+    assert (found.plan, found.rounds, found.notes, found.usable) == (plan, 1, (), True)
+    assert found.outcome is not None and not (found.outcome.value or found.outcome.size)
+
+
+COLUMN = Column(way=Way(paths=(("P46i",),)))
+
+
+@pytest.mark.parametrize(("plan", "step"), [
+    (NOWHERE, "where[0]: nothing at all leads by “has current location” (P55) to “Varna”."),
+    (Plan(target=CHURCH, where=(Related(way=PAINTED),)),
+     "where[0]: nothing of the target leads on by “performed” (P14i)."),
+    (Plan(target=MURAL, where=(Related(way=Way(paths=(("P108i", "P14", "P107i"),))),)),
+     "leads on by “is current or former member of” (P107i), after the steps before it."),
+    (Plan(target=MURAL, where=(Related(way=Way(relations=("created_by",), then=Way(relations=("died_in",)))),)),
+     "leads on by “place of death”, after the steps before it."),
+    (Plan(target=MURAL, where=(Related(way=Way(relations=("created_by",)), to=Anchor(plan=NOWHERE)),)),
+     "where[0]: the plan within it gives nothing."),
+    (Plan(target=CHURCH, where=(Dated(begin=1),)), "nothing of the target has a date of its own."),
+    (Plan(target=CHURCH, where=(Texted(texts=("dragon",)),)), "no name in the data holds “dragon”."),
+    (Plan(target=CHURCH, where=(Either(of=(Texted(texts=("dragon",)), Texted(texts=("wyvern",)))),)), "holds “wyvern”."),
+    (Plan(target=Target(classes=("E78",))), "Nothing in the data is of the kind of its target."),
+    (Plan(target=MURAL, compute=Compute(kind="table", columns=(COLUMN, Column(way=Way(paths=(("P45",),)), of=0)))),
+     "It has 5 members, but columns[1], “consists of” (P45), leads nowhere."),
+    (Plan(target=CHURCH, compute=Compute(kind="group", way=PAINTED)),
+     "It has 5 members, but “performed” (P14i) → “has produced” (P108) leads nowhere."),
+])  # fmt: skip
+def test_a_repair_names_the_step_that_leads_nowhere(small: Release, plan: Plan, step: str) -> None:
+    with model_server(reply_with(plan), reply_with(CHURCHES)) as script:
+        found = planned(small, script)
+    assert (found.plan, found.rounds) == (CHURCHES, 2)
+    told = script.requests[1]["messages"][3]["content"]
+    assert told.startswith("The plan is valid but gives nothing.") and step in told
+
+
+@pytest.mark.parametrize("plan", [
+    CHURCHES,
+    Plan(target=MURAL, compute=Compute(kind="group", way=BY)),
+    Plan(target=MURAL, compute=Compute(kind="table", columns=(COLUMN, Column(way=LOCATED, of=0)))),
+    Plan(target=CHURCH, compute=Compute(kind="compare", others=(CHURCHES,))),
+    Plan(where=(Member(plan=CHURCHES), Among(iris=(iri("anna"), iri("egidio")), negated=True))),
+])  # fmt: skip
+def test_the_plan_that_was_sent_is_the_plan_that_is_run(small: Release, plan: Plan) -> None:
+    with model_server(reply_with(plan)) as script:
+        found = planned(small, script)
+    assert found.plan == plan and found.outcome is not None
+    run = execute(plan, small[World])
+    assert run.size == found.outcome.size and run.members.tolist() == found.outcome.members.tolist()
 
 
 def test_no_is_an_answer_where_each_condition_by_itself_holds_somewhere(small: Release) -> None:
