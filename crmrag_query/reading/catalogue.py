@@ -18,7 +18,7 @@ from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.linking import NameIndex, link, plain_words, stop_words
+from crmrag_query.linking import NameIndex, latin, link, plain_words, stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Plan, Target
@@ -83,17 +83,20 @@ def catalogue(release: Release, question: str, earlier: Sequence[Earlier] = ()) 
     says how much more there is.
     """
     analysis, told = analysed(release, question), Told({"question": plain(question)})
-    left = release.method.planner.tokens
-    for key, ones in ({"earlier": _earlier(earlier)} | _Named(release, analysis, told).sections()).items():
-        kept, left = _affordable(ones, left)
-        if kept:
-            told.message[key] = _cut(kept, len(ones))
-    sections = _sections(release, question, analysis.reading.language)
-    costs = {key: [_cost(row.text) for row in rows] for key, rows in sections.items()}
-    for key, count in _chosen(costs, left).items():
-        told.message[key] = _cut([row.text for row in sections[key][:count]], len(sections[key]))
-    types = told.message.get("types", ())
-    told.offered.extend(row.split(": ", 1)[0] for row in types if ": " in row)
+    values = {"earlier": _earlier(earlier)} | _Named(release, analysis, told).sections()
+    for key, rows in _rows(release, question, analysis.reading.language).items():
+        values[key] = [row.text for row in rows]
+    counts, free = dict.fromkeys(values, 0), release.method.planner.tokens
+    for shares in (SHARES, {}):
+        total = free
+        for key, ones in values.items():
+            budget = min(free, int(total * shares.get(key, 1.0)))
+            while counts[key] < len(ones) and (cost := _cost(ones[counts[key]])) <= budget:
+                budget, free, counts[key] = budget - cost, free - cost, counts[key] + 1
+    told.message.update(
+        {key: _cut(ones[: counts[key]], len(ones)) for key, ones in values.items() if counts[key]}
+    )
+    told.offered.extend(row.split(": ", 1)[0] for row in values["types"][: counts["types"]])
     return told
 
 
@@ -109,28 +112,6 @@ def _cut(kept: Sequence[Any], of: int) -> list[Any]:
 def _cost(value: object) -> int:
     """Tokens of a value as it is written, with the comma after it."""
     return tokens(written(value)) + 1
-
-
-def _affordable(values: Sequence[Any], left: int) -> tuple[list[Any], int]:
-    kept = []
-    for value in values:
-        if (cost := _cost(value)) <= left:
-            kept.append(value)
-            left -= cost
-    return kept, left
-
-
-def _chosen(costs: Mapping[str, Sequence[int]], left: int) -> dict[str, int]:
-    """How many first rows of each section fit its share of ``left`` tokens, with those that fit what is free then."""
-    counts, free = dict.fromkeys(costs, 0), left
-    for shares in (SHARES, dict.fromkeys(costs, 1.0)):
-        for key, each in costs.items():
-            budget = min(free, int(left * shares[key]))
-            while counts[key] < len(each) and each[counts[key]] <= budget:
-                budget -= each[counts[key]]
-                free -= each[counts[key]]
-                counts[key] += 1
-    return {key: count for key, count in counts.items() if count}
 
 
 def _earlier(turns: Sequence[Earlier]) -> list[dict[str, Any]]:
@@ -184,7 +165,7 @@ class _Named:
         items = items_of(release, release[Lexicon], analysis, heard, self.own, self.stems)
         cuts = [chosen for _, chosen in cut(self.words, items, self.own, CUTS)] or [()]
         every = {(one.first, one.last, one.sort): one for chosen in cuts for one in chosen}
-        read = sorted(every.values(), key=_at)
+        read = sorted(every.values(), key=lambda one: one.first)
         self.nouns = [one for one in read if one.sort == "noun"]
         names: list[Item] = []
         for one in (*cuts[0], *read, *items):
@@ -193,16 +174,22 @@ class _Named:
         taken = {at: one for one in (*cuts[0], *names) for at in range(one.first, one.last)}
         self.lost = self._unmatched(taken)
         gone = {at for run in self.lost for at in run}
-        self.names = sorted((one for one in names if gone.isdisjoint(range(one.first, one.last))), key=_at)
+        self.names = sorted(
+            (one for one in names if gone.isdisjoint(range(one.first, one.last))), key=lambda one: one.first
+        )
 
     def sections(self) -> dict[str, list[Any]]:
         """What is told, by section."""
         named = [(" ".join(self.words[one.first : one.last]), self._nodes(one)) for one in self.names]
         told = [(words, self._choices(nodes)) for words, nodes in (*named, *self._compounds())]
+        holding = [(self._as_written(run), self._holding(run)) for run in self.lost]
         return {
-            "named": [{"words": plain(words), "may be": choices} for words, choices in told if choices],
+            "named": [
+                *({"words": plain(words), "may be": choices} for words, choices in told if choices),
+                *({"words": words, "in names": names} for words, names in holding if names),
+            ],
             "kinds": list(self._kinds()),
-            "no match": [self._as_written(run) for run in self.lost],
+            "no match": [words for words, names in holding if not names],
         }
 
     def _is_usual(self, at: int) -> bool:
@@ -328,13 +315,16 @@ class _Named:
         label = tokenize(self.graph.label(int(item.meanings[0].nodes[0]), self.languages))
         return {*self.words[item.first : item.last]} < {word for word in label if word not in self.own.stop}
 
+    def _holding(self, run: Sequence[int]) -> int:
+        """How many names hold all these words: too many for linking to name one of them."""
+        index = self.release[NameIndex]
+        numbers = [index.number(latin(self.words[at])) for at in run]
+        bags = [set(index.bags_of(one).tolist()) if one is not None else set[int]() for one in numbers]
+        return len(set.intersection(*bags))
+
     def _as_written(self, run: Sequence[int]) -> str:
         chunks = [plain(one.text) for one in self.heard.chunks if one.last > run[0] and one.first <= run[-1]]
         return POSSESSIVE.sub("", " ".join(chunks).strip(SIGNS))[:LABEL]
-
-
-def _at(item: Item) -> int:
-    return item.first
 
 
 def _overlap(one: Item, other: Item) -> bool:
@@ -353,41 +343,81 @@ class Row:
     count: int = 0
 
 
-def _sections(release: Release, question: str, code: str) -> dict[str, list[Row]]:
-    """All rows by section, the most relevant first."""
+def _rows(release: Release, question: str, code: str) -> dict[str, list[Row]]:
+    """All rows by section, the most relevant first; how each is written, the prompt says."""
+    graph = release[Graph]
+    every: dict[str, Iterable[Row]] = {"relations": _relations(release, code)}
     try:
-        profile = release[Profile]
-    except ReleaseError:  # of a release that was built before there was one
-        profile = None
-    graphs = sorted({iri for names in release[Graph].graph_sets for iri in names if iri})
-    every: dict[str, Iterable[Row]] = {
-        "relations": _relation_rows(release, code),
-        "relationships": _relationship_rows(release, profile),
-        "classes": _class_rows(release, profile),
-        "types": _type_rows(profile),
-        "properties": _property_rows(profile),
-        "graphs": [Row(iri, (local_words(iri),)) for iri in graphs],
-    }
+        every |= _counted(release, release[Profile])
+    except ReleaseError:  # a release that was built before there was a profile
+        numbers = range(len(graph.class_codes))
+        codes = {graph.class_code(one) or graph.class_iri(one): graph.class_label(one) for one in numbers}
+        ends = (
+            (one, _categories(int(one.domain)), _categories(int(one.range))) for one in release[Catalogue]
+        )
+        every["relationships"] = (
+            Row(f"{one.id}: {one.label} | {a} > {b}", (one.label,)) for one, a, b in ends
+        )
+        every["classes"] = (Row(f"{code}: {_shown(label)}", (label,)) for code, label in codes.items())
+    graphs = sorted({iri for names in graph.graph_sets for iri in names if iri})
+    every |= {"types": every.get("types", ()), "graphs": [Row(iri, (local_words(iri),)) for iri in graphs]}
     stop = stop_words(release.method.questions)
     words = [word for word in tokenize(question) if word not in stop]
     return {key: by_relevance(list(rows), words) for key, rows in every.items()}
 
 
-def _relation_rows(release: Release, code: str) -> Iterator[Row]:
-    """``id: label | read backwards | from > to | how many lead > to how many`` of the relations that the data states, in the
-    configuration's order."""
+def _counted(release: Release, profile: Profile) -> dict[str, Iterable[Row]]:
+    """What occurs, with how often."""
+    known = ((one, profile.relationships.get(one.id)) for one in release[Catalogue])
+    return {
+        "relationships": (
+            Row(
+                f"{one.id}: {one.label} | {_categories(int(one.domain))} > {_categories(int(one.range))} | {found.pairs}",
+                (one.label,),
+                found.pairs,
+            )
+            for one, found in known
+            if found and found.pairs
+        ),
+        "classes": (
+            Row(
+                f"{name}: {_shown(one.label)} | {' or '.join(one.categories)} | {one.entities}",
+                (one.label,),
+                one.entities,
+            )
+            for name, one in profile.classes.items()
+        ),
+        "types": (
+            Row(
+                f"{one.iri}: {_quoted(one.label)} | {' or '.join(name for name, _ in one.categories)} | {one.entities}",
+                (one.label, *one.labels.values()),
+                one.entities,
+            )
+            for one in profile.types
+        ),
+        "properties": (
+            Row(
+                f"{name}: {_shown(one.label)} | {_ends(one)} | {count}",
+                (one.label, local_words(one.iri)),
+                count,
+            )
+            for name, one in profile.properties.items()
+            for count in [max(one.triples, one.literals.count if one.literals else 0)]
+        ),
+    }
+
+
+def _relations(release: Release, code: str) -> Iterator[Row]:
+    """The relations that the data states of what they may be of, in the configuration's order."""
     ties, languages = release[Ties], ("en", *release.manifest.languages)
     for id, one in release[World].relations.items():
         reach = ties.reach(id)
-        if not reach.near:
-            continue
-        label, back = (_in(texts, languages) for texts in (one.labels, one.inverse))
-        entity = one.value == "entity"
-        ends = f"{_any_of(one.domain)} > {_any_of(one.range) if entity else one.value}"
-        counts = f"{reach.near} > {reach.far}" if entity else f"{reach.near}"
-        said = {word for known in {code, *languages} & {*LANGUAGES} for word in said_of(id, known)}
-        names = (*one.labels.values(), *one.inverse.values(), *sorted(said))
-        yield Row(f"{id}: {label} | {back} | {ends} | {counts}", names)
+        if reach.near:
+            label, back = (_in(texts, languages) for texts in (one.labels, one.inverse))
+            ends, far = (_any_of(one.range), f" > {reach.far}") if one.value == "entity" else (one.value, "")
+            told = f"{id}: {label} | {back} | {_any_of(one.domain)} > {ends} | {reach.near}{far}"
+            said = {word for known in {code, *languages} & {*LANGUAGES} for word in said_of(id, known)}
+            yield Row(told, (*one.labels.values(), *one.inverse.values(), *sorted(said)))
 
 
 def _any_of(categories: Sequence[str]) -> str:
@@ -398,48 +428,8 @@ def _in(texts: Mapping[str, str], languages: Sequence[str]) -> str:
     return next((texts[one] for one in (*languages, *texts) if one in texts), "")
 
 
-def _relationship_rows(release: Release, profile: Profile | None) -> Iterator[Row]:
-    """``id: label | from > to | pairs`` of the Fundamental Relationships that occur; all where nothing tells which do."""
-    for one in release[Catalogue]:
-        known = profile.relationships.get(one.id) if profile else None
-        pairs = known.pairs if known else 0
-        if pairs or profile is None:
-            counted = f" | {pairs}" if pairs else ""
-            ends = f"{_categories(int(one.domain))} > {_categories(int(one.range))}"
-            yield Row(f"{one.id}: {one.label} | {ends}{counted}", (one.label,), pairs)
-
-
 def _categories(mask: int) -> str:
     return " or ".join(str(one.name) for one in Category if mask & one)
-
-
-def _class_rows(release: Release, profile: Profile | None) -> Iterator[Row]:
-    """``code: label | categories | entities``; by its IRI a class without a code, or whose code is another's."""
-    if profile is None:
-        graph = release[Graph]
-        for number in range(len(graph.class_codes)):
-            label = _shown(graph.class_label(number))
-            yield Row(f"{graph.class_code(number) or graph.class_iri(number)}: {label}", (label,))
-        return
-    for name, entry in profile.classes.items():
-        told = f"{name}: {_shown(entry.label)} | {' or '.join(entry.categories)} | {entry.entities}"
-        yield Row(told, (entry.label,), entry.entities)
-
-
-def _type_rows(profile: Profile | None) -> Iterator[Row]:
-    """``IRI: "label" | categories of what has it | entities``."""
-    for entry in profile.types if profile else ():
-        categories = " or ".join(name for name, _ in entry.categories)
-        told = f"{entry.iri}: {_quoted(entry.label)} | {categories} | {entry.entities}"
-        yield Row(told, (entry.label, *entry.labels.values()), entry.entities)
-
-
-def _property_rows(profile: Profile | None) -> Iterator[Row]:
-    """``code or IRI: label | ends | triples or literals``, with an example of a literal."""
-    for name, entry in profile.properties.items() if profile else ():
-        count = max(entry.triples, entry.literals.count if entry.literals else 0)
-        told = f"{name}: {_shown(entry.label)} | {_ends(entry)} | {count}"
-        yield Row(told, (entry.label, local_words(entry.iri)), count)
 
 
 def _ends(entry: PropertyProfile) -> str:

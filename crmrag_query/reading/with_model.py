@@ -122,10 +122,8 @@ def _rounds(talk: _Talk, messages: Sequence[Message], known: _Known, question: s
         first = found if found.plan else first
         messages = [*messages, *_repair(reply, wrong)]
     if first is not None:
-        return replace(
-            first,
-            notes=(f"The plan of the model {talk.model.name} gives nothing, also after it was told so.",),
-        )
+        note = f"The plan of the model {talk.model.name} gives nothing, also after it was told so."
+        return replace(first, notes=(note,))
     note = f"The model {talk.model.name} gave no valid plan, twice: {shorten(wrong, REASON)}"
     return ModelPlan(notes=(note,))
 

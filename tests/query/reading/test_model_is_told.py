@@ -53,6 +53,10 @@ def _world() -> str:
             f"  crm:P55_has_current_location <{SPRINGFIELDS[number]}> .",
             f":made{number} a crm:E12_Production ; crm:P108_has_produced :work{number} ; crm:P14_carried_out_by :brown .",
         ]
+    rows += [
+        f':sheet{n} a crm:E73_Information_Object ; rdfs:label "Sheet (Harrow, MS {n:03})" .'
+        for n in range(30)
+    ]
     rows.append(
         ':bust a crm:E22_Human-Made_Object ; rdfs:label "Bust" ; crm:P2_has_type :statue ; crm:P45_consists_of :marble .'
     )
@@ -137,6 +141,11 @@ def test_names_that_nothing_has_are_told_as_such(
     found = told(told_of, question)
     assert found["no match"] == unmatched
     assert iri("brown") not in written_of(found.get("named", []))
+
+
+def test_a_word_of_many_names_is_told_with_how_many(told_of: Release) -> None:
+    found = told(told_of, "Which paintings are from Harrow?")
+    assert {"words": "Harrow", "in names": 30} in found["named"] and "no match" not in found
 
 
 def written_of(value: object) -> str:
