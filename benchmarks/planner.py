@@ -21,14 +21,13 @@ from pathlib import Path
 
 import numpy as np
 
-from crmrag_query.answers.understand import named
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.llm.model import LiteLLM, Model
-from crmrag_query.reading.structured import ModelPlan, plan_with_model
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
+from crmrag_query.reading.with_model import ModelPlan, plan_with_model
 from tests.support.plan_server import MODEL, plan_server, read_ideal
 
 
@@ -51,7 +50,7 @@ def replay(
         if id not in plans:
             continue
         started = time.perf_counter()
-        found = plan_with_model(release, question, named(release, question), model)
+        found = plan_with_model(release, question, model)
         spent = (time.perf_counter() - started) * 1000
         same = found.plan is not None and (
             found.plan == plans[id] or _equal(found.outcome, execute(plans[id], release[World]))

@@ -45,8 +45,7 @@ from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goe
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.heard import analysed, question_of
 from crmrag_query.reading.read import Parsed, parse
-from crmrag_query.reading.structured import ModelPlan, plan_with_model
-from crmrag_query.reading.structured_check import is_settled
+from crmrag_query.reading.with_model import ModelPlan, is_settled, plan_with_model
 from crmrag_query.sets.build import Reader, Told, answer_set, reasons_of
 from crmrag_query.sets.describe import plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page
@@ -260,8 +259,7 @@ def find_exact(
     except TookTooLong as error:
         parsed = Parsed(None, notes=(str(error),))
     if model is not None:
-        mentions = _analysis_of(release, understood).mentions
-        made = plan_with_model(release, question, mentions, model, earlier_of(state))
+        made = plan_with_model(release, question, model, earlier_of(state))
     plan = made.plan if made.usable else parsed.plan
     if plan is None:
         return parsed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
 from crmrag_query.plans.ways import leading_to
+from crmrag_query.plans.world import Mask
 from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
 from crmrag_query.reading.schema import SAMPLE, Walk
 from crmrag_query.timing import check
@@ -78,6 +80,15 @@ class Tie:
     stated: bool = False
 
 
+class Reach(NamedTuple):
+    """The kinds of nodes that a relation leads from and to; how many that it is of lead by it, and how many it leads to."""
+
+    starts: frozenset[int]
+    ends: frozenset[int]
+    near: int = 0
+    far: int = 0
+
+
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
 UNLIKELY: Mapping[str, float] = {
     "same_as": 0.9, "reference": 0.8, "refers_to": 0.35, "about": 0.15, "description": 0.9, "image": 0.6, "homepage": 0.9,
@@ -96,7 +107,7 @@ class Ties:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.world, self.schema = lexicon, lexicon.world, lexicon.schema
         self._between: dict[tuple[object, ...], list[Tie]] = {}
-        self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
+        self._reach: dict[str, Reach] = {}
 
     @classmethod
     def from_release(cls, release: Release) -> Ties:
@@ -126,19 +137,28 @@ class Ties:
             found = self._between[key] = list(make())
         return found
 
-    def reach(self, id: str) -> tuple[frozenset[int], frozenset[int]]:
-        """The kinds of nodes that a relation leads from, and to."""
+    def reach(self, id: str) -> Reach:
+        """What a relation leads from, and to."""
         found = self._reach.get(id)
         if found is None:
-            way = Way(relations=(id,))
+            way, nowhere = Way(relations=(id,)), Reach(frozenset(), frozenset())
             try:
-                starts = self.schema.kinds(leading_to(self.world, way, None))
-                back = way.model_copy(update={"inverse": True})
-                ends = self.schema.kinds(leading_to(self.world, back, None)) if starts else starts
+                low = leading_to(self.world, way, None)
+                high = leading_to(self.world, way.model_copy(update={"inverse": True}), None)
+                kinds = (self.schema.kinds(low), self.schema.kinds(high))
+                found = (
+                    Reach(*kinds, int((low & self._of(id)).sum()), int(high.sum())) if low.any() else nowhere
+                )
             except QuestionError:
-                starts = ends = frozenset()
-            found = self._reach[id] = (starts, ends)
+                found = nowhere
+            self._reach[id] = found
         return found
+
+    def _of(self, id: str) -> Mask:
+        """The nodes that a relation may be of by its domain."""
+        domain = sum(int(Category[name]) for name in self.world.relations[id].domain)
+        categories = self.world.adjacency.categories
+        return np.asarray((categories == 0) | ((categories & domain) != 0))
 
     def _relations(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
         near_kinds, far_kinds = self.schema.kinds(near.nodes), self.schema.kinds(far.nodes)
@@ -146,7 +166,7 @@ class Ties:
         for id, relation in self.world.relations.items():
             if not (relation.paths or relation.relationships) or relation.value not in ("entity", "text"):
                 continue
-            starts, ends = self.reach(id)
+            starts, ends, *_ = self.reach(id)
             for inverse in (False, True):
                 low, high = (ends, starts) if inverse else (starts, ends)
                 if not (near_kinds & low and far_kinds & high):
@@ -294,7 +314,7 @@ class Ties:
                 nouns = words.starts if inverse else words.ends
                 if not stems & (words.says | nouns | {stem for phrase in words.phrases for stem in phrase}):
                     continue
-                starts, ends = self.reach(id)
+                starts, ends, *_ = self.reach(id)
                 if not near_kinds & (ends if inverse else starts):
                     continue
                 plan = Plan(where=(Related(way=Way(relations=(id,), inverse=inverse)),))

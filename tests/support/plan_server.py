@@ -29,7 +29,7 @@ def reply_with(
     plan: Plan | Mapping[str, Any] | None, unmapped: tuple[str, ...] = (), cannot: str = ""
 ) -> str:
     """A model's reply that gives ``plan``."""
-    from crmrag_query.reading.structured_form import for_model
+    from crmrag_query.reading.plan_json import for_model
 
     told = for_model(plan) if isinstance(plan, Plan) else plan
     return json.dumps({"plan": told, "unmapped": list(unmapped), "cannot": cannot}, ensure_ascii=False)

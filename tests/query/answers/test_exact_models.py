@@ -11,10 +11,10 @@ from crmrag_query.answers.ask import Ask, ask, stream
 from crmrag_query.answers.records import Answer, Done, Planned, Restart, SetFound, Token
 from crmrag_query.artifacts.release import Release
 from crmrag_query.llm.model import LiteLLM
-from crmrag_query.plans.records import read_plan
+from crmrag_query.plans.records import Anchor, Plan, Related, read_plan
 from tests.support.model_server import Script, model_server
 from tests.support.plan_server import MODEL, plan_server, reply_with
-from tests.support.set_world import BY_ADA, iri
+from tests.support.set_world import BY_ADA, MADE, PAINTING, iri
 from tests.support.small_world import Talk, sources
 
 pytestmark = pytest.mark.skipif(
@@ -48,6 +48,15 @@ def test_a_models_plan_is_the_answer_where_ours_is_not_sure(museum: Release) -> 
     assert answer.exhaustive and answer.written_by == MODEL and answer.set is not None
     assert members(answer) == {iri("p1"), iri("p2"), iri("p3")} <= sources(answer)
     assert read_plan(answer.set.plan) == BY_ADA
+
+
+def test_a_models_plan_of_which_nothing_is_the_honest_set_is_the_answer(museum: Release) -> None:
+    both = Plan(target=PAINTING, where=(*BY_ADA.where, Related(way=MADE, to=Anchor(iris=(iri("bo"),)))))
+    with plan_server({STRANGE: both}) as planner:
+        answer = ask(museum, STRANGE, LiteLLM(MODEL, planner.address))
+        asked_for_plans = [one for one in planner.requests if "relations" in one["messages"][1]["content"]]
+    assert answer.exhaustive and answer.set is not None and answer.set.size == 0
+    assert read_plan(answer.set.plan) == both and len(asked_for_plans) == 1
 
 
 def test_a_models_plan_that_is_none_leaves_ours(museum: Release) -> None:

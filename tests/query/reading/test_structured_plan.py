@@ -11,13 +11,28 @@ from typing import Any
 
 import pytest
 
-from crmrag_query.answers.understand import named
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM
-from crmrag_query.parsing.catalogue import Earlier
-from crmrag_query.parsing.structured import REPLY_TOKENS, ModelPlan, plan_with_model
-from crmrag_query.plans.records import Among, Anchor, Compute, Measure, Member, Plan, Related, Target, Way
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Column,
+    Compute,
+    Dated,
+    Either,
+    Measure,
+    Member,
+    Plan,
+    Related,
+    Target,
+    Texted,
+    Way,
+)
+from crmrag_query.plans.world import World
+from crmrag_query.reading.catalogue import Earlier
+from crmrag_query.reading.with_model import REPLY_TOKENS, ModelPlan, plan_with_model
 from tests.support.builds import build_all, make_project
 from tests.support.model_server import Script, model_server
 from tests.support.plan_server import MODEL, plan_server, reply_with
@@ -48,9 +63,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def planned(release: Release, script: Script, question: str = QUESTION, *earlier: Earlier) -> ModelPlan:
-    return plan_with_model(
-        release, question, named(release, question), LiteLLM(MODEL, script.address), earlier
-    )
+    return plan_with_model(release, question, LiteLLM(MODEL, script.address), earlier)
 
 
 def members(release: Release, found: ModelPlan) -> tuple[str, ...]:
@@ -103,8 +116,11 @@ def test_the_message_offers_what_the_question_names_and_what_occurs(small: Relea
     with model_server(reply_with(CHURCHES)) as script:
         planned(small, script)
     told = sent(script)
-    meant = [one["iri"] for mention in told["named"] for one in mention["may be"]]
+    meant = [iri for mention in told["named"] for one in mention["may be"] for iri in one["iris"]]
     assert iri("kolva") in meant
+    assert [one["may be"] for one in told["kinds"]] == [
+        [{"types": [iri("church")], "label": "church", "entities": 5}]
+    ]
     assert any(row.startswith(iri("church") + ":") for row in told["types"])
     assert any(row.startswith("E53:") for row in told["classes"])
     assert any(row.startswith("P55:") for row in told["properties"])
@@ -178,6 +194,74 @@ def test_a_property_that_the_data_lacks_cannot_make_everything_lack_it(small: Re
     with model_server(reply_with(Plan(target=CHURCH, where=(without,)))) as script:
         found = planned(small, script)
     assert (found.plan, found.rounds) == (None, 2) and "http://e/homepage" in found.notes[0]
+
+
+BY = PAINTED.model_copy(update={"inverse": True})
+BY_MIRA = Related(way=BY, to=Anchor(iris=(iri("mira"),)))
+IN_ANNA = Related(way=Way(paths=(("P46i",),)), to=Anchor(iris=(iri("anna"),)))
+BY_LEON = Related(way=BY, to=Anchor(iris=(iri("leon"),)))
+
+
+@pytest.mark.parametrize("plan", [
+    Plan(target=MURAL, where=(BY_MIRA, IN_ANNA)),
+    Plan(target=MURAL, where=(BY_MIRA, IN_ANNA), compute=Compute(kind="count")),
+    Plan(target=MURAL, where=(BY_LEON, BY_MIRA), compute=Compute(kind="ask")),
+    Plan(target=CHURCH, where=(IN_KOLVA, Related(way=LOCATED, negated=True))),
+    Plan(target=Target(classes=("E53",)), where=(
+        Related(way=Way(paths=(("P55i",),)), to=Anchor(iris=(iri("anna"),))),
+        Related(way=Way(paths=(("P7i",),)), to=Anchor(iris=(iri("birth-leon"),))),
+    )),
+])  # fmt: skip
+def test_nothing_is_an_answer_where_all_parts_occur(small: Release, plan: Plan) -> None:
+    with model_server(reply_with(plan)) as script:
+        found = planned(small, script, "Which murals in Saint Anna did Mira Dolan paint?")
+    assert (found.plan, found.rounds, found.notes, found.usable) == (plan, 1, (), True)
+    assert found.outcome is not None and not (found.outcome.value or found.outcome.size)
+
+
+COLUMN = Column(way=Way(paths=(("P46i",),)))
+
+
+@pytest.mark.parametrize(("plan", "step"), [
+    (NOWHERE, "where[0]: nothing at all leads by “has current location” (P55) to “Varna”."),
+    (Plan(target=CHURCH, where=(Related(way=PAINTED),)),
+     "where[0]: nothing of the target leads on by “performed” (P14i)."),
+    (Plan(target=MURAL, where=(Related(way=Way(paths=(("P108i", "P14", "P107i"),))),)),
+     "leads on by “is current or former member of” (P107i), after the steps before it."),
+    (Plan(target=MURAL, where=(Related(way=Way(relations=("created_by",), then=Way(relations=("died_in",)))),)),
+     "leads on by “place of death”, after the steps before it."),
+    (Plan(target=MURAL, where=(Related(way=Way(relations=("created_by",)), to=Anchor(plan=NOWHERE)),)),
+     "where[0]: the plan within it gives nothing."),
+    (Plan(target=CHURCH, where=(Dated(begin=1),)), "nothing of the target has a date of its own."),
+    (Plan(target=CHURCH, where=(Texted(texts=("dragon",)),)), "no name in the data holds “dragon”."),
+    (Plan(target=CHURCH, where=(Either(of=(Texted(texts=("dragon",)), Texted(texts=("wyvern",)))),)), "holds “wyvern”."),
+    (Plan(target=Target(classes=("E78",))), "Nothing in the data is of the kind of its target."),
+    (Plan(target=MURAL, compute=Compute(kind="table", columns=(COLUMN, Column(way=Way(paths=(("P45",),)), of=0)))),
+     "It has 5 members, but columns[1], “consists of” (P45), leads nowhere."),
+    (Plan(target=CHURCH, compute=Compute(kind="group", way=PAINTED)),
+     "It has 5 members, but “performed” (P14i) → “has produced” (P108) leads nowhere."),
+])  # fmt: skip
+def test_a_repair_names_the_step_that_leads_nowhere(small: Release, plan: Plan, step: str) -> None:
+    with model_server(reply_with(plan), reply_with(CHURCHES)) as script:
+        found = planned(small, script)
+    assert (found.plan, found.rounds) == (CHURCHES, 2)
+    told = script.requests[1]["messages"][3]["content"]
+    assert told.startswith("The plan is valid but gives nothing.") and step in told
+
+
+@pytest.mark.parametrize("plan", [
+    CHURCHES,
+    Plan(target=MURAL, compute=Compute(kind="group", way=BY)),
+    Plan(target=MURAL, compute=Compute(kind="table", columns=(COLUMN, Column(way=LOCATED, of=0)))),
+    Plan(target=CHURCH, compute=Compute(kind="compare", others=(CHURCHES,))),
+    Plan(where=(Member(plan=CHURCHES), Among(iris=(iri("anna"), iri("egidio")), negated=True))),
+])  # fmt: skip
+def test_the_plan_that_was_sent_is_the_plan_that_is_run(small: Release, plan: Plan) -> None:
+    with model_server(reply_with(plan)) as script:
+        found = planned(small, script)
+    assert found.plan == plan and found.outcome is not None
+    run = execute(plan, small[World])
+    assert run.size == found.outcome.size and run.members.tolist() == found.outcome.members.tolist()
 
 
 def test_no_is_an_answer_where_each_condition_by_itself_holds_somewhere(small: Release) -> None:
@@ -269,7 +353,7 @@ def test_a_server_that_takes_no_schema_is_asked_in_words(small: Release) -> None
 
 
 def test_a_model_without_structured_output_writes_json_in_text(small: Release) -> None:
-    found = plan_with_model(small, QUESTION, (), CannedModel(f"Here:\n```json\n{reply_with(CHURCHES)}\n```"))
+    found = plan_with_model(small, QUESTION, CannedModel(f"Here:\n```json\n{reply_with(CHURCHES)}\n```"))
     assert (found.plan, found.rounds) == (CHURCHES, 1)
 
 
@@ -312,6 +396,8 @@ def test_labels_that_give_orders_stay_data(tmp_path: Path) -> None:
     assert set(told) <= {
         "question",
         "named",
+        "kinds",
+        "no match",
         "earlier",
         "relations",
         "relationships",
@@ -329,7 +415,7 @@ def test_a_scripted_model_plans_each_question(small: Release) -> None:
     }
     with plan_server(plans) as planner:
         model = LiteLLM(MODEL, planner.address)
-        found = {question: plan_with_model(small, question, (), model) for question in (*plans, "Why?")}
+        found = {question: plan_with_model(small, question, model) for question in (*plans, "Why?")}
     assert {question: one.plan for question, one in found.items()} == {**plans, "Why?": None}
     assert "not in the script" in found["Why?"].notes[0]
 

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.llm.model import CannedModel
-from crmrag_query.parsing.structured import plan_with_model
-from crmrag_query.parsing.structured_form import for_model
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import (
     Anchor,
@@ -29,6 +27,8 @@ from crmrag_query.plans.records import (
     Way,
 )
 from crmrag_query.plans.world import World
+from crmrag_query.reading.plan_json import for_model
+from crmrag_query.reading.with_model import plan_with_model
 from tests.support.small_world import iri, small_release
 
 QUESTION = "Which churches are in Kolva?"
@@ -100,7 +100,7 @@ def replies(draw: st.DrawFn) -> str:
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(reply=replies())
 def test_any_reply_ends_in_a_plan_that_holds_or_in_a_note(small: Release, reply: str) -> None:
-    found = plan_with_model(small, QUESTION, (), CannedModel(reply))
+    found = plan_with_model(small, QUESTION, CannedModel(reply))
     assert found.rounds <= 2
     if found.plan is None:
         assert found.notes and not found.usable
@@ -113,4 +113,4 @@ def test_any_reply_ends_in_a_plan_that_holds_or_in_a_note(small: Release, reply:
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(reply=st.text(max_size=60), question=st.text(max_size=60))
 def test_any_text_ends_in_a_note(small: Release, reply: str, question: str) -> None:
-    assert plan_with_model(small, question, (), CannedModel(reply)).notes
+    assert plan_with_model(small, question, CannedModel(reply)).notes

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from crmrag_query.config import load_method
 from crmrag_query.dates import day_number, parse_date
 from crmrag_query.errors import QuestionError
-from crmrag_query.parsing.structured_form import for_model, from_model, read_json, reply_schema
 from crmrag_query.plans.records import Among, Compute, Dated, Member, Plan, Related, Target, Way
+from crmrag_query.reading.plan_json import for_model, from_model, read_json, reply_schema
 
 MADE = Way(relations=("created_by",))
 WHOLE = Plan(

@@ -1,16 +1,18 @@
-"""A plan as language models read and write it: its JSON, with days as dates and an earlier plan by name.
+"""A plan as language models read and write it: its JSON, with days as dates, an earlier plan and long lists of IRIs by name.
 
 ``begin`` and ``end`` of a ``dated`` constraint are dates (``1850``, ``1850-06-30``, ``-0044`` for 44 BC, a century): the
-first and the last day of what they say. In place of a plan within a plan, ``earlier`` is the set that was spoken of before.
+first and the last day of what they say. In place of a plan within a plan, ``earlier`` is the set that was spoken of before;
+in a list of IRIs, a name such as ``@1`` stands for all that the message says it does.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, cast
 
 from crmrag_query.dates import XSD, civil, parse_date
@@ -21,20 +23,9 @@ EARLIER = "earlier"
 YEAR = 9999  # a whole number up to this is a year, not a day: days 1 to 9999 are before AD 28
 NESTED = 40  # objects and lists within each other that are read; a plan within a plan takes some eight
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
-_DROPPED = frozenset(
-    {
-        "default",
-        "discriminator",
-        "title",
-        "description",
-        "pattern",
-        "minLength",
-        "maxLength",
-        "format",
-        "minimum",
-        "minItems",
-    }
-)
+_DROPPED = frozenset({
+    "default", "discriminator", "title", "description", "pattern", "minLength", "maxLength", "format", "minimum", "minItems",
+})  # fmt: skip
 """Keywords that strict structured output refuses, or that tell a model nothing; ``read_plan`` checks what they say."""
 
 
@@ -81,27 +72,33 @@ def read_json(reply: str) -> dict[str, Any]:
     return found
 
 
-def from_model(told: Mapping[str, Any], earlier: Plan | None = None) -> Plan:
-    """The plan that a model wrote; ``earlier`` takes the place of its name. Raises ValueError, QuestionError."""
-    return read_plan(cast(dict[str, Any], _read(told, earlier, 0)))
+def from_model(
+    told: Mapping[str, Any],
+    earlier: Plan | None = None,
+    groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Plan:
+    """The plan that a model wrote; ``earlier`` takes the place of its name, and ``groups`` that of theirs.
+
+    Raises ValueError, QuestionError.
+    """
+    return read_plan(cast(dict[str, Any], _read(told, earlier, groups, 0)))
 
 
-def _read(told: Any, earlier: Plan | None, depth: int) -> Any:
+def _read(told: Any, earlier: Plan | None, groups: Mapping[str, Sequence[str]], depth: int) -> Any:
     if depth > NESTED:
         raise ValueError("the plan is nested too deep")
     if isinstance(told, list):
-        return [_read(one, earlier, depth + 1) for one in told]
+        named = (groups.get(one, (one,)) if isinstance(one, str) else (one,) for one in told)
+        return [_read(one, earlier, groups, depth + 1) for ones in named for one in ones]
     if not isinstance(told, Mapping):
         return told
-    found = {key: _read(value, earlier, depth + 1) for key, value in told.items() if value is not None}
+    found = {key: _read(one, earlier, groups, depth + 1) for key, one in told.items() if one is not None}
     if found.get("plan") == EARLIER:
         if earlier is None:
             raise ValueError('there is no "earlier" plan: this is the first question')
         found["plan"] = earlier.model_dump(mode="json")
     if found.get("kind") == "dated":
-        for key in ("begin", "end"):
-            if key in found:
-                found[key] = _day(found[key], key)
+        found |= {key: _day(found[key], key) for key in ("begin", "end") if key in found}
     return found
 
 
@@ -126,21 +123,12 @@ def reply_schema() -> Schema:
     The rules: developers.openai.com, Structured Outputs, "Supported schemas".
     """
     made = Plan.model_json_schema(ref_template="#/$defs/{model}")
-    parts = {"Plan": {key: value for key, value in made.items() if key != "$defs"}} | dict(
-        made.get("$defs", {})
-    )
-    if "$ref" in parts["Plan"]:  # a plan that holds plans refers to itself
-        parts["Plan"] = made["$defs"]["Plan"]
-    defs = {name: _strict(deepcopy(part)) for name, part in parts.items()}
-    for name, part in defs.items():
-        shown = part.get("properties", {})
-        if name == "Dated":
-            shown |= {key: _optional({"type": "string"}) for key in ("begin", "end")}
-        if "plan" in shown:
-            options = [
-                one for one in shown["plan"].get("anyOf", [shown["plan"]]) if one.get("type") != "null"
-            ]
-            shown["plan"] = _optional(*options, {"type": "string", "enum": [EARLIER]})
+    defs = {name: _strict(deepcopy(part)) for name, part in made["$defs"].items()}
+    defs["Dated"]["properties"] |= {key: _optional({"type": "string"}) for key in ("begin", "end")}
+    for part in defs.values():
+        if inner := part.get("properties", {}).get("plan"):
+            options = [one for one in inner.get("anyOf", [inner]) if one.get("type") != "null"]
+            part["properties"]["plan"] = _optional(*options, {"type": "string", "enum": [EARLIER]})
     reply = {
         "plan": _optional({"$ref": "#/$defs/Plan"}),
         "unmapped": {"type": "array", "items": {"type": "string"}},
@@ -154,24 +142,24 @@ def _strict(part: Any) -> Any:
         return [_strict(one) for one in part]
     if not isinstance(part, dict):
         return part
-    needed = part.get("required", ())
-    shown = {name: _property(one, name in needed) for name, one in part.get("properties", {}).items()}
-    found = {
-        key: _strict(value) for key, value in part.items() if key not in _DROPPED and key != "properties"
-    }
+    found = {key: _strict(one) for key, one in part.items() if key not in _DROPPED and key != "properties"}
     if "oneOf" in found:
         found["anyOf"] = found.pop("oneOf")
     if "const" in found:
         found["enum"] = [found.pop("const")]
-    return found | _whole(shown) if "properties" in part else found
+    if "properties" not in part:
+        return found
+    needed = part.get("required", ())
+    return found | _whole({name: _property(one, name in needed) for name, one in part["properties"].items()})
 
 
 def _property(value: dict[str, Any], needed: bool) -> dict[str, Any]:
     """A key's schema, which may be null where it can be left out; a list is empty then, and a ``kind`` is told."""
     made = cast(dict[str, Any], _strict(value))
-    if needed or "const" in value or made.get("type") == "array" or {"type": "null"} in made.get("anyOf", ()):
-        return made
-    return _optional(made)
+    told = (
+        needed or "const" in value or made.get("type") == "array" or {"type": "null"} in made.get("anyOf", ())
+    )
+    return made if told else _optional(made)
 
 
 def _optional(*options: dict[str, Any]) -> dict[str, Any]:
@@ -179,9 +167,5 @@ def _optional(*options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    keys = {"properties": properties, "required": list(properties)}
+    return {"type": "object", **keys, "additionalProperties": False}
