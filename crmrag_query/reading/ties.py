@@ -129,14 +129,7 @@ class Ties:
         """The kinds of nodes that a relation leads from, and to."""
         found = self._reach.get(id)
         if found is None:
-            way = Way(relations=(id,))
-            try:
-                starts = self.schema.kinds(leading_to(self.world, way, None))
-                back = way.model_copy(update={"inverse": True})
-                ends = self.schema.kinds(leading_to(self.world, back, None)) if starts else starts
-            except QuestionError:
-                starts = ends = frozenset()
-            found = self._reach[id] = (starts, ends)
+            found = self._reach[id] = self.schema.table.ends(self.world, id)
         return found
 
     def _relations(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
