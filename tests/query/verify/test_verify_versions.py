@@ -16,6 +16,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import NameIndex
+from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
 from crmrag_query.retrieval.dense import DenseIndex
@@ -31,6 +32,7 @@ WITH_SCHEMA: dict[type[Part], str] = {
     Aggregation: "aggregation/aggregation_index.json",
     DateIndex: "dates/dates.json",
     NameIndex: "names/names.json",
+    Kinds: "lexicon/lexicon.json",
     Profile: "profile/profile.json",
     QueryEncoder: "encoder/encoder.json",
 }
