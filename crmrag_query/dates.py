@@ -8,7 +8,8 @@ Years below 1 as data writes them: XSD 1.0 and most who write "-0500" mean 500 B
 count 1 BC as year 0000 and mean 501 BC. We read negative years as XSD 1.0 does, and 0000 (which only 1.1 has) as 1 BC; a
 single "0" is a placeholder for "unknown" and no date. The 12th century is 1101–1200, the 5th century BC 500–401 BC.
 
-The words for dates (English, French, German, Greek) stand as they are after ``fold``, which writes every sigma as σ.
+The words for dates (English, French, German, Greek, Italian, Spanish) stand as they are after ``fold``, which writes every
+sigma as σ.
 """
 
 from __future__ import annotations
@@ -106,12 +107,20 @@ MONTHS: Final[dict[str, tuple[str, ...]]] = {
         "Ιανουαρίου", "Φεβρουαρίου", "Μαρτίου", "Απριλίου", "Μαΐου", "Ιουνίου",
         "Ιουλίου", "Αυγούστου", "Σεπτεμβρίου", "Οκτωβρίου", "Νοεμβρίου", "Δεκεμβρίου",
     ),
+    "it": (
+        "gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno",
+        "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre",
+    ),
+    "es": (
+        "enero", "febrero", "marzo", "abril", "mayo", "junio",
+        "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
+    ),
 }  # fmt: skip
 _MONTHS_MORE: Final = {
-    1: "jan janv jän jänner ιανουάριος ιαν", 2: "feb févr fév φεβρουάριος φεβ", 3: "mar mär μάρτιος μαρ",
-    4: "apr avr απρίλιος απρ", 5: "μάιος", 6: "jun ιούνιος ιουν", 7: "jul juil ιούλιος ιουλ",
-    8: "aug αύγουστος αυγ", 9: "sep sept σεπτέμβριος σεπτ", 10: "oct okt οκτώβριος οκτ", 11: "nov νοέμβριος νοε",
-    12: "dec déc dez δεκέμβριος δεκ",
+    1: "jan janv jän jänner ιανουάριος ιαν gen ene", 2: "feb févr fév φεβρουάριος φεβ", 3: "mar mär μάρτιος μαρ",
+    4: "apr avr απρίλιος απρ abr", 5: "μάιος mag", 6: "jun ιούνιος ιουν giu", 7: "jul juil ιούλιος ιουλ lug",
+    8: "aug αύγουστος αυγ ago", 9: "sep sept σεπτέμβριος σεπτ sett setiembre", 10: "oct okt οκτώβριος οκτ ott",
+    11: "nov νοέμβριος νοε", 12: "dec déc dez δεκέμβριος δεκ dic",
 }  # fmt: skip
 
 
@@ -133,45 +142,91 @@ MONTH: Final[dict[str, int]] = {
 }
 CIRCA: Final = (
     r"(?:circa|ca\.?|c\.|about|around|approximately|approx\.?|probably|possibly|vers|environ|env\.|um|etwa|wohl|"
-    r"περιπου|περ\.|γυρω στο|c(?=\s*\d))"
+    r"περιπου|περ\.|γυρω στο|intorno al|verso(?: il)?|hacia|alrededor de|aprox\.|c(?=\s*\d))"
 )
-BEFORE: Final = r"(?:before|avant|vor|πριν απο το|πριν το|πριν)"
-AFTER: Final = r"(?:after|apres|nach|μετα το|μετα)"
-UNTIL: Final = r"(?:until|no later than|not after|up to|by|jusqu'en|jusqu'au|bis|εωσ|μεχρι|ωσ)"
-SINCE: Final = r"(?:since|no earlier than|not before|from|a partir de|a partir du|depuis|ab|seit|απο)"
+BEFORE: Final = r"(?:before|avant|vor|πριν απο το|πριν το|πριν|prima del|antes del?)"
+AFTER: Final = r"(?:after|apres|nach|μετα το|μετα|dopo il|dopo|despues del?)"
+UNTIL: Final = r"(?:until|no later than|not after|up to|by|jusqu'en|jusqu'au|bis|εωσ|μεχρι|ωσ|fino al?|hasta)"
+SINCE: Final = (
+    r"(?:since|no earlier than|not before|from|a partir de|a partir du|depuis|ab|seit|απο|"
+    r"a partire dal|dal|a partir del|desde)"
+)
 RANGE: Final = (
-    (r"(?:between|entre|zwischen|μεταξυ)", r"(?:and|et|und|και)"),
-    (r"(?:from|de|du|von|vom|απο)", r"(?:to|until|till|through|-|a|au|jusqu'en|jusqu'au|bis|εωσ|μεχρι|ωσ)"),
+    (r"(?:between|entre|zwischen|μεταξυ|tra|fra)", r"(?:and|et|und|και|e|y)"),
+    (
+        r"(?:from|de|du|von|vom|απο|dal|desde|del)",
+        r"(?:to|until|till|through|-|al?|au|jusqu'en|jusqu'au|bis|εωσ|μεχρι|ωσ|hasta|fino al?)",
+    ),
 )
-TO: Final = r"(?:\s*-\s*|\s+(?:to|until|till|through|bis|a|au|εωσ|μεχρι|ωσ|or|ou|oder|η)\s+)"
-BC: Final = r"(?:b\.?\s?c\.?(?:\s?e\.?)?|av(?:ant|\.)?\s?j\.?\s?-?\s?c\.?|v\.?\s?chr\.?|v\.?\s?u\.?\s?z\.?|π\.?\s?χ\.?)"
-AD: Final = r"(?:a\.?\s?d\.?|c\.?\s?e\.?|ap(?:res|\.)?\s?j\.?\s?-?\s?c\.?|n\.?\s?chr\.?|n\.?\s?u\.?\s?z\.?|μ\.?\s?χ\.?)"
+TO: Final = r"(?:\s*-\s*|\s+(?:to|until|till|through|bis|al?|au|εωσ|μεχρι|ωσ|or|ou|oder|η)\s+)"
+BC: Final = (
+    r"(?:b\.?\s?c\.?(?:\s?e\.?)?|av(?:ant|\.)?\s?j\.?\s?-?\s?c\.?|v\.?\s?chr\.?|v\.?\s?u\.?\s?z\.?|π\.?\s?χ\.?|"
+    r"a\.\s?(?:de )?c\.?)"
+)
+AD: Final = (
+    r"(?:a\.?\s?d\.?|c\.?\s?e\.?|ap(?:res|\.)?\s?j\.?\s?-?\s?c\.?|n\.?\s?chr\.?|n\.?\s?u\.?\s?z\.?|μ\.?\s?χ\.?|"
+    r"d\.\s?(?:de )?c\.?)"
+)
 CENTURY: Final = (
     r"(?:centuries|century|cent\.?|c\.?|siecles?|jahrhunderts?|jhdt?s?\.?|jhs?\.?|"
-    r"αιωνασ?|αιωνων|αιωνεσ|αι\.?)"
+    r"αιωνασ?|αιωνων|αιωνεσ|αι\.?|secol[oi]|siglos?)"
 )
-ORDINAL: Final = r"(?:st|nd|rd|th|e|eme|er|\.|οσ|ου|ων|ον|ο)?"
+CENTURY_BEFORE: Final = r"(?:secol[oi]|sec\.|siglos?|s\.)"
+"""Words for centuries that stand before their number."""
+ORDINAL: Final = r"(?:st|nd|rd|th|e|eme|er|\.|οσ|ου|ων|ον|ο|[°º])?"
 DECADE: Final = r"(?:'?s|er(?: jahren?)?)"
-DECADE_BEFORE: Final = r"(?:annees|decennie|δεκαετια του|δεκαετια|(?:the|die)(?= ))"
-_OF = r"(?: of(?: the)?| du| des| του)?"
-_HALF = rf" (?:half|moitie|halfte|μισο){_OF}"
-_QUARTER = rf" (?:quarter|quart|viertel|τεταρτο){_OF}"
+DECADE_WORDS: Final = r"annees|decennie|δεκαετια του|δεκαετια|anni|anos|decada de(?: los)?|decennio"
+DECADE_BEFORE: Final = rf"(?:{DECADE_WORDS}|(?:the|die)(?= ))"
+_OF = r"(?: of(?: the)?| du| des| του| del?)?"
+_HALF = rf" (?:half|moitie|halfte|μισο|meta|mitad){_OF}"
+_QUARTER = rf" (?:quarter|quart|viertel|τεταρτο|quarto|cuarto){_OF}"
 PARTS: Final[dict[str, tuple[int, int]]] = {
-    rf"(?:early|beginning|start|debut|fruhe[sn]?|anfang|αρχεσ){_OF}": (0, 33),
-    rf"(?:mid(?:dle)?|milieu|mitte|μεσα){_OF}": (33, 67),
-    rf"(?:late|end|fin|spate[sn]?|ende|τελη){_OF}": (67, 100),
-    rf"(?:first|1st|premiere|1ere|1re|erste|1\.|πρωτο|α'){_HALF}": (0, 50),
-    rf"(?:second|last|2nd|deuxieme|seconde|2e|zweite|2\.|δευτερο|β'){_HALF}": (50, 100),
-    rf"(?:first|1st|premier|1er|erstes|1\.|πρωτο|α'){_QUARTER}": (0, 25),
-    rf"(?:second|2nd|deuxieme|2e|zweites|2\.|δευτερο|β'){_QUARTER}": (25, 50),
-    rf"(?:third|3rd|troisieme|3e|drittes|3\.|τριτο|γ'){_QUARTER}": (50, 75),
-    rf"(?:fourth|last|4th|dernier|quatrieme|4e|letztes|viertes|4\.|τελευταιο|δ'){_QUARTER}": (75, 100),
+    rf"(?:early|beginning|start|debut|fruhe[sn]?|anfang|αρχεσ|inizio?|principios|inicios|comienzos){_OF}": (
+        0,
+        33,
+    ),
+    rf"(?:mid(?:dle)?|milieu|mitte|μεσα|meta|mediados){_OF}": (33, 67),
+    rf"(?:late|end|fin|spate[sn]?|ende|τελη|fine|finales|fines){_OF}": (67, 100),
+    rf"(?:first|1st|premiere|1ere|1re|erste|1\.|πρωτο|α'|prim(?:er)?a){_HALF}": (0, 50),
+    rf"(?:second|last|2nd|deuxieme|seconde|2e|zweite|2\.|δευτερο|β'|se[cg]onda|segunda){_HALF}": (50, 100),
+    rf"(?:first|1st|premier|1er|erstes|1\.|πρωτο|α'|primo|primer){_QUARTER}": (0, 25),
+    rf"(?:second|2nd|deuxieme|2e|zweites|2\.|δευτερο|β'|se[cg]ondo|segundo){_QUARTER}": (25, 50),
+    rf"(?:third|3rd|troisieme|3e|drittes|3\.|τριτο|γ'|terzo|tercer){_QUARTER}": (50, 75),
+    rf"(?:fourth|last|4th|dernier|quatrieme|4e|letztes|viertes|4\.|τελευταιο|δ'|ultimo){_QUARTER}": (75, 100),
 }
 """Parts of a century: from after the first to the second of its hundred years; early, mid and late are thirds."""
-ERA: Final[dict[str, str]] = {"en": "BC", "fr": "av. J.-C.", "de": "v. Chr.", "el": "π.Χ."}
-ABOUT: Final[dict[str, str]] = {"en": "ca.", "fr": "vers", "de": "um", "el": "περ."}
-ONLY_END: Final[dict[str, str]] = {"en": "until", "fr": "jusqu'en", "de": "bis", "el": "έως"}
-ONLY_BEGIN: Final[dict[str, str]] = {"en": "since", "fr": "depuis", "de": "seit", "el": "από"}
+ERA: Final[dict[str, str]] = {
+    "en": "BC",
+    "fr": "av. J.-C.",
+    "de": "v. Chr.",
+    "el": "π.Χ.",
+    "it": "a.C.",
+    "es": "a. C.",
+}
+ABOUT: Final[dict[str, str]] = {
+    "en": "ca.",
+    "fr": "vers",
+    "de": "um",
+    "el": "περ.",
+    "it": "ca.",
+    "es": "hacia",
+}
+ONLY_END: Final[dict[str, str]] = {
+    "en": "until",
+    "fr": "jusqu'en",
+    "de": "bis",
+    "el": "έως",
+    "it": "fino al",
+    "es": "hasta",
+}
+ONLY_BEGIN: Final[dict[str, str]] = {
+    "en": "since",
+    "fr": "depuis",
+    "de": "seit",
+    "el": "από",
+    "it": "dal",
+    "es": "desde",
+}
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _ISO = re.compile(
@@ -301,7 +356,10 @@ def _single(text: str) -> Interval | None:
 
 def _century(text: str) -> Interval | None:
     number = rf"(?P<number>\d{{1,2}}|[ivx]+){ORDINAL}"
-    tail = rf"{number}[\s-]*{CENTURY}(?:\s*(?:(?P<bc>{BC})|{AD}))?"
+    era = rf"(?:\s*(?:(?P<bc>{BC})|{AD}))?"
+    turned = re.fullmatch(rf"(.*?)(?<!\w){CENTURY_BEFORE}\s+(\d{{1,2}}|[ivx]+)((?:\s.*)?)", text)
+    text = f"{turned[1]}{turned[2]} century{turned[3]}" if turned else text
+    tail = rf"{number}[\s-]*{CENTURY}{era}"
     for part, (start, stop) in (("", (0, 100)), *PARTS.items()):
         found = re.fullmatch(rf"(?:the )?(?:(?:{part})[\s-]+)?{tail}" if part else rf"(?:the )?{tail}", text)
         if found:
@@ -342,9 +400,9 @@ def _day(text: str) -> Interval | None:
     era = re.search(rf"\s+{BC}$", text)
     text = text[: era.start()] if era else text
     patterns = (
-        r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.)? (?:of )?(?P<month>[^\W\d]+)\.?,? (?P<year>\d{1,4})",
+        r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|[°º])? (?:of |de )?(?P<month>[^\W\d]+)\.?,? (?:del? )?(?P<year>\d{1,4})",
         r"(?P<month>[^\W\d]+)\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{1,4})",
-        r"(?P<month>[^\W\d]+)\.?,? (?P<year>\d{1,4})",
+        r"(?P<month>[^\W\d]+)\.?,? (?:del? )?(?P<year>\d{1,4})",
         r"(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?P<year>\d{3,4})",
     )
     for pattern in patterns:

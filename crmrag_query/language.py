@@ -19,6 +19,8 @@ from crmrag_query.config.reading import default_folder
 from crmrag_query.text import fold, tokenize
 
 LANGUAGES = ("en", "fr", "de", "el", "it", "es")
+READ = (*LANGUAGES, "nl")
+"""Those of which the form of a question and what a follow-up means are read; of the last no more than that."""
 _SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pronouns", "time", "whole")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
 MAN = 3  # letters of an irregular ending that compounds share: "man / men"
@@ -33,7 +35,7 @@ class Phrases:
 
     def add(self, text: str, role: str) -> None:
         """A phrase as a file writes it."""
-        for words in _variants(text):
+        for words in variants(text):
             if words:
                 self._by_first.setdefault(words[0], {}).setdefault(words, set()).add(role)
 
@@ -44,7 +46,8 @@ class Phrases:
                 yield len(phrase), frozenset(roles)
 
 
-def _variants(text: str) -> Iterator[tuple[str, ...]]:
+def variants(text: str) -> Iterator[tuple[str, ...]]:
+    """The folded words of a phrase as a file writes it, with and without what may be left out."""
     yield tuple(tokenize(text.replace("?", "")))
     if "?" in text:
         yield tuple(tokenize(re.sub(r"\S+\?", " ", text)))
@@ -114,15 +117,15 @@ class Language:
         return frozenset(stem for text in texts for stem in self.stems(text))
 
 
-@lru_cache(maxsize=len(LANGUAGES))
+@lru_cache(maxsize=len(READ))
 def language(code: str) -> Language:
-    """The language of a code of ``LANGUAGES``; any other is read as English."""
-    code = code if code in LANGUAGES else "en"
+    """The language of a code of ``READ``; any other is read as English. A role that a file lacks has no words."""
+    code = code if code in READ else "en"
     text = (default_folder() / "languages" / f"{code}.yaml").read_text(encoding="utf-8")
     raw = yaml.load(text, Loader=_LOADER)
     phrases, roles = Phrases(), dict[str, frozenset[str]]()
     for section in _SECTIONS:
-        for role, told in raw[section].items():
+        for role, told in raw.get(section, {}).items():
             parts = told.items() if isinstance(told, dict) else (("", told),)
             for inner, texts in parts:
                 name = ".".join(filter(None, (section, role, inner)))
@@ -130,6 +133,8 @@ def language(code: str) -> Language:
                 for one in listed:
                     phrases.add(one, name)
                 roles[name] = frozenset(map(fold, listed))
+    if code != "en":
+        roles = dict.fromkeys(language("en").roles, frozenset[str]()) | roles
     return Language(
         code=code,
         raw=raw,

@@ -43,6 +43,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parts import QuestionLexicon
 from crmrag_query.config.reading import Record
 from crmrag_query.errors import ReleaseError
+from crmrag_query.language import READ, language
 from crmrag_query.text import fold, tokenize
 
 # The sizes and shares below have no published value: benchmarks/results were measured with them.
@@ -496,9 +497,22 @@ _QUOTED = re.compile(
 )
 
 
+NAMED_ELSEWHERE = ("it", "es")
+"""Languages of which many a stop word is a name elsewhere: Hay, Han, "Dove"."""
+
+
 def stop_words(questions: QuestionLexicon) -> frozenset[str]:
-    """The stop words of all languages."""
-    return frozenset(word for language in questions.languages.values() for word in language.stop)
+    """Stop words that name nothing in any language; of languages in ``NAMED_ELSEWHERE`` only those that say whose or where
+    something is."""
+    return _stop_words()
+
+
+@lru_cache(maxsize=1)
+def _stop_words() -> frozenset[str]:
+    small = ("prepositions.of", "prepositions.place", "prepositions.from")
+    found = {word for code in READ if code not in NAMED_ELSEWHERE for word in language(code).stop}
+    found |= {word for code in NAMED_ELSEWHERE for role in small for word in language(code).roles[role]}
+    return frozenset(found)
 
 
 def plain_words(questions: QuestionLexicon) -> frozenset[str]:

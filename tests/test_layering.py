@@ -76,8 +76,9 @@ def test_only_asset_and_launch_modules_import_dagster() -> None:
 
 FLOORS = {
     "crmrag_query": (
-        "errors version syntax text dates", "codec bounds timing llm config", "ontology shown", "artifacts", "graph linking",
-        "documents relationships questions", "plans retrieval", "entities context compare verify", "parsing sets",
+        "errors version syntax text dates", "codec bounds timing llm config", "ontology shown language", "artifacts",
+        "graph linking", "documents relationships questions", "plans retrieval",
+        "entities context compare verify", "reading sets",
         "answers sparql validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (

@@ -26,8 +26,8 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, compiled
-from crmrag_query.questions.phrases import Phrases
 from crmrag_query.questions.state import Kind
+from crmrag_query.questions.words import Phrases
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.lexicon import PhraseSpan, relation_spans
 from crmrag_query.retrieval.aggregation import Aggregation

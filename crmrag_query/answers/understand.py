@@ -11,7 +11,6 @@ from unicodedata import category
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import ConversationWords
 from crmrag_query.context.context import Context, ContextLine
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence
@@ -24,12 +23,10 @@ from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_w
 from crmrag_query.llm.model import Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis, analyse
-from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow
-from crmrag_query.questions.form import Form, Reading
-from crmrag_query.questions.pivot import name_breaks
-from crmrag_query.questions.references import ref_words
-from crmrag_query.questions.rewriting import rewrite_with_model
-from crmrag_query.questions.structured import analyse_with_model
+from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow, name_breaks
+from crmrag_query.questions.form import Form, Reading, read_question
+from crmrag_query.questions.lexicon import ref_words
+from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import Query, telling
 from crmrag_query.text import as_data, plain, same_stem, tokenize, tokens
@@ -42,7 +39,6 @@ def asked_for(
     own: Analysis,
     follow_up: FollowUp,
     state: ConversationState,
-    config: ConversationWords,
     read: Read,
     focus: Mention | None = None,
 ) -> Analysis:
@@ -52,11 +48,11 @@ def asked_for(
     that does not ("any more?"), or refers to nothing, what its topic last asked, as ``read`` analyses that, without the names
     there when it names something else ("and in Nikitari?"). Words that only ask for more are nothing that sources hold.
     """
-    asked = replace(own, reading=without_more(own.reading, config))
+    asked = replace(own, reading=without_more(own.reading))
     if follow_up.contextual is None:
         return asked
     names = tuple(word for one in follow_up.focus for word in tokenize(one.label))
-    before = _last_asked(state, config, read)
+    before = _last_asked(state, read)
     if before is not None and not (names and _asks(asked.reading, content=True)):
         asked = completed(asked, before, aside=bool(names or named_words(asked)))
     reading = asked.reading
@@ -68,7 +64,7 @@ def asked_for(
     )
 
 
-def _last_asked(state: ConversationState, config: ConversationWords, read: Read) -> Analysis | None:
+def _last_asked(state: ConversationState, read: Read) -> Analysis | None:
     """What the topic last asked, each question completed by those before it until something is asked for; None for nothing.
 
     Requests for more, and follow-ups without content, ask for what was asked before them.
@@ -78,7 +74,7 @@ def _last_asked(state: ConversationState, config: ConversationWords, read: Read)
         if turn.kind in (Kind.MORE, Kind.VAGUE):
             continue
         one = read(turn.resolved)
-        one = replace(one, reading=without_more(one.reading, config))
+        one = replace(one, reading=without_more(one.reading))
         found = one if found is None else completed(found, one, aside=bool(named_words(found)))
         if _asks(found.reading):
             break
@@ -118,9 +114,9 @@ def named_words(analysis: Analysis) -> frozenset[int]:
     )
 
 
-def without_more(reading: Reading, config: ConversationWords) -> Reading:
+def without_more(reading: Reading) -> Reading:
     """The reading without words such as "what else", "any others" and pronouns among those of content and those asked for."""
-    words, forms = reading.words, ref_words(config, reading.language)
+    words, forms = reading.words, ref_words(reading.language)
     out = {
         i
         for at in range(len(words))
@@ -395,7 +391,6 @@ def understand(
             analysis,
             follow_up,
             state,
-            method.questions.conversation,
             lambda text: _analysed(release, text, linked(release, text)[1]),
             meant,
         )
@@ -434,8 +429,10 @@ def named(release: Release, text: str) -> tuple[Mention, ...]:
 def linked(release: Release, text: str) -> tuple[bool, tuple[Mention, ...]]:
     """Whether a text has no pivot, and the entities that it names: with a pivot, each of its parts by itself."""
     method = release.method
-    stop, usual = stop_words(method.questions), plain_words(method.questions)
-    breaks = name_breaks(text, method.questions, release.manifest.languages)
+    usual, languages = plain_words(method.questions), release.manifest.languages
+    own = read_question(text, method.questions, languages).stop
+    stop = stop_words(method.questions) | own
+    breaks = name_breaks(text, method.questions, languages)
     if not breaks:
         return True, link(release[NameIndex], text, stop, usual)
     words = tokenize(text)

@@ -69,10 +69,18 @@ def _whole(table: str) -> frozenset[str]:
 
 FORMER = _whole(_KEYS)
 """Whole keys, with points: `retrieval.reach.own`."""
+FORMER_QUESTIONS = frozenset(
+    {"grammar", "nouns", "conversation"}
+    | {
+        f"languages.{code}.{words}"
+        for code in ("en", "fr", "de", "el", "nl")
+        for words in ("aggregation", "enumeration", "count", "stop", "expects")
+    }
+)
+"""Keys of questions.yaml that were settings once."""
 MOVED = {
-    "conversation.pivots": "questions.yaml",
-    "conversation.more": "questions.yaml",
-    "conversation.references": "questions.yaml",
+    **dict.fromkeys(("conversation.pivots", "conversation.more", "conversation.references"), "languages/"),
+    **dict.fromkeys(FORMER_QUESTIONS, "languages/"),
     "linking.plain": "questions.yaml",
 }
-"""Words of languages that stood in method.yaml, and the file that holds them now."""
+"""Words of languages that stood in other files, and the file or folder that holds them now."""

@@ -220,6 +220,7 @@ OPENERS: Mapping[str, tuple[str, ...]] = {
     "plans": (),
     "context": (),
     "sets": (),
+    "questions": (),
     "retrieval": ("k", "pool_factor", "question_characters"),
     "conversation": (),
     "answers": ("first_seconds", "whole_seconds"),
@@ -238,6 +239,7 @@ def released_method(stored: bytes, folder: Path | None = None) -> Method:
     own: dict[str, Any] = dict(_over_shipped(Constants, "method.yaml", folder))
     own["prompts"] = read_part(PromptsPart, part_file("prompts.yaml", folder))
     own["sets"] = read_part(SetsPart, part_file("sets.yaml", folder))
+    own["questions"] = _over_shipped(QuestionLexicon, "questions.yaml", folder)
     taken = {
         section: getattr(method, section).model_copy(update={key: getattr(own[section], key) for key in keys})
         if keys

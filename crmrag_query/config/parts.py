@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from functools import lru_cache
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from crmrag_query.config.reading import CategoryName, Codes, Count, Record, Share
+from crmrag_query.config.former import FORMER_QUESTIONS
+from crmrag_query.config.reading import CategoryName, Codes, Count, Record, Share, default_folder, read_yaml
 from crmrag_query.config.relations import Path
 
 
@@ -82,13 +84,8 @@ class PromptsPart(Record):
 
 
 class LanguageLexicon(Record):
-    """Words by which a question's form is read in one language, and the words of an answer in it."""
+    """The words of an answer without a language model in one language."""
 
-    aggregation: tuple[str, ...]
-    enumeration: tuple[str, ...]
-    count: tuple[str, ...]
-    stop: tuple[str, ...]
-    expects: dict[CategoryName, tuple[str, ...]]
     counted: str
     found: str
     unknown: str
@@ -99,100 +96,21 @@ class LanguageLexicon(Record):
 
 
 Words = tuple[str, ...]
-"""Words and phrases as they stand after folding; in a grammar ``alt*`` is a beginning of a word and ``*ed`` an ending."""
-
-
-class Grammar(Record):
-    """Words by which the form of a question is read in one language."""
-
-    polite: Words = ()
-    """Openings that ask for nothing: ``could you``, ``i would like to know``."""
-    which: Words = ()
-    """Words for which and what before a noun whose number they do not show …"""
-    which_one: Words = ()
-    """… or show as singular …"""
-    which_many: Words = ()
-    """… or as plural."""
-    what: Words = ()
-    who: Words = ()
-    who_many: Words = ()
-    adverbs: Words = ()
-    """Question words for one fact: where, when, why, how."""
-    polar: Words = ()
-    """First words of yes/no questions."""
-    inversion: Words = ()
-    """Phrases that make a statement a yes/no question wherever they stand."""
-    existential: Words = ()
-    """Yes/no openings that ask whether there is any."""
-    more: Words = ()
-    """Words for further things: a yes/no question with one wants them named."""
-    also: Words = ()
-    """The same, in a question whether there is any."""
-    listing: Words = ()
-    """Requests to show what follows: one thing or many, as its noun says."""
-    describing: Words = ()
-    """Requests to tell about what follows."""
-    everything: Words = ()
-    one_verbs: Words = ()
-    many_verbs: Words = ()
-    of: Words = ()
-    """Words after which a choice stands: which *of* those."""
-    collecting: Words = ()
-    """Verbs whose objects are many: what do you *have*."""
-    participles: Words = ()
-    """Verbs of what was *made*, *painted* there."""
-    telling: Words = ()
-    """Participles that ask for a statement: what is *known*."""
-    being: Words = ()
-    """Forms of to be: after "what is" a participle further on tells of one thing ("what is the chair made of")."""
-    numerals: Words = ()
-    many_refs: Words = ()
-    """Words that stand for several things, as an object of who …"""
-    one_refs: Words = ()
-    """… or for one thing."""
-    generic: Words = ()
-    """Before a noun, any thing of the kind: the maker *of an* artwork."""
-    attributes: Words = ()
-    """Plural nouns that one thing has: its dimensions."""
-    collective: Words = ()
-    """Singular nouns for many things: furniture."""
-    not_aggregation: Words = ()
-    """Phrases that hold a word of ``aggregation`` and do not rank."""
-    plurals: Words = ()
-    """Endings by which an unknown noun is taken for a plural."""
-    not_plurals: Words = ()
-    articles: Words = ()
-    placed: Words = ()
-    """Words after a name in a question for its place: where is it *kept* …"""
-    whole: Words = ()
-    """Words for the data as a whole, and for what it holds: what is this *collection* about."""
-    capitals_name: bool = True
-    """False where common nouns are written with a capital."""
 
 
 class References(Record):
-    """Words of one language that stand for what went before in a conversation; see `questions.yaml`."""
+    """Words of one language that stand for what went before: `pronouns` of its file in `languages/`."""
 
     person: Words = ()
     place: Words = ()
     many: Words = ()
     thing: Words = ()
     own: Words = ()
-    no_reference: Words = ()
-    the: Words = ()
-    this: Words = ()
-    opening: Words = ()
-    joiners: Words = ()
-    tail: Words = ()
-    pivots: Words = ()
 
 
 class ConversationWords(Record):
-    """Words of follow-up questions: `pivots` stand before the names that an answer must not hold, `more` for further things
-    than were shown, both in any language; `references` by language."""
+    """`references` by language."""
 
-    pivots: Words
-    more: Words
     references: dict[str, References]
 
 
@@ -221,27 +139,36 @@ class Cue(Record):
 
 
 class QuestionLexicon(Record):
-    """`questions.yaml`: reading questions and writing answers without a language model."""
+    """`questions.yaml`: the sentences of answers by language, cues, and how lines are chosen."""
 
+    former = FORMER_QUESTIONS
     languages: dict[str, LanguageLexicon]
     cues: dict[str, Cue]
     extractive: ExtractiveConfig
-    grammar: dict[str, Grammar]
-    conversation: ConversationWords
     plain: dict[str, Words]
     """Words by language that are too usual to name anything by themselves as a part of a name."""
-    nouns: dict[str, dict[str, Words]]
-    """Nouns by the categories they ask for (``Actor Place``), then by language: ``church / churches``, each side any
-    number of forms."""
 
-    @field_validator("nouns")
-    @classmethod
-    def _categories(cls, nouns: dict[str, dict[str, Words]]) -> dict[str, dict[str, Words]]:
-        known = get_args(CategoryName)
-        for names in nouns:
-            if wrong := [name for name in names.split() if name not in known] or not names.split():
-                raise ValueError(f"{wrong} is no category; there are: {', '.join(known)}")
-        return nouns
+    @property
+    def conversation(self) -> ConversationWords:
+        """What stands for what went before, for the parser."""
+        return _conversation()
+
+
+@lru_cache(maxsize=1)
+def _conversation() -> ConversationWords:
+    references = {}
+    for file in sorted((default_folder() / "languages").glob("*.yaml")):
+        told = read_yaml(file)
+        references[file.stem] = {
+            kind: _said((*told["pronouns"].get(kind, ()), *(told["asking"].get(kind) or ())))
+            for kind in References.model_fields
+        }
+    return ConversationWords.model_validate({"references": references})
+
+
+def _said(words: Words) -> Words:
+    out = {word[1:] for word in words if word.startswith("-")}
+    return tuple(word for word in words if word[0] != "-" and word not in out)
 
 
 class TranslationsPart(Record):

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.config.loading import QuestionLexicon
+from crmrag_query.config.parts import QuestionLexicon
 from crmrag_query.dates import Interval, parse_date
 from crmrag_query.linking import Mention
+from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form, Reading, read
-from crmrag_query.questions.lexicon import compiled
+from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.period import find_period, without_names
-from crmrag_query.questions.targets import is_type, targets_and_contexts, types_asked
 
 BY_WORDS = "words"
-_NAMING = frozenset({"label", "alternative", "identifier"})
+NAMING = frozenset({"label", "alternative", "identifier"})
+MOST = 2  # categories asked for, and spoken of besides, at most (facts: method, Query)
+# What a question for a time is answered by: the time-span, or the event that it belongs to (time-spans are told in the
+# documents of their events); ours.
+WITH_TIME = Category.Time | Category.Event
+Categories = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def analyse(
     lexicon: QuestionLexicon,
     languages: Sequence[str] = (),
     mentions: Sequence[Mention] = (),
-    categories_of: Callable[[int], int] = _unknown,
+    categories_of: Categories = _unknown,
 ) -> Analysis:
     """The question as its words and the entities it names tell, without a model.
 
@@ -63,33 +68,83 @@ def analyse(
     <Form.ENUMERATION: 'enumeration'>
     """
     ready = compiled(lexicon)
-    names = _name_positions(mentions, categories_of)
-    reading, heard = read(question, ready, languages, names)
-    language = ready.languages[reading.language]
-    period = find_period(without_names(heard, names), language.manies)
-    period_words = period.words if period else frozenset()
-    targets, contexts = targets_and_contexts(reading, language, mentions, categories_of, period_words)
-    asked_types = types_asked(reading, mentions, categories_of)
-    return Analysis(
-        reading=reading,
-        targets=targets,
-        contexts=contexts,
-        mentions=tuple(mentions),
-        period=period.interval if period else None,
-        period_words=period_words,
-        types=tuple(one.entity for mention in asked_types for one in mention.entities),
-    )
-
-
-def _name_positions(mentions: Sequence[Mention], categories_of: Callable[[int], int]) -> frozenset[int]:
-    """Tokens of whole names of individuals of more than one word; a date that is also a name stays a date."""
-    return frozenset(
+    # Whole names of individuals of more than one word; a date that is also a name stays a date.
+    names = frozenset(
         position
         for mention in mentions
         if mention.last - mention.first > 1
         and mention.entities
-        and mention.entities[0].how in _NAMING
-        and not is_type(mention, categories_of)
+        and mention.entities[0].how in NAMING
+        and not _is_type(mention, categories_of)
         and parse_date(mention.text) is None
         for position in range(mention.first, mention.last)
     )
+    reading, heard = read(question, ready, languages, names)
+    language = ready.languages[reading.language]
+    period = find_period(without_names(heard, names), language.manies)
+    period_words = period.words if period else frozenset()
+    types = [
+        one
+        for one in mentions
+        if _is_type(one, categories_of) and any(one.first <= head < one.last for head in reading.heads)
+    ]
+    individuals = [one for one in mentions if one.entities and not _is_type(one, categories_of)]
+    named = [categories_of(one.entities[0].entity) for one in individuals]
+    inside = {i for one in individuals for i in range(one.first, one.last)}
+    inside |= {i for i, word in enumerate(reading.words) if word in period_words and i not in reading.heads}
+    targets = _targets(reading, language, bool(types), named, inside)
+    others = [mask for i, mask in _nouns(reading, language) if i not in inside and i not in reading.heads]
+    return Analysis(
+        reading=reading,
+        targets=targets,
+        contexts=_first([mask & ~targets for mask in (*named, *others)]),
+        mentions=tuple(mentions),
+        period=period.interval if period else None,
+        period_words=period_words,
+        types=tuple(one.entity for mention in types for one in mention.entities),
+    )
+
+
+def _is_type(mention: Mention, categories_of: Categories) -> bool:
+    """True when the best meaning of a mention is a type or another concept, not an individual."""
+    return bool(mention.entities) and categories_of(mention.entities[0].entity) == Category.Concept
+
+
+def _nouns(reading: Reading, language: Language) -> list[tuple[int, int]]:
+    """Positions of known nouns, and masks of their categories."""
+    known = language.nouns
+    return [(i, known[word].categories) for i, word in enumerate(reading.words) if word in known]
+
+
+def _targets(
+    reading: Reading, language: Language, is_typed: bool, named: Sequence[int], inside: set[int]
+) -> int:
+    """Mask of one or two categories that are asked for, 0 when unknown.
+
+    The first that says any: the nouns after the question word (of an unknown noun that is a type of the data: Thing),
+    question words such as who and where, the nouns of a yes/no question, verbs of making and having (Thing), and for one
+    fact about something named, its category. What stands at a position of ``inside`` is no noun of these.
+    """
+    nouns = _nouns(reading, language)
+    heads = [mask for i, mask in nouns if i in reading.heads]
+    if not heads and is_typed:
+        heads = [int(Category.Thing)]
+    expected = reading.expects | (WITH_TIME if reading.expects & Category.Time else 0)
+    if found := _first(heads) or _first([expected]):
+        return found
+    free = _first([mask for i, mask in nouns if i not in inside][:1])
+    if reading.rule.startswith(("what was done", "what is held", "request for all", "list")):
+        return free or int(Category.Thing)
+    if reading.form is Form.SPECIFIC and named and not reading.rule.startswith("yes/no"):
+        return _first(named[:1])
+    return free or _first(named[:1])
+
+
+def _first(masks: Iterable[int]) -> int:
+    """The union of the first masks, ``MOST`` categories at most; the lower bit first within one."""
+    found = 0
+    for mask in masks:
+        for category in Category:
+            if mask & category and not found & category and found.bit_count() < MOST:
+                found |= int(category)
+    return found

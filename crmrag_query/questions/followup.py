@@ -10,29 +10,40 @@ Everything is a value: asking in one conversation changes no other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from crmrag_query.config.loading import QuestionLexicon
+from crmrag_query.config.parts import QuestionLexicon
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.form import Reading, read
-from crmrag_query.questions.grammar import Form
-from crmrag_query.questions.lexicon import Language, compiled
+from crmrag_query.questions.analysis import NAMING
+from crmrag_query.questions.form import Form, Reading, read
+from crmrag_query.questions.lexicon import GROUPS, Compiled, Language, Number, compiled
 from crmrag_query.questions.period import find_period
-from crmrag_query.questions.pivot import Pivot, find_pivot, without
-from crmrag_query.questions.references import RefWords, find_references, in_focus, ref_words
 from crmrag_query.questions.state import QUESTIONS, ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import Asked
 from crmrag_query.text import tokenize
 
-__all__ = ["ConversationState", "Focus", "FollowUp", "Kind", "Turn", "follow"]
+__all__ = ["ConversationState", "Focus", "FollowUp", "Kind", "Turn", "follow", "name_breaks"]
 
 VAGUE_WORDS = 10  # a follow-up of at most so many words, none of content, is read with what went before
 EXCLUDED_RATIO = (
     0.9  # of an ambiguous name, meanings with this share of the best one's score are excluded as well
 )
-_NAMING = frozenset({"label", "alternative", "identifier"})
+Categories = Callable[[int], int]
+_OF_ONE = (
+    "where, when, why, how",
+    "what",
+    "who",
+    "yes/no",
+)  # rules of questions that may be about one thing that they do not name
+_SAYING_NOTHING = (
+    "describing", "listing", "polite", "enumeration", "everything", "which", "which_one", "which_many", "who", "what",
+    "adverbs", "opening",
+)  # fmt: skip
+"""Kinds of phrases that are no content of a question."""
+_LIFE = "P98i"  # is asked for by words of births and deaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +91,13 @@ class FollowUp:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the words of the question tell; ``own``: mentions of individuals that the question is about."""
-
-    asked: Asked
-    language: Language
-    words: RefWords
-    pivot: Pivot | None
-    own: tuple[Mention, ...]
-    more: bool
-    opening: bool
-    empty: bool
-    refers: bool
-    whole: bool
-    focus: tuple[Focus, ...]
-
-
 def follow(
     question: str,
     state: ConversationState,
     mentions: Sequence[Mention],
     lexicon: QuestionLexicon,
     iri_of: Callable[[int], str],
-    categories_of: Callable[[int], int],
+    categories_of: Categories,
     languages: Sequence[str] = (),
 ) -> FollowUp:
     """Kind, texts to search, exclusions and focus of ``question`` after ``state``.
@@ -111,148 +105,367 @@ def follow(
     ``mentions``: entities that it names (positions in ``tokenize(question)``); ``iri_of``, ``categories_of``: of their
     nodes; ``languages``: preferred when the words do not tell. Any text can be followed.
     """
-    told = _told(question, state, mentions, lexicon, categories_of, languages)
-    named = tuple(iri_of(one.entity) for mention in told.own for one in mention.entities[:1])
-    kind = _kind(told, state, named)
-    raw = (without(told.asked, told.pivot) or question) if told.pivot else question
-    pivoted, types = _pivoted(told, state, iri_of, categories_of)
-    alone = kind is Kind.STANDALONE or not state.turns or (kind is Kind.PIVOT and told.whole)
-    focus = () if kind is Kind.STANDALONE else tuple(one for one in told.focus if one.iri not in pivoted)
+    asking = _Question(
+        *read(question, compiled(lexicon), languages), compiled(lexicon), mentions, categories_of, state
+    )
+    pivot, own = asking.pivot, asking.own
+    named = tuple(iri_of(one.entity) for mention in own for one in mention.entities[:1])
+    focus, refers = asking.focus()
+    kind = asking.kind(named, refers)
+    whole = not refers and (
+        bool(own) or any(asking.is_noun(i) for i in asking.reading.heads if i not in asking.out)
+    )
+    alone = kind is Kind.STANDALONE or not state.turns or (kind is Kind.PIVOT and whole)
+    raw = (asking.without_pivot() or question) if pivot else question
+    pivoted, types = asking.pivoted(iri_of)
+    focus = () if kind is Kind.STANDALONE else tuple(one for one in focus if one.iri not in pivoted)
     kept = {*named, *(one.iri for one in focus)}
     earlier = () if alone else tuple(iri for iri in state.excluded if iri not in kept)
     shown = tuple(iri for iri in state.shown if iri not in kept) if kind is Kind.MORE else ()
     lasting = tuple(dict.fromkeys((*pivoted, *earlier)))
+    size = pivot.last - pivot.first if pivot else 0
+    after = (
+        replace(one, first=one.first - size, last=one.last - size)
+        for one in mentions
+        if pivot and one.first >= pivot.last
+    )
     return FollowUp(
         kind=kind,
         raw=raw,
         contextual=None if alone else _contextual(state, raw, focus),
         excluded=tuple(dict.fromkeys((*lasting, *shown))),
         focus=focus,
-        mentions=_kept(mentions, told.pivot),
+        mentions=(*(one for one in mentions if one.last <= pivot.first), *after)
+        if pivot
+        else tuple(mentions),
         excluded_types=types,
         lasting=lasting,
     )
 
 
-def _told(
-    question: str,
-    state: ConversationState,
-    mentions: Sequence[Mention],
-    lexicon: QuestionLexicon,
-    categories_of: Callable[[int], int],
-    languages: Sequence[str],
-) -> _Told:
-    ready = compiled(lexicon)
-    reading, asked = read(question, ready, languages)
-    language = ready.languages[reading.language]
-    words = ref_words(lexicon.conversation, reading.language)
-    pivot = find_pivot(asked, language, words.pivots, words.joiners, words.pronouns, mentions)
-    out = frozenset(range(pivot.first, pivot.last)) if pivot else frozenset()
-    rest = [mention for mention in mentions if mention.first not in out]
-    asking_more = {
-        i for at in range(len(asked.words)) for i in range(at, at + words.more.at(asked.words, at))
-    }
-    sure = [one for one in rest if one.last - one.first > 1 or _is_named(one, asked, categories_of)]
-    references = find_references(asked, language, words, sure, categories_of, out | asking_more)
-    focus = in_focus(references, state, language)
-    own = tuple(mention for mention in rest if _is_named(mention, asked, categories_of))
-    spoken = [word for i, word in enumerate(asked.words) if i not in out]
-    naming = {i for mention in own for i in range(mention.first, mention.last)}
-    plain = [word for i, word in enumerate(asked.words) if i not in out and i not in naming]
-    refers = any(reference.groups for reference in references) or bool(focus)
-    return _Told(
-        asked=asked,
-        language=language,
-        words=words,
-        pivot=pivot,
-        own=own,
-        more=words.more.within(spoken),
-        opening=bool(words.opening.at(spoken, 0)),
-        empty=len(spoken) <= VAGUE_WORDS and _is_empty(question, plain, language, words),
-        refers=refers,
-        whole=not refers and (bool(own) or any(i not in out for i in _nouns(reading, language))),
-        focus=focus,
-    )
+def name_breaks(question: str, lexicon: QuestionLexicon, languages: Sequence[str] = ()) -> tuple[int, ...]:
+    """Positions of ``tokenize(question)`` that no name goes across, ascending, none for a question without a pivot.
+
+    The ends of pivot phrases, and where the question itself begins: "aside from | Asinou, | which churches".
+    """
+    reading, asked = read(question, compiled(lexicon), languages)
+    language = compiled(lexicon).languages[reading.language]
+    ends = {end for span in language.forms.pivots.spans(asked.words) for end in span}
+    begins = {i for i in asked.starts if _asks(language, asked.words, i)}
+    return tuple(sorted((ends | begins) - {0, len(asked.words)})) if ends else ()
 
 
-def _nouns(reading: Reading, language: Language) -> list[int]:
-    return [i for i in reading.heads if reading.words[i] in language.nouns]
-
-
-def _is_named(mention: Mention, asked: Asked, categories_of: Callable[[int], int]) -> bool:
-    """True for an individual that is named whole, or in part with a capital or in quotes."""
-    if not mention.entities or categories_of(mention.entities[0].entity) == Category.Concept:
-        return False
-    return mention.entities[0].how in _NAMING or any(
-        i in asked.named for i in range(mention.first, mention.last)
-    )
-
-
-def _is_empty(question: str, spoken: Sequence[str], language: Language, words: RefWords) -> bool:
-    """True when no word is one of content: stop words, requests, references and words of a period are none."""
+def _asks(language: Language, words: Sequence[str], position: int) -> bool:
+    """True where the question itself begins: a question word, a yes/no opening or a verb."""
     forms = language.forms
-    empty = (
-        forms.describing, forms.listing, forms.polite, forms.enumeration, forms.everything, forms.which, forms.which_one,
-        forms.which_many, forms.who, forms.what, forms.adverbs, words.opening, words.pronouns, words.more,
-    )  # fmt: skip
-    covered = {i for phrases in empty for first, last in phrases.spans(spoken) for i in range(first, last)}
-    period = find_period(question)
-    dated = period.words if period else frozenset()
-    return all(i in covered or word in language.stop or word in dated for i, word in enumerate(spoken))
+    kinds = (language.asking, forms.polar, forms.one_verbs, forms.many_verbs)
+    return any(phrases.at(words, position) for phrases in kinds)
 
 
-def _kind(told: _Told, state: ConversationState, named: Sequence[str]) -> Kind:
-    if told.pivot is not None:
-        return Kind.PIVOT
-    if not state.turns:
-        return Kind.STANDALONE
-    known = {focus.iri for turn in state.topic for focus in turn.focus} | set(state.shown)
-    if told.more and all(iri in known for iri in named):
-        return Kind.MORE
-    if told.empty and not told.own:
-        return Kind.VAGUE
-    if told.refers or (told.opening and (told.empty or not told.own)):
-        return Kind.REFERENCE
-    return Kind.STANDALONE
+class _Pivot(NamedTuple):
+    """Tokens ``first`` to before ``last``: "aside from" and the names after it; ``pronouns``: positions of these within."""
+
+    first: int
+    last: int
+    pronouns: tuple[int, ...]
 
 
-def _pivoted(
-    told: _Told,
-    state: ConversationState,
-    iri_of: Callable[[int], str],
-    categories_of: Callable[[int], int],
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """IRIs of the individuals that a pivot names, with every likely meaning, and nodes of the types it names."""
-    if told.pivot is None:
-        return (), ()
-    individuals: list[str] = []
-    types: list[int] = []
-    for mention in told.pivot.mentions:
-        least = EXCLUDED_RATIO * mention.entities[0].score if mention.entities else 0.0
-        for one in mention.entities:
-            if one.score < least:
+class _Reference(NamedTuple):
+    """A word or description: ``groups`` of what it may stand for, or the ``noun`` that it describes by.
+
+    ``pointing``: the description points ("this church"), so that a fitting category is enough.
+    """
+
+    groups: tuple[str, ...] = ()
+    noun: str = ""
+    pointing: bool = False
+
+
+@dataclass
+class _Question:
+    """A question, what it names, and what was spoken of before it."""
+
+    reading: Reading
+    asked: Asked
+    lexicon: Compiled
+    mentions: Sequence[Mention]
+    categories_of: Categories
+    state: ConversationState
+
+    def __post_init__(self) -> None:
+        """``pivot`` and ``out``, its positions; ``rest``: mentions outside of it, ``own``: those of individuals."""
+        self.words, self.language = self.asked.words, self.lexicon.languages[self.reading.language]
+        self.turns = [turn.focus for turn in reversed(self.state.turns) if turn.focus]
+        self.pivot = self._find_pivot()
+        self.out = frozenset(range(*self.pivot[:2])) if self.pivot else frozenset[int]()
+        self.rest = [mention for mention in self.mentions if mention.first not in self.out]
+        self.own = [mention for mention in self.rest if self._is_named(mention)]
+
+    def is_noun(self, position: int) -> bool:
+        return position < len(self.words) and self.words[position] in self.language.nouns
+
+    def _category(self, mention: Mention) -> int:
+        return self.categories_of(mention.entities[0].entity) if mention.entities else 0
+
+    def _is_named(self, mention: Mention) -> bool:
+        """True for an individual that is named whole, or in part with a capital or in quotes."""
+        if not mention.entities or self._category(mention) == Category.Concept:
+            return False
+        inside = range(mention.first, mention.last)
+        return mention.entities[0].how in NAMING or not self.asked.named.isdisjoint(inside)
+
+    def kind(self, named: Sequence[str], refers: bool) -> Kind:
+        """``named``: IRIs of what the question names itself; ``refers``: whether it refers to anything before."""
+        if self.pivot:
+            return Kind.PIVOT
+        if not self.state.turns:
+            return Kind.STANDALONE
+        known = {focus.iri for turn in self.state.topic for focus in turn.focus} | set(self.state.shown)
+        if self.language.refs.more.within(self.words) and all(iri in known for iri in named):
+            return Kind.MORE
+        empty = self._is_empty()
+        if empty and not self.own:
+            return Kind.VAGUE
+        opens = self.language.forms.opening.at(self.words, 0) and (empty or not self.own)
+        return Kind.REFERENCE if refers or opens else Kind.STANDALONE
+
+    def _is_empty(self) -> bool:
+        """True when no word of a short question, but names, is one of content: stop words, requests, references and words of
+        a period are none."""
+        naming = {i for mention in self.own for i in range(mention.first, mention.last)}
+        spoken = [word for i, word in enumerate(self.words) if i not in naming]
+        forms, refs, stop = self.language.forms, self.language.refs, self.language.stop
+        kinds = (*(getattr(forms, kind) for kind in _SAYING_NOTHING), refs.pronouns, refs.more)
+        covered = {i for phrases in kinds for span in phrases.spans(spoken) for i in range(*span)}
+        period = find_period(self.reading.question)
+        dated = period.words if period else frozenset()
+        said = (word for i, word in enumerate(spoken) if i not in covered and word not in dated)
+        return len(self.words) <= VAGUE_WORDS and stop.issuperset(said)
+
+    def focus(self) -> tuple[tuple[Focus, ...], bool]:
+        """The entities that the question refers to, and whether it refers to any."""
+        more = self.language.refs.more
+        asking = {i for at in range(len(self.words)) for i in range(at, at + more.at(self.words, at))}
+        sure = [one for one in self.rest if one.last - one.first > 1 or self._is_named(one)]
+        references = self._references(sure, self.out | asking)
+        found = self._in_focus(references)
+        if found or any(one.groups for one in references):
+            return found, True
+        dropped = self._dropped()
+        return dropped, bool(dropped)
+
+    def _dropped(self) -> tuple[Focus, ...]:
+        """What a short question that names nothing is about where a verb needs no pronoun: the last thing in focus, of the
+        last person who was born or died."""
+        if (
+            not self.language.drops
+            or len(self.words) > VAGUE_WORDS
+            or self.mentions or self.out or self.asked.named
+            or any(map(self.is_noun, range(len(self.words))))
+            or self.reading.rule not in _OF_ONE
+            or self.language.forms.existential.within(self.words)
+            or self._is_empty()
+        ):  # fmt: skip
+            return ()
+        if _LIFE in self.reading.cues:
+            return self._meant(_Reference(("person",)))
+        return self.turns[0][:1] if self.turns else ()
+
+    def _find_pivot(self) -> _Pivot | None:
+        """The first pivot phrase that names follow; None for none.
+
+        Names are mentions, capitalised or quoted words, nouns, pronouns that no noun follows, and, where none of these
+        stands directly after the phrase, one other word; with small words and commas between them.
+        """
+        for first, start in self.language.forms.pivots.spans(self.words):
+            last, pronouns = self._excluded(start)
+            if last > start:
+                return _Pivot(first, last, tuple(pronouns))
+        return None
+
+    def _excluded(self, start: int) -> tuple[int, list[int]]:
+        """The position past the last name after ``start``, and the positions of pronouns; ``start`` without any name."""
+        words, language = self.words, self.language
+        at_first = {mention.first: mention.last for mention in self.mentions}
+        position, end = start, start
+        found: list[int] = []
+        while position < len(words):
+            length = at_first.get(position, position) - position
+            if not length and _asks(language, words, position):
+                break
+            pronoun = language.refs.pronouns.at(words, position)
+            owned = position + pronoun  # "his sculptures" are excluded, not he
+            if not length and pronoun and not self.is_noun(owned) and owned not in at_first:
+                found.append(position)
+                length = pronoun
+            elif not length and (position in self.asked.named or self.is_noun(position)):
+                length = 1
+            if length:
+                position = end = position + length
                 continue
-            if categories_of(one.entity) == Category.Concept:
-                types.append(one.entity)
-            else:
-                individuals.append(iri_of(one.entity))
-    pronouns = find_references(
-        replace(told.asked, starts=frozenset()), told.language, told.words, (), categories_of,
-        set(range(len(told.asked.words))) - set(told.pivot.pronouns),
-    )  # fmt: skip
-    individuals += [focus.iri for focus in in_focus(pronouns, state, told.language)]
-    return tuple(dict.fromkeys(individuals)), tuple(dict.fromkeys(types))
+            if words[position] not in language.joiners and not pronoun:
+                plain = end == start and words[position] not in language.stop
+                return (position + 1 if plain else end), found
+            position += 1
+        return end, found
+
+    def pivoted(self, iri_of: Callable[[int], str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """IRIs of the individuals that a pivot names, with every likely meaning, and nodes of the types it names."""
+        individuals: list[str] = []
+        types: list[int] = []
+        for mention in self.mentions if self.pivot else ():
+            least = EXCLUDED_RATIO * mention.entities[0].score if mention.entities else 0.0
+            for one in mention.entities if self.out.issuperset(range(mention.first, mention.last)) else ():
+                if one.score >= least and self.categories_of(one.entity) == Category.Concept:
+                    types.append(one.entity)
+                elif one.score >= least:
+                    individuals.append(iri_of(one.entity))
+        pronouns = self.pivot.pronouns if self.pivot else ()
+        references = self._references((), set(range(len(self.words))) - set(pronouns), tails=False)
+        individuals += [focus.iri for focus in self._in_focus(references)]
+        return tuple(dict.fromkeys(individuals)), tuple(dict.fromkeys(types))
+
+    def without_pivot(self) -> str:
+        """The question without the pivot's stretch; a comma that closed it goes with it."""
+        kept = [
+            chunk.text
+            for chunk in self.asked.chunks
+            if self.out.isdisjoint(range(chunk.first, chunk.last))
+            and (chunk.last > chunk.first or chunk.text != ",")
+        ]
+        ends, text = self.asked.chunks[-1].text[-1:], " ".join(kept)
+        return text + ends if ends in "?;" and text and not text.endswith(ends) else text
+
+    def _references(
+        self, mentions: Sequence[Mention], left_out: Collection[int], tails: bool = True
+    ) -> list[_Reference]:
+        """Pronouns and definite descriptions in order, but those that an earlier word of the question itself explains."""
+        language, words, starts = self.language, self.words, self.asked.starts
+        covered = {i for span in language.forms.no_reference.spans(words) for i in range(*span)} | set(
+            left_out
+        )
+        covered |= {i for one in mentions if one.last - one.first > 1 for i in range(one.first, one.last)}
+        found: list[_Reference] = []
+        for position, word in enumerate(words):
+            if position in covered:
+                continue
+            ends = position + 1 == len(words) or (tails and position + 1 in starts)
+            described = self._description(position, mentions)
+            if described is not None:
+                found.append(described)
+            elif ends and language.forms.tail.at(words, position):
+                found.append(_Reference(("person", "thing", "many")))
+            elif language.refs.pronouns.at(words, position) and not self._is_formal(position):
+                groups = tuple(name for name in GROUPS if getattr(language.forms, name).at(words, position))
+                determines = word in language.this and self.is_noun(position + 1)
+                if not determines and not self._explained(position, groups, mentions):
+                    found.append(_Reference(groups))
+        return found
+
+    def _is_formal(self, position: int) -> bool:
+        """True for a capitalised pronoun within a clause where nouns have capitals: the German "Sie" to a person."""
+        chunk = next(chunk for chunk in self.asked.chunks if chunk.first <= position < chunk.last)
+        return not self.language.capitals_name and chunk.capital and not chunk.opens
+
+    def _description(self, position: int, mentions: Sequence[Mention]) -> _Reference | None:
+        """A definite article or "this" with a known noun, when no name follows that says which one."""
+        word, after = self.words[position], position + 1
+        pointing = word in self.language.this
+        if not (pointing or word in self.language.the) or not self.is_noun(after) or self.is_noun(after + 1):
+            return None
+        near = range(after + 1, after + 4)
+        named = any(mention.first in near for mention in mentions) or any(i in self.asked.named for i in near)
+        return None if named and not pointing else _Reference(noun=self.words[after], pointing=pointing)
+
+    def _explained(self, position: int, groups: Sequence[str], mentions: Sequence[Mention]) -> bool:
+        """True when a name before the pronoun in the question fits it, or, of a word for whose it is, a noun does."""
+        for mention in mentions:
+            category = self._category(mention)
+            if mention.last <= position and category != Category.Concept and _fits(category, groups):
+                return True
+        if not self.language.forms.own.at(self.words, position):
+            return False
+        known = self.language.nouns
+        nouns = [known[word] for word in self.words[:position] if word in known]
+        if set(groups) == {"many"}:
+            return any(noun.number is not Number.ONE for noun in nouns)
+        return any(noun.number is not Number.MANY and _fits(noun.categories, groups) for noun in nouns)
+
+    def _in_focus(self, references: Sequence[_Reference]) -> tuple[Focus, ...]:
+        """The entities that the references mean: of each the most recent one that fits, of "those" a whole turn's."""
+        found: dict[str, Focus] = {}
+        for reference in references:
+            for focus in self._meant(reference):
+                found.setdefault(focus.iri, focus)
+        return tuple(found.values())
+
+    def _meant(self, reference: _Reference) -> tuple[Focus, ...]:
+        if reference.noun:
+            return self._described(reference)
+        for group in reference.groups:
+            if group == "many" and self.turns:
+                return self._several()
+            for turn in self.turns:
+                fitting = [focus for focus in turn if self._may_be(focus, group)]
+                if group == "place":
+                    fitting.sort(key=lambda focus: focus.category != Category.Place.name)
+                if fitting:
+                    return tuple(fitting[:1])
+        return ()
+
+    def _several(self) -> tuple[Focus, ...]:
+        """What "those" means: of the last turn with anything in focus, the several that its question did not name; else
+        all."""
+        turn = next(turn for turn in reversed(self.state.turns) if turn.focus)
+        asked = set(tokenize(turn.resolved))
+        told = tuple(focus for focus in turn.focus if not asked.issuperset(tokenize(focus.label)))
+        return told if len(told) > 1 else turn.focus
+
+    def _may_be(self, focus: Focus, group: str) -> bool:
+        """True when a word of the group may stand for the entity; "there" may be a building, which is a thing, too.
+
+        Its categories: its own, and those that the nouns of its types ask for (a saint, who is a character, may be a he).
+        """
+        known, mask = self.language.nouns, _mask(focus)
+        nouns = (
+            known[word].categories for name in focus.words for word in tokenize(name)[-1:] if word in known
+        )
+        if any(one & Category.Actor and not one & Category.Place for one in nouns):  # no monasteries
+            mask |= int(Category.Actor)
+        if group == "place":
+            return bool(mask & (Category.Place | Category.Thing)) and not mask & Category.Actor
+        return _fits(mask, (group,))
+
+    def _described(self, reference: _Reference) -> tuple[Focus, ...]:
+        """By the words of their types first; by category for "this", for a noun of one category that is no Thing (too many
+        are), and where the types have no word in the question's language."""
+        known, stem = self.language.nouns, self.language.stem
+        noun, same = known[reference.noun], stem(reference.noun)
+        for turn in self.turns:
+            called = tuple(focus for focus in turn if same in map(stem, _words(focus)))
+            if called:
+                return called if noun.number is Number.MANY else called[:1]
+        single = noun.categories.bit_count() == 1 and not noun.categories & Category.Thing
+        for focus in (focus for turn in self.turns for focus in turn if noun.number is not Number.MANY):
+            foreign = bool(focus.words) and not _words(focus) & known.keys()
+            if _mask(focus) & noun.categories and (reference.pointing or single or foreign):
+                return (focus,)
+        return ()
 
 
-def _kept(mentions: Sequence[Mention], pivot: Pivot | None) -> tuple[Mention, ...]:
-    """Mentions outside of the pivot at their positions in the question without it."""
-    if pivot is None:
-        return tuple(mentions)
-    size = pivot.last - pivot.first
-    before = [mention for mention in mentions if mention.last <= pivot.first]
-    after = [mention for mention in mentions if mention.first >= pivot.last]
-    moved = [replace(mention, first=mention.first - size, last=mention.last - size) for mention in after]
-    return (*before, *moved)
+_CATEGORIES = {"person": Category.Actor, "place": Category.Place, "thing": ~Category.Actor, "many": 0}
+
+
+def _fits(mask: int, groups: Sequence[str]) -> bool:
+    return any(mask & _CATEGORIES[group] for group in groups)
+
+
+def _mask(focus: Focus) -> int:
+    return int(Category.__members__.get(focus.category, Category(0)))
+
+
+def _words(focus: Focus) -> frozenset[str]:
+    return frozenset(token for word in focus.words for token in tokenize(word))
 
 
 def _contextual(state: ConversationState, raw: str, focus: Sequence[Focus]) -> str:

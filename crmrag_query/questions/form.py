@@ -1,18 +1,55 @@
-"""What a question asks for, read from its words: the form of the answer and the language to give it in."""
+"""What a question asks for, read from its words: the form of the answer, and the language to give it in.
+
+The first words that ask decide (``_lead``): a yes/no opening asks for one fact, whatever follows; "which" and "what" ask for
+one or many as their noun is singular or plural; requests go by the noun as well. Words that count, rank or distribute
+anywhere else make an aggregation. The rule that decided is told, so that a wrong form can be traced to a list.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
 
-from crmrag_query.config.loading import QuestionLexicon
-from crmrag_query.questions.grammar import Decision, Form, decide
-from crmrag_query.questions.lexicon import Compiled, Language, compiled
+from crmrag_query.config.parts import QuestionLexicon
+from crmrag_query.ontology.categories import Category
+from crmrag_query.questions.lexicon import (
+    ANYWHERE,
+    OPENING,
+    Compiled,
+    Language,
+    Noun,
+    Number,
+    compiled,
+)
 from crmrag_query.questions.words import Asked, asked, chunks_of
 
 POSSESSIVE = "s"
+ASKING = 5  # how much more than a stop word a word that asks tells of the language; ours
+_NEAR = 3  # tokens within which a bare noun opens a question without a verb; ours
+_LONGEST_PHRASE = 8  # words before and with a noun; ours
+_RELATIVE = frozenset({"who", "what", "which", "which_one", "which_many", "adverbs"})
 
-__all__ = ["Form", "Reading", "read", "read_question"]
+
+class Form(Enum):
+    """The three query types of the method (facts: method, Query)."""
+
+    SPECIFIC = "specific"
+    ENUMERATION = "enumeration"
+    AGGREGATION = "aggregation"
+
+
+class Decision(NamedTuple):
+    """A form, the rule that decided, the positions of the nouns asked for, and whether a number is asked for."""
+
+    form: Form
+    rule: str
+    heads: tuple[int, ...] = ()
+    counts: bool = False
+
+
+SPECIFIC, ENUMERATION, AGGREGATION = Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +79,7 @@ class Reading:
 def read_question(
     question: str, lexicon: QuestionLexicon, languages: Sequence[str] = (), names: Collection[int] = ()
 ) -> Reading:
-    """Form and language of ``question``; ``languages`` are preferred in ties, the lexicon's first is the last resort.
+    """Form and language of ``question``; ``languages`` are preferred in ties, English is the last resort.
 
     ``names``: positions of tokens that belong to names, from which no form is read.
     """
@@ -58,14 +95,9 @@ def read(
     language = _language(plain, lexicon, languages)
     heard = plain if language.capitals_name else asked(question, False, names, chunks)
     decision = decide(heard, language)
-    return _reading(question, heard, language, decision), heard
-
-
-def _reading(question: str, heard: Asked, language: Language, decision: Decision) -> Reading:
-    words = heard.words
-    present = frozenset(words)
+    words, present = heard.words, frozenset(heard.words)
     called = [cue for cue in language.cues if present & cue.words]
-    return Reading(
+    reading = Reading(
         question=question,
         language=language.code,
         form=decision.form,
@@ -79,25 +111,348 @@ def _reading(question: str, heard: Asked, language: Language, decision: Decision
         rule=decision.rule,
         heads=decision.heads,
     )
+    return reading, heard
 
 
 def _language(heard: Asked, lexicon: Compiled, preferred: Sequence[str]) -> Language:
-    """The language whose stop and question words weigh most, those outside of names before any other.
-
-    The order of ``preferred``, then of the lexicon, breaks ties.
-    """
-    known = list(lexicon.languages)
-    order = sorted(
-        known,
-        key=lambda code: (preferred.index(code) if code in preferred else len(preferred), known.index(code)),
-    )
+    """The language whose phrases that ask, and then stop words, cover most of the words, those outside of names before any
+    other; a word of several languages counts less for each. The order of ``preferred``, then of all, breaks ties."""
     endings = {chunk.last - 1 for chunk in heard.chunks if chunk.last - chunk.first > 1}
-    ends = {at for at in endings if heard.words[at] == POSSESSIVE}  # "Adams's": no French word
-    plain = [word for at, word in enumerate(heard.visible) if word and at not in ends]
-    every = [word for at, word in enumerate(heard.words) if at not in ends]
+    possessive = {at for at in endings if heard.words[at] == POSSESSIVE}  # "Adams's": no French word
+    plain = ["" if at in possessive else word for at, word in enumerate(heard.visible)]
+    every = [word for at, word in enumerate(heard.words) if at not in possessive]
+    known = list(lexicon.languages)
+    letters = "".join(chunk.text for chunk in heard.chunks if chunk.first not in heard.named)
+    shared = {word: sum(word in one.stop for one in lexicon.languages.values()) for word in plain if word}
 
-    def score(code: str) -> tuple[int, int]:
-        signs = lexicon.languages[code].signs
-        return sum(signs.get(word, 0) for word in plain), sum(word in signs for word in every)
+    def score(code: str) -> tuple[float, int]:
+        one = lexicon.languages[code]
+        found, at = float(ASKING * any(letter in one.letters for letter in letters)), 0
+        while at < len(plain):
+            length = one.asking.at(plain, at)
+            if at in heard.starts or at == 0:
+                length = max(length, one.opening.at(plain, at))
+            found += ASKING * length
+            found += sum(1 / shared[word] for word in plain[at : at + max(length, 1)] if word in one.stop)
+            at += length or 1
+        return found, sum(word in one.signs for word in every)
 
+    order = sorted(known, key=lambda code: preferred.index(code) if code in preferred else len(preferred))
     return lexicon.languages[max(order, key=score)]
+
+
+class _Lead(NamedTuple):
+    """What opens the question: a kind of phrase at tokens ``first`` to before ``last``."""
+
+    kind: str
+    first: int
+    last: int
+
+
+def decide(asked: Asked, language: Language) -> Decision:
+    """The form of the question; without any word that asks, it is a list when it opens with a plural, else one fact."""
+    reader = _Reader(asked, language, asked.visible)
+    lead = reader.lead()
+    if lead is not None and lead.kind in ("polar", "existential"):
+        return reader.yes_no(lead)
+    if lead is None and (reader.within("inversion") or reader.is_asked_statement()):
+        return Decision(SPECIFIC, "yes/no, as a statement", reader.bare_noun(0))
+    ranking = reader.counting_or_ranking(lead) if lead is None or lead.kind != "describing" else None
+    if ranking is not None:
+        return ranking
+    if lead is None:
+        return reader.without_lead()
+    found = reader.by(lead)
+    if found.form is ENUMERATION and reader.asks_more_of_one(lead):
+        return Decision(SPECIFIC, "several facts of one thing", found.heads)
+    if found.form is SPECIFIC and lead.kind != "describing" and reader.is_generic():
+        return Decision(ENUMERATION, "of any thing of a kind", found.heads)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A question under its language."""
+
+    asked: Asked
+    language: Language
+    words: tuple[str, ...]
+
+    def at(self, kind: str, position: int) -> int:
+        return getattr(self.language.forms, kind).at(self.words, position)  # type: ignore[no-any-return]
+
+    def within(self, kind: str, start: int = 0, stop: int | None = None) -> bool:
+        return getattr(self.language.forms, kind).within(self.words, start, stop)  # type: ignore[no-any-return]
+
+    def word(self, position: int) -> str:
+        return self.words[position] if 0 <= position < len(self.words) else ""
+
+    def noun(self, position: int) -> Noun | None:
+        """The known noun at a position, one within a name too."""
+        known = 0 <= position < len(self.words)
+        return self.language.nouns.get(self.asked.words[position]) if known else None
+
+    def verb(self, position: int) -> Number | None:
+        """The number of a verb at the position, None for any other word."""
+        if self.at("one_verbs", position):
+            return Number.ONE
+        return Number.MANY if self.at("many_verbs", position) else None
+
+    def lead(self) -> _Lead | None:
+        """The first phrase that asks; polite openings are passed over, and so are relative pronouns after a noun."""
+        position, opens = 0, True
+        while position < len(self.words):
+            opens = opens or position in self.asked.starts
+            kinds = (*ANYWHERE, *OPENING) if opens else ANYWHERE
+            length, kind = max((self.at(kind, position), -i) for i, kind in enumerate(kinds))
+            polite = self.at("polite", position) if opens else 0
+            if length and length >= polite:
+                name = kinds[-kind]
+                if opens or name not in _RELATIVE or not self.may_be_meant(position - 1):
+                    return _Lead(name, position, position + length)
+            position += polite or 1
+            opens = polite > 0
+        return None
+
+    def may_be_meant(self, position: int) -> bool:
+        """Whether a relative pronoun may stand for the word before it."""
+        if position in self.asked.named or self.noun(position) is not None:
+            return True
+        return self.language.drops and self.word(position) not in self.language.stop
+
+    def is_asked_statement(self) -> bool:
+        """Whether a sentence with a verb is made a yes/no question by its mark: "Il museo possiede quadri?"."""
+        ends = self.asked.chunks[-1].text[-1] if self.asked.chunks else ""
+        verbs = any(self.verb(at) for at in range(1, len(self.words)))
+        return ends in "?;;" and verbs and not self.at("everything", 0)
+
+    def by(self, lead: _Lead) -> Decision:
+        """By the kind of phrase that opens the question."""
+        heads: tuple[int, ...]
+        match lead.kind:
+            case "who":
+                many = self.within("many_refs", lead.last) and not self.within("one_refs", lead.last)
+                bare = self.language.nouns.get(self.word(lead.last + 1))
+                many |= bare is not None and bare.number is Number.MANY
+                return Decision(ENUMERATION if many else SPECIFIC, "who")
+            case "who_many":
+                return Decision(ENUMERATION, "who, plural")
+            case "which" | "which_one" | "which_many":
+                return self.which(lead)
+            case "what":
+                return self.what(lead)
+            case "listing":
+                return self.listing(lead)
+            case "enumeration":
+                heads = self.phrase(lead.last)[1] or self.phrase(lead.first)[1]
+                return Decision(ENUMERATION, "list", heads)
+            case "describing":  # about one thing; about many when a plural noun, not a name, comes first
+                number, heads = self.phrase(lead.last)
+                many = number is Number.MANY and bool(heads) and self.noun(heads[0]) is not None
+                return Decision(ENUMERATION if many else SPECIFIC, "tell about", heads)
+        return Decision(
+            SPECIFIC, "where, when, why, how" if lead.kind == "adverbs" else "a number of one thing"
+        )
+
+    def counting_or_ranking(self, lead: _Lead | None) -> Decision | None:
+        for name in ("count", "aggregation"):
+            for first, last in getattr(self.language.forms, name).spans(self.words):
+                counts = name == "count"
+                if self.is_no_aggregation(first, last) or (counts and self.is_of_one(last)):
+                    continue
+                after = last if counts or lead is None else lead.last
+                return Decision(AGGREGATION, name, self.phrase(after)[1], counts)
+        return None
+
+    def is_no_aggregation(self, first: int, last: int) -> bool:
+        """True when the phrase is part of one that does not rank, such as "at least", or, where nouns have capitals, of a
+        name: "das Jüngste Gericht"."""
+        chunks = [chunk for chunk in self.asked.chunks if chunk.first <= last and chunk.last > first]
+        nominal = not self.language.capitals_name and last == first + 1 and self.noun(first) is None
+        if nominal and all(chunk.capital for chunk in chunks[:2]) and len(chunks) > 1 and not chunks[0].opens:
+            return True
+        starts = range(max(0, first - 3), first + 1)
+        return any(start + self.at("not_aggregation", start) >= last for start in starts)
+
+    def is_of_one(self, last: int) -> bool:
+        """True of a number that one thing has ("the number *of the coin*"), which is no count."""
+        if not self.at("of", last - 1):
+            return False
+        number, heads = self.phrase(last)
+        unsure = (
+            bool(heads) and not self.noun(heads[0]) and self.words[heads[0]].endswith(self.language.either)
+        )
+        return not heads or (number is Number.ONE and not unsure)
+
+    def yes_no(self, lead: _Lead) -> Decision:
+        """One fact; where further things are asked for ("anywhere else"), these are wanted."""
+        further = self.within("more", lead.last)
+        further |= lead.kind == "existential" and self.within("also", lead.last)
+        heads = self.bare_noun(lead.last, span=_LONGEST_PHRASE)
+        return (
+            Decision(ENUMERATION, "yes/no for more", heads)
+            if further
+            else Decision(SPECIFIC, "yes/no", heads)
+        )
+
+    def which(self, lead: _Lead) -> Decision:
+        position = lead.last
+        given = {"which_one": Number.ONE, "which_many": Number.MANY}.get(lead.kind)
+        if self.at("of", position):
+            verb = next((found for i in range(position, len(self.words)) if (found := self.verb(i))), None)
+            number = Number.ONE if verb is Number.ONE else Number.MANY
+            return self.by_number(number, self.phrase(position + 1)[1], lead, "which of")
+        if verb := self.verb(position):
+            return self.by_number(given or verb, self.phrase(position + 1)[1], lead, "which, verb")
+        number, heads = self.phrase(position)
+        return self.by_number(given or number, heads, lead, "which, noun")
+
+    def by_number(self, number: Number, heads: tuple[int, ...], lead: _Lead, rule: str) -> Decision:
+        """Many are a list, unless what is asked are the many values that one thing has, such as its dimensions."""
+        if number is not Number.ONE and heads and self.at("attributes", heads[0]):
+            before = any(self.verb(i) for i in range(lead.last, heads[0]))
+            if before or self.verb(heads[-1] + 1) is Number.ONE:
+                return Decision(SPECIFIC, "attributes of one thing", heads)
+        return Decision(SPECIFIC if number is Number.ONE else ENUMERATION, f"{rule}: {number.value}", heads)
+
+    def what(self, lead: _Lead) -> Decision:
+        position = lead.last
+        if self.at("many_refs", position) or self.at("of", position):
+            return self.which(lead)
+        if self.at("existential", position) or self.at("collecting", position):
+            return Decision(ENUMERATION, "what is held or made")
+        verb, being = self.verb(position), bool(self.at("being", position))
+        if not self.at("of", lead.first - 1) and self.what_was_done(position, verb is not None):
+            return Decision(ENUMERATION, "what was done")
+        held = self.within("collecting", position) or self.what_one_did(position)
+        if verb is Number.MANY and (being or not held):
+            return self.by_number(Number.MANY, self.phrase(position + 1)[1], lead, "what are")
+        if verb is None and self.word(position) not in self.language.stop:
+            number, heads = self.phrase(position)
+            if heads:
+                return self.by_number(number, heads, lead, "what, noun")
+        if not being and held:
+            return Decision(ENUMERATION, "what is held or made")
+        return Decision(SPECIFIC, "what", self.phrase(position + 1)[1] if verb else ())
+
+    def what_one_did(self, position: int) -> bool:
+        """True for "what did she paint", not for "what did she say", nor for "what did she die of"."""
+        last = len(self.words) - 1
+        saying = (
+            self.within("telling", position) or self.at("of", last) or self.words[last] in self.language.stop
+        )
+        return bool(self.at("did", position)) and not saying
+
+    def what_was_done(self, position: int, verb: bool) -> bool:
+        """True for "what was made …": a participle follows, or ends the question where verbs stand last; none of saying,
+        and not "made of", which asks for a substance."""
+        last = len(self.words) - 1
+        places = {position, position + verb, position + verb + 1}
+        places |= {last} if verb and not self.language.capitals_name else set()
+        return any(
+            self.at("participles", at)
+            and not self.at("telling", at)
+            and not (at + 1 == last and self.at("of", last))
+            for at in places
+        )
+
+    def listing(self, lead: _Lead) -> Decision:
+        """A request: for a question that it holds, else for one or many as its noun says."""
+        position = lead.last
+        while position < len(self.words) and not self.at("everything", position):
+            inner = next((kind for kind in (*ANYWHERE[1:], "enumeration") if self.at(kind, position)), None)
+            if inner is not None:
+                found = self.by(_Lead(inner, position, position + self.at(inner, position)))
+                return found._replace(rule=f"request, {found.rule}" if inner in ANYWHERE else found.rule)
+            if self.words[position] not in self.language.stop:
+                break
+            position += 1
+        number, heads = self.phrase(lead.last)
+        if self.within("everything", lead.last, lead.last + _NEAR):
+            return Decision(ENUMERATION, "request for all", heads)
+        form = ENUMERATION if number is Number.MANY else SPECIFIC
+        return Decision(form, f"request: {number.value}", heads)
+
+    def without_lead(self) -> Decision:
+        start = 0
+        while polite := self.at("polite", start):
+            start += polite
+        if self.within("everything", start, start + _NEAR) or self.within("more", start, start + _NEAR):
+            return Decision(ENUMERATION, "bare: all", self.phrase(start)[1])
+        heads = self.bare_noun(start)
+        noun = self.noun(heads[0]) if heads else None
+        many = noun is not None and noun.number is Number.MANY
+        return Decision(ENUMERATION if many else SPECIFIC, "bare", heads)
+
+    def bare_noun(self, start: int, span: int = _NEAR) -> tuple[int, ...]:
+        near = range(start, min(start + span, len(self.words)))
+        return next(((i,) for i in near if self.words[i] in self.language.nouns), ())
+
+    def phrase(self, start: int) -> tuple[Number, tuple[int, ...]]:
+        """Number and positions of the nouns of the phrase that begins at ``start``, stop words before it passed over.
+
+        The head is the last of the first run of known nouns ("church paintings"); of unknown words the first that looks
+        like a plural. A kind *of* things has the number of the things. Without any noun: (EITHER, ()).
+        """
+        nouns, words, small = self.language.nouns, self.words, self.language.stop
+        while start < len(words) and words[start] in small and words[start] not in nouns:
+            if start in self.asked.starts and start > 0:
+                return Number.EITHER, ()
+            start += 1
+        stop = start
+        while stop < len(words) and words[stop] not in small and stop - start < _LONGEST_PHRASE:
+            if stop > start and stop in self.asked.starts:
+                break
+            stop += 1
+        span = range(start, stop)
+        many = any(self.at("numerals", i) for i in span)
+        # a name's word is none, unless the name is the whole phrase's noun ("What Churches")
+        may_be = ((i, noun) for i in span if (noun := self.noun(i)))
+        known = (one for one in may_be if one[0] not in self.asked.named or one[1].number is Number.MANY)
+        head, noun = next(known, (-1, None))
+        if noun is None:
+            return self.unknown_noun(span, many)
+        # "works date" and "artist works" are noun and verb, no compound
+        while head + 1 in span and words[head + 1] in nouns and noun.number is not Number.MANY:
+            if noun.categories == Category.Actor:
+                break
+            head, noun = head + 1, nouns[words[head + 1]]
+        number = Number.MANY if many or self.at("collective", head) else noun.number
+        if noun.categories & Category.Concept and self.at("of", head + 1):
+            inner, further = self.phrase(head + 2)
+            if further and further[0] <= head + 4:
+                return (inner if number is Number.ONE else number), (head, *further)
+        return (self.verb(head + 1) or number if number is Number.EITHER else number), (head,)
+
+    def unknown_noun(self, span: range, many: bool) -> tuple[Number, tuple[int, ...]]:
+        """Number of a phrase whose noun is not known: by its article, else the verb after it, else its ending."""
+        language = self.language
+        first = next((i for i in span if self.words[i]), None)
+        if first is None:
+            return Number.EITHER, ()
+        article = self.word(first - 1)
+        if language.articles_many and article in language.the | language.articles_many:
+            return (Number.MANY if article in language.articles_many else Number.ONE), (first,)
+        for i in span:
+            word = self.words[i]
+            if word and self.at("collective", i):
+                return Number.MANY, (i,)
+            plural = word.endswith(language.plurals) and not word.endswith(language.not_plurals or ("\0",))
+            if plural and len(word) > 3:
+                return (Number.ONE if self.verb(i + 1) is Number.ONE and not many else Number.MANY), (i,)
+        verb = next((found for i in range(first + 1, span.stop + 1) if (found := self.verb(i))), Number.ONE)
+        return (Number.MANY if many else verb), (first,)
+
+    def asks_more_of_one(self, lead: _Lead) -> bool:
+        """True when a second question follows about one thing: "who are they, and who painted it"."""
+        for i in range(lead.last, len(self.words)):
+            for kind in ("who", "what", "which_one", "which", "adverbs"):
+                length = self.at(kind, i)
+                if length and not self.may_be_meant(i - 1):
+                    return self.within("one_refs", i + length)
+        return False
+
+    def is_generic(self) -> bool:
+        """True when a fact is asked of any thing of a kind ("of an artwork") and nothing is named."""
+        spans = () if self.asked.named else self.language.forms.generic.spans(self.words)
+        return any(self.word(last) in self.language.nouns for _, last in spans)

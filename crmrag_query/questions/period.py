@@ -1,24 +1,26 @@
 """The stretch of a question that names a period, read as days: "before 1800", "in the 1920s", "im 18. Jahrhundert".
 
 What is no date of its own is none: a year within quotes or a name (callers blank these, see ``without_names``), an
-accession number, a count ("more than 1500"). The 12th century is 1101-1200 (see ``crmrag_query.dates``).
+accession number, a count ("more than 1500"). The 12th century is 1101-1200 (see ``crmrag_query.dates``, which reads dates
+themselves). The words around them are those of all languages, from their files: `time`, `period` and numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crmrag_query import dates as words
-from crmrag_query.dates import Interval, parse_date
-from crmrag_query.questions import period_words as asking
+from crmrag_query import dates
+from crmrag_query.dates import Interval, fold, parse_date
+from crmrag_query.language import READ, Language, language
 from crmrag_query.questions.words import Asked
 from crmrag_query.text import tokenize
 
 BLANK = "¤"
 _LONGEST = 4000  # characters of a question that are looked through; more are refused before (``question_characters``)
+_LONG = 4  # letters of a word for a century that needs no number in digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +52,26 @@ def find_period(text: str, nouns: Collection[str] = ()) -> Period | None:
     ``nouns``: folded plurals; a bare number before one is a count. Two periods joined by "and" or "or" are one from the
     first to the last, an "after" and a "before" what lies between; of separate ones the first counts.
     """
-    folded = words.fold(text[:_LONGEST])
-    if not any(map(str.isdigit, folded)) and not _century().search(folded):
+    folded, words = fold(text[:_LONGEST]), _words()
+    if not any(map(str.isdigit, folded)) and not words.century.search(folded):
         return None
-    found: list[_Found] = []
-    for match in _pattern().finditer(folded):
-        if _is_count(folded, match, nouns):
+    whole: _Found | None = None
+    for match in words.pattern.finditer(folded):
+        interval = None if _is_count(folded, match, nouns, words) else _interval(match, words)
+        if interval is None:
             continue
-        interval = _interval(match)
-        if interval is not None:
-            found.append(_Found(interval, match.start(), match.end()))
-    if not found:
-        return None
-    whole = found[0]
-    for further in found[1:]:
-        joined = _joined(whole, further, folded)
+        found = _Found(interval, match.start(), match.end())
+        joined = found if whole is None else _joined(whole, found, folded, words)
         if joined is None:
             break
         whole = joined
-    stretch = folded[whole.first : whole.last]
-    return Period(whole.interval, frozenset(tokenize(stretch)))
+    if whole is None:
+        return None
+    return Period(whole.interval, frozenset(tokenize(folded[whole.first : whole.last])))
 
 
-def _joined(first: _Found, second: _Found, text: str) -> _Found | None:
-    if re.fullmatch(asking.JOINER, text[first.last : second.first]) is None:
+def _joined(first: _Found, second: _Found, text: str, words: _Words) -> _Found | None:
+    if words.joiner.fullmatch(text[first.last : second.first]) is None:
         return None
     a, b = first.interval, second.interval
     begin, end = (a.begin, b.end) if a.end is None and b.begin is None else (b.begin, a.end)
@@ -85,38 +83,43 @@ def _joined(first: _Found, second: _Found, text: str) -> _Found | None:
     return _Found(a.hull(b), first.first, second.last)
 
 
-def _is_count(text: str, match: re.Match[str], nouns: Collection[str]) -> bool:
+def _is_count(text: str, match: re.Match[str], nouns: Collection[str], words: _Words) -> bool:
     """True for a bare number that counts or identifies: after "more than" or "no.", or before a plural."""
     if match["year"] is None:
         return False
-    if re.search(rf"(?<!\w){asking.NO_YEAR_BEFORE}", text[: match.start()]):
+    if any(words.no_year_after.search(text[:at]) for at in (match.start(), match.start("year"))):
         return True
     after = re.match(r"\s+([^\W\d]+)", text[match.end() :])
     return match["in"] is None and after is not None and after[1] in nouns
 
 
-def _interval(match: re.Match[str]) -> Interval | None:
-    for i in range(len(asking.RANGES) + 1):
+def _interval(match: re.Match[str], words: _Words) -> Interval | None:
+    for i in range(words.spans):
         if match[f"left{i}"]:
-            return _between(match[f"left{i}"], match[f"right{i}"])
+            unit = " century" if i == words.spans - 1 else ""
+            return _between(words.plain(match[f"left{i}"]) + unit, words.plain(match[f"right{i}"]) + unit)
     if match["plain"] or match["year"]:
-        return _date(match["plain"] or match["year"])
-    bound = next(name for name in ("before", "after", "until", "since", "later", "earlier") if match[name])
-    at = _date(match[bound])
+        return parse_date(words.plain(match["plain"] or match["year"]))
+    bound = next(name for name in _BOUNDS if match[name])
+    at = parse_date(words.plain(match[bound]))
     if at is None or at.begin is None or at.end is None:
         return None
-    return {
-        "before": Interval(None, at.begin - 1, at.approximate),
-        "after": Interval(at.end + 1, None, at.approximate),
-        "until": Interval(None, at.end, at.approximate),
-        "since": Interval(at.begin, None, at.approximate),
-        "later": Interval(at.begin, None, at.approximate),
-        "earlier": Interval(None, at.end, at.approximate),
+    begin, end = {
+        "before": (None, at.begin - 1),
+        "after": (at.end + 1, None),
+        "until": (None, at.end),
+        "since": (at.begin, None),
+        "later": (at.begin, None),
+        "earlier": (None, at.end),
     }[bound]
+    return Interval(begin, end, at.approximate)
 
 
-def _between(left: str, right: str) -> Interval | None:
-    first, last = _plain(left), _plain(right)
+_BOUNDS = ("before", "after", "until", "since", "later", "earlier")
+_ROLES = (*_BOUNDS, "from", "within", "spans", "glue", "numbers")
+
+
+def _between(first: str, last: str) -> Interval | None:
     joined = parse_date(f"between {first} and {last}")
     if joined is not None:
         return joined
@@ -126,80 +129,136 @@ def _between(left: str, right: str) -> Interval | None:
     return begin.hull(end)
 
 
-def _date(text: str) -> Interval | None:
-    return parse_date(_plain(text))
+class _Words:
+    """The words of periods in all languages, as patterns over folded text."""
+
+    def __init__(self) -> None:
+        known = [language(code) for code in READ]
+        told = {
+            role: [fold(word) for one in known for word in one.raw.get("period", {}).get(role, ())]
+            for role in _ROLES
+        }
+        centuries = {word for one in known for word in _role(one, "century")}
+        for name in ("before", "after"):
+            told[name] += (word for one in known for word in _role(one, name))
+        no_bound = {*told["until"], *told["since"], *told["from"]}
+        during = {*told["within"], *(word for one in known for word in _role(one, "during"))}
+        hundreds = [item for one in known for item in one.raw.get("period", {}).get("hundreds", {}).items()]
+        counting = ("more_than", "less_than", "at_least", "at_most", "exactly", "only")
+        self._ordinals = sorted(_ordinals(known), key=lambda pair: (-len(pair[0]), pair))
+        self._hundreds = {fold(word): int(number) for word, number in hundreds}
+        long = _any(word for word in centuries if len(word) >= _LONG and word != "cent")
+        written = "|".join(pattern for pattern, _ in self._ordinals)
+        named = _any(self._hundreds)
+        self._glue = re.compile(glue := rf"(?:{_any(told['glue'])}(?:\s+|(?<=')|(?=\d))){{0,3}}")
+        self._century = re.compile(rf"(?<!\w)({written})(?=[\s-]+{long}|$)")
+        self._long = re.compile(rf"\b{_any(centuries - set(map(fold, _DATED)))}\b")
+        self.century = re.compile(rf"{long}|{named}")
+        and_or = [word for one in known for role in ("and", "or") for word in one.roles[f"operators.{role}"]]
+        joints = _any(word for word in and_or if " " not in word)
+        self.joiner = re.compile(rf"[\s,;&]*(?:{joints}|to|of)?[\s,;&]*(?:also|auch|aussi|anche|tambien)?\s*")
+        counted = {word for one in known for role in counting for word in one.roles[f"operators.{role}"]}
+        self.no_year_after = re.compile(rf"(?<!\w){_any((*counted, *told['numbers']))}\.?\s*$")
+        spans = [tuple(map(str.strip, span.split("/"))) for span in told["spans"]]
+        openings = sorted({opening for opening, _ in spans}, key=lambda word: (-len(word), word))
+        ranges = [
+            (re.escape(one), _any(middle for opening, middle in spans if opening == one)) for one in openings
+        ]
+        self.spans = len(ranges) + 2
+        within = rf"(?:{_any(during)}(?:\s+|(?<=')))"
+        bounds = {name: _any(set(told[name]) - no_bound) for name in ("before", "after", "later", "earlier")}
+        bounds |= {name: _any(told[name]) for name in ("since", "until")}
+        self.pattern = _pattern(
+            ranges, bounds, within=within, glue=glue, long=long, written=written, named=named, joints=joints
+        )
+
+    def plain(self, text: str) -> str:
+        """The date as ``parse_date`` reads it: no articles, ordinals as numbers, one word for a century."""
+        text = self._glue.sub("", text.strip(), count=1)
+        text = re.sub(r"[^\W\d]+", lambda word: self._named(word[0]), text)
+        text = self._long.sub("century", text)
+        return self._century.sub(self._number, text).replace("-century", " century")
+
+    def _named(self, word: str) -> str:
+        return f"{self._hundreds[word]}. century" if word in self._hundreds else word
+
+    def _number(self, match: re.Match[str]) -> str:
+        return next(f"{n}." for pattern, n in self._ordinals if re.fullmatch(pattern, match[1]))
 
 
-def _plain(text: str) -> str:
-    """The date as ``parse_date`` reads it: no articles, ordinals as numbers, one word for a century."""
-    text = re.sub(rf"^{asking.GLUE}", "", text.strip())
-    text = re.sub(r"\beeuw(?:en)?\b", "century", text)
-    return _ordinals().sub(_as_number, text).replace("-century", " century")
+_DATED = ("secolo", "secoli", "siglo", "siglos")  # read before a number, too
 
 
-def _as_number(match: re.Match[str]) -> str:
-    return next(f"{n}." for pattern, n in asking.ORDINALS if re.fullmatch(pattern, match[1]))
+def _role(one: Language, role: str) -> Iterator[str]:
+    """The folded words of a role of `time`, one of a word and one with "?" in it."""
+    yield from (fold(word.replace("?", "")) for word in one.raw.get("time", {}).get(role, ()))
 
 
-@lru_cache(maxsize=1)
-def _ordinals() -> re.Pattern[str]:
-    """An ordinal that stands before a century, or alone at the end as the first of two."""
-    return re.compile(rf"(?<!\w)({_ordinal_words()})(?=[\s-]+{asking.LONG_CENTURY}|$)")
+def _any(words: Iterable[str]) -> str:
+    """A pattern of any of the folded words, the longest first."""
+    distinct = sorted(set(words), key=lambda word: (-len(word), word))
+    return f"(?:{'|'.join(map(re.escape, distinct))})"
 
 
-def _ordinal_words() -> str:
-    return "|".join(pattern for pattern, _ in asking.ORDINALS)
+def _ordinals(known: Iterable[Language]) -> set[tuple[str, int]]:
+    """Patterns of ordinals written out, with any ending, and their numbers."""
+    return {
+        (r"[\s-]".join(rf"{one.stem(part)}\w{{0,4}}" for part in re.split(r"[\s-]", fold(word))), number)
+        for one in known
+        for word, number in ((word, int(value)) for word, value in one.raw["ordinals"].items())
+        if not word[0].isdigit()
+    }
 
 
-@lru_cache(maxsize=1)
-def _century() -> re.Pattern[str]:
-    return re.compile(asking.LONG_CENTURY)
-
-
-@lru_cache(maxsize=1)
-def _pattern() -> re.Pattern[str]:
+def _pattern(
+    ranges: list[tuple[str, str]], bounds: dict[str, str], *,
+    within: str, glue: str, long: str, written: str, named: str, joints: str,
+) -> re.Pattern[str]:  # fmt: skip
     """Every way to name a period; the alternatives are tried in order at each place. Groups hold the dates."""
-    era = rf"(?:\s*(?:{words.BC}|{words.AD})(?!\w))"
-    part = rf"(?:(?:the )?(?:{'|'.join(words.PARTS)})[\s-]+(?:the )?)?"
+    roman, era = r"[ivx]{1,5}", rf"(?:\s*(?:{dates.BC}|{dates.AD})(?!\w))"
+    months = _any(dates.MONTH)
+    part = rf"(?:(?:the )?(?:{'|'.join(dates.PARTS)})[\s-]+(?:the )?)?"
     century = (
-        rf"{part}(?:\d{{1,2}}{words.ORDINAL}[\s-]*{asking.CENTURY}|"
-        rf"(?:[ivx]{{1,5}}{words.ORDINAL}|{_ordinal_words()})[\s-]+{asking.LONG_CENTURY})(?!\w){era}?"
+        rf"{part}(?:\d{{1,2}}{dates.ORDINAL}[\s-]*(?:{dates.CENTURY}|{long})|(?:{roman}{dates.ORDINAL}|{written})[\s-]+{long}|"
+        rf"{dates.CENTURY_BEFORE}\s+(?:\d{{1,2}}|{roman})|{named})(?!\w){era}?"
     )
-    decade = (
-        r"(?:\d{2,3}0(?:'?s|er(?: jahren?)?)(?!\w)|(?:annees|decennie|δεκαετια του|δεκαετια) \d{2,3}0(?!\w))"
-    )
+    decade = rf"(?:\d{{2,3}}0(?:'?s|er(?: jahren?)?)(?!\w)|(?:{dates.DECADE_WORDS}) \d{{2,3}}0(?!\w))"
     day = (
         rf"(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}\. ?\d{{1,2}}\. ?\d{{3,4}}|"
-        rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)? (?:of )?(?:{asking.MONTHS})\.?,? \d{{3,4}}|"
-        rf"(?:{asking.MONTHS})\.? (?:\d{{1,2}}(?:st|nd|rd|th)?,? )?\d{{3,4}})(?!\w)"
+        rf"\d{{1,2}}(?:st|nd|rd|th|er|\.|[°º])? (?:of |de )?{months}\.?,? (?:del? )?\d{{3,4}}|"
+        rf"{months}\.? (?:\d{{1,2}}(?:st|nd|rd|th)?,? |del? )?\d{{3,4}})(?!\w)"
     )
     short = rf"\d{{3,4}}\s?[-/]\s?\d{{1,4}}(?!\w){era}?"
-    dated = rf"(?:{words.AD}\s?\d{{1,4}}|\d{{1,4}}{era})"
-    year = r"(?:1\d{3}|20\d\d)"
-    circa = rf"(?:{words.CIRCA}\s*)?"
+    dated = rf"(?:{dates.AD}\s?\d{{1,4}}|\d{{1,4}}{era})"
+    year, circa = r"(?:1\d{3}|20\d\d)", rf"(?:{dates.CIRCA}\s*)?"
     end = r"(?!\w|[./:]\d|-\d)"
     core = rf"{circa}(?:{day}|{century}|{decade}|{short}|{dated}|{year}){end}"
     point = rf"{circa}(?:{day}|{century}|{decade}|{dated}|\d{{3,4}}){end}"
-    left = rf"(?:{point}|{circa}\d{{1,4}}{words.ORDINAL}|{_ordinal_words()}|[ivx]{{1,5}}e)"
-    glue = asking.GLUE
-    ranges = [
-        rf"{opening}\s+(?P<left{i}>{glue}{left})\s*(?:{middle}\s+|-\s*)(?P<right{i}>{glue}{point})"
-        for i, (opening, middle) in enumerate(asking.RANGES)
+    left = rf"(?:{point}|{circa}\d{{1,4}}{dates.ORDINAL}|{written}|{roman}e)"
+    spans = [
+        rf"{opening}(?:\s+|(?<='))(?P<left{i}>{glue}(?:{left}|{roman}))\s*(?:{middle}(?:\s+|(?<='))|-\s*)(?P<right{i}>{glue}{point})"
+        for i, (opening, middle) in enumerate(ranges)
     ]
-    ranges.append(
-        rf"{glue}(?P<left{len(ranges)}>{left})\s*(?:(?:and|or|to|et|ou|und|oder|bis|και|η|en|of|tot)\s+|-\s*)"
-        rf"(?P<right{len(ranges)}>{glue}{century}){end}"
+    at = len(spans)
+    spans.append(
+        rf"{glue}(?P<left{at}>{left})\s*(?:(?:{joints}|to|bis|of|tot|al)\s+|-\s*)(?P<right{at}>{glue}{century}){end}"
     )
-    bounds = [
-        rf"{bound}\s*(?<![^\W\d]){glue}(?P<{name}>{point})"
-        for name, bound in (
-            ("before", asking.BEFORE), ("after", asking.AFTER), ("since", asking.SINCE), ("until", asking.UNTIL),
-        )
-    ]  # fmt: skip
-    suffixed = [
-        rf"(?:{asking.IN}\s+)?{glue}(?P<{name}>{point})\s+{suffix}(?!\w)"
-        for name, suffix in (("later", asking.OR_LATER), ("earlier", asking.OR_EARLIER))
+    spans.append(  # "siglos XII y XIV"
+        rf"(?:\w+\s+)?{glue}(?:siglos|secoli)\s+(?P<left{at + 1}>{roman}|\d{{1,2}})\s*(?:{joints}|al?|-)\s*{glue}"
+        rf"(?P<right{at + 1}>{roman}|\d{{1,2}}){end}"
+    )
+    before = [
+        rf"{bounds[name]}\s*(?<![^\W\d]){glue}(?P<{name}>{point})"
+        for name in ("until", "since", "before", "after")
     ]
-    plain = rf"(?:{asking.IN}\s+)?{glue}(?P<plain>(?!{year}{end}(?!{era}|\s?[-/]\s?\d)){core})"
-    single = rf"(?:(?P<in>{asking.IN})\s+)?{glue}(?P<year>{year}|(?<=year )\d{{3}}|(?<=in )\d{{3}}){end}"
-    return re.compile(rf"(?<![\w.#/:-])(?:{'|'.join([*suffixed, *ranges, *bounds, plain, single])})")
+    suffixed = [
+        rf"{within}?{glue}(?P<{name}>{point})\s+{bounds[name]}(?!\w)" for name in ("later", "earlier")
+    ]
+    plain = rf"{within}?{glue}(?P<plain>(?!{year}{end}(?!{era}|\s?[-/]\s?\d)){core})"
+    single = rf"(?:(?P<in>{within}))?{glue}(?P<year>{year}|(?<=year )\d{{3}}|(?<=in )\d{{3}}){end}"
+    return re.compile(rf"(?<![\w.#/:-])(?:{'|'.join([*suffixed, *spans, *before, plain, single])})")
+
+
+@lru_cache(maxsize=1)
+def _words() -> _Words:
+    return _Words()

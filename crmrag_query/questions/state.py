@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, Validati
 
 from crmrag_query.config.query import Conversation
 from crmrag_query.errors import QuestionError
-from crmrag_query.questions.grammar import Form
+from crmrag_query.questions.form import Form
 
 QUESTIONS = 3  # of one topic, the first and the last, that a follow-up is read with
 # Kept of each turn: entities in focus, sources, entities excluded. More than any pronoun can mean.

@@ -1,18 +1,21 @@
-"""The words of a question with what punctuation and capitals say of them."""
+"""The words of a question with what punctuation and capitals say of them, and finding phrases among them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.text import tokenize
 
 QUOTES = frozenset('"“”„«»‟＂')
-_ENDS = frozenset(".?!;:,·;؟。？！—–-)")
+_ENDS = frozenset(".?!;:,·;؟。？！—–-)¿¡")
 _PARTS = re.compile("[-–—./:'’]")
 _SIGNS = "([«“„\"'‘¿¡"
 _SHORT = 3  # letters; longer words all have capitals in a heading, in which capitals name nothing; ours
+ACCENTED = frozenset({"è", "πού"})
+"""Words that are others without their accent ("is" and "and", "where" and "that"), told apart where a question has it."""
+ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,12 @@ class Asked:
     @property
     def visible(self) -> tuple[str, ...]:
         """The tokens, "" for one that belongs to a name: no phrase is read from these."""
-        return tuple("" if i in self.named else word for i, word in enumerate(self.words))
+        spelled = {
+            chunk.first: text
+            for chunk in self.chunks
+            if (text := chunk.text.strip("".join(_ENDS)).lower()) in ACCENTED
+        }
+        return tuple("" if i in self.named else spelled.get(i, word) for i, word in enumerate(self.words))
 
 
 def chunks_of(question: str) -> tuple[Chunk, ...]:
@@ -69,6 +77,7 @@ def chunks_of(question: str) -> tuple[Chunk, ...]:
         tokens = tokenize(text)
         first = next((character for character in text if character.isalpha()), "")
         last = position + len(tokens)
+        opens = opens or text[0] in "¿¡"
         found.append(Chunk(text, position, last, first.isupper(), quoted, opens and bool(tokens)))
         initial = text[-1] == "." and first.isupper() and len("".join(tokens)) == 1  # "William T. Walters"
         opens = (text[-1] in _ENDS and not initial) or (opens and not tokens)
@@ -82,8 +91,7 @@ def asked(
     """The question as its form is read; ``names``: positions of tokens known to belong to names."""
     chunks = chunks_of(question) if chunks is None else chunks
     spoken = [chunk for chunk in chunks if chunk.last > chunk.first]
-    inner = [chunk for chunk in spoken if not chunk.opens]
-    long = [chunk for chunk in inner if len(chunk.text) > _SHORT]
+    long = [chunk for chunk in spoken if not chunk.opens and len(chunk.text) > _SHORT]
     titled = len(long) > 1 and all(chunk.capital for chunk in long)
     capitals = capitals_name and not titled
     named = set(names)
@@ -94,3 +102,67 @@ def asked(
     words = tuple(tokenize(question))
     starts = frozenset(chunk.first for chunk in spoken if chunk.opens)
     return Asked(words, chunks, starts, frozenset(i for i in named if i < len(words)))
+
+
+class Phrases:
+    """Phrases of folded words; a star in a word stands for any letters (``alt*``, ``*ed``, ``ge*t``). Built once."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._exact: dict[str, list[tuple[str, ...]]] = {}
+        self._open: list[tuple[str, ...]] = []
+        for phrase in phrases:
+            pattern = tuple(word for part in phrase.split() for word in _pattern(part))
+            if pattern and ANY in pattern[0]:
+                self._open.append(pattern)
+            elif pattern:
+                self._exact.setdefault(pattern[0], []).append(pattern)
+
+    def at(self, words: Sequence[str], position: int) -> int:
+        """Length of the longest phrase that begins at the position, 0 for none."""
+        if not 0 <= position < len(words):
+            return 0
+        near = (*self._exact.get(words[position], ()), *self._open)
+        return max((len(pattern) for pattern in near if _fits(pattern, words, position)), default=0)
+
+    def spans(self, words: Sequence[str], start: int = 0) -> Iterator[tuple[int, int]]:
+        """Every phrase from ``start`` on as (first, past the last); none overlaps another."""
+        position = start
+        while position < len(words):
+            if length := self.at(words, position):
+                yield position, position + length
+            position += length or 1
+
+    def within(self, words: Sequence[str], start: int = 0, stop: int | None = None) -> bool:
+        """True when any phrase begins between the positions."""
+        return any(self.at(words, i) for i in range(start, len(words) if stop is None else stop))
+
+    @property
+    def single(self) -> frozenset[str]:
+        """The phrases of one whole word."""
+        return frozenset(first for first, patterns in self._exact.items() if (first,) in patterns)
+
+
+def _pattern(part: str) -> list[str]:
+    """Folded words; a star stays at the word that it stands at."""
+    if part in ACCENTED:
+        return [part]
+    left, star, right = part.partition(ANY)
+    words = tokenize(left)
+    if star:
+        words[-1:] = ["".join((*words[-1:], ANY, *tokenize(right.strip(ANY))))] if left or right else []
+    return words
+
+
+def _fits(pattern: Sequence[str], words: Sequence[str], position: int) -> bool:
+    if position + len(pattern) > len(words):
+        return False
+    return all(_same(part, words[position + i]) for i, part in enumerate(pattern))
+
+
+def _same(part: str, word: str) -> bool:
+    left, star, right = part.partition(ANY)
+    if not star:
+        return part == word
+    return (
+        word.startswith(left) and word.endswith(right) and len(word) >= len(left) + len(right) + bool(right)
+    )

@@ -36,7 +36,7 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.world import World
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
-from crmrag_query.reading.items import JOINS, Item, plan_meaning, text_item
+from crmrag_query.reading.items import IDLE, JOINS, Item, plan_meaning, text_item
 from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold
@@ -45,7 +45,7 @@ from crmrag_query.timing import check
 BEAM = 12  # readings in the making that are kept after each item
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
-ACTOR = int(Category.Actor)
+ACTOR, TIME = int(Category.Actor), int(Category.Time)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Weights:
     uncovered: float = 0.9
     empty_verb: float = 0.25
     unused: float = 0.9
-    nearest: float = 0.15
+    elsewhere: float = 0.35
 
 
 WEIGHTS = Weights()
@@ -95,6 +95,25 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
     "P96": frozenset({"of", "from"}), "P97": frozenset({"of", "from"}), "P152": frozenset({"of", "from"}),
     "P1": frozenset({"of", "with"}), "P102": frozenset({"of", "with"}), "P16": frozenset({"with", "of"}),
 }  # fmt: skip
+RANGES: Mapping[str, str] = {"P45": "E57", "P126": "E57", "P72": "E56", "P91": "E58"}
+"""Properties whose far end is of a class of its own, which says the property."""
+PLACES = frozenset({"P7", "P26", "P27"})
+HAPPENING = frozenset(
+    {
+        "created_in",
+        "modified_in",
+        "acquired_in",
+        "exhibited_in",
+        "active_in",
+        "found_at",
+        "born_in",
+        "died_in",
+    }
+)
+"""Relations to the place of an event, which a preposition alone does not say: what is *in* a place need not be made there."""
+EVENT = int(Category.Event)
+BY = frozenset({"P14", "P11", "P02", "P94"})
+"""Properties to who did something: behind "portraits of", who is shown is meant as well."""
 PREMODIFYING = frozenset({"P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"})
 """Properties whose far end may stand bare before a noun: *marble* busts, *women* artists."""
 
@@ -126,6 +145,7 @@ class State:
     spine: tuple[int, ...] = (0,)
     compute: Compute | None = None
     doubt: frozenset[str] = frozenset()
+    extra: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +196,10 @@ class Grammar:
     chunks: tuple[Chunk, ...] = ()
     earlier: Plan | None = None
     open: frozenset[int] = frozenset()
-    _said: dict[str, frozenset[int]] = field(default_factory=dict)
+    head_words: frozenset[int] = frozenset()
+    pictured: frozenset[str] = frozenset()
+    asides: frozenset[str] = frozenset()
+    _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
 
     # reading
 
@@ -187,12 +210,15 @@ class Grammar:
         self.items = items
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text")]
         taken = {at for item in items for at in range(item.first, item.last)}
+        idle = frozenset().union(*(self.own.roles[role] for role in IDLE if role in self.own.roles))
         self.free = tuple(
             at
             for at, word in enumerate(self.words)
-            if at not in taken and word not in self.own.stop and len(word) > 1
+            if at not in taken and word not in self.own.stop and word not in idle and len(word) > 1
         )
         self.open = frozenset(self.free)
+        self.head_words = self._head_words()
+        self.asides = frozenset(self._asides())
         empty = self.own.roles["verbs.empty"]
         self.said = frozenset(self.stems[at] for at in self.free if self.words[at] not in empty)
         for state, rest in self._heads(spoken, base):
@@ -241,6 +267,54 @@ class Grammar:
         unknown = [text_item(self.words, run[0], run[-1] + 1, UNKNOWN) for run in runs]
         return tuple(sorted((*items, *unknown), key=lambda one: one.first))
 
+    def _asides(self) -> Iterator[str]:
+        """What a question says that no reading can: a second question, a pronoun for something of its own, "all" and "only"."""
+        roles = self.own.roles
+        before = {at for item in self.items for at in range(item.first, item.last) if item.refers}
+        spoken = [item for item in self.items if item.sort in ("name", "noun", "date")]
+        for at, word in enumerate(self.words):
+            if at in before or not at:
+                continue
+            if word in roles["pronouns.own"] or word in roles["pronouns.many"]:
+                yield f"stands for something: {word}"
+            if word in roles["operators.only"]:
+                yield f"only: {word}"
+        if self.form.asks and not self.form.counts:
+            for item in spoken:
+                low = max(0, item.first - 2)
+                said = set(self.words[low : item.first])
+                if said & roles["operators.each"] or said & roles["operators.all"]:
+                    yield f"all: {item.text}"
+        asking = [
+            item
+            for item in self.items
+            if item.roles & SECOND and any(one.last <= item.first for one in spoken)
+        ]
+        for item in asking:
+            yield f"a second question: {item.text}"
+        dates = [item for item in self.items if item.sort == "date"]
+        either = roles["operators.or"]
+        for item in dates:
+            inside = self.words[item.first : item.last]
+            if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
+                yield "one date or another"
+
+    def _head_words(self) -> frozenset[int]:
+        """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
+        opener = next((one for one in reversed(self.items) if one.roles & DETERMINING), None)
+        if opener is None:
+            return frozenset()
+        at, found = opener.last, list[int]()
+        while at < len(self.words) and (at in self.open or (not found and self.words[at] in self.own.stop)):
+            if at in self.open:
+                found.append(at)
+            at += 1
+        follows = self.words[at] if at < len(self.words) else ""
+        ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
+        return (
+            frozenset(found[:1]) if follows in ties or follows in self.own.roles["verbs.be"] else frozenset()
+        )
+
     def raw(self, first: int, last: int) -> str:
         """Words of the question as they were written, without signs around them and a genitive's s."""
         texts = [one.text for one in self.chunks if one.first < last and one.last > first]
@@ -253,6 +327,8 @@ class Grammar:
         openers = [item for item in self.items if item.roles & DETERMINING]
         direct = None
         referring = [item for item in spoken if item.refers]
+        if self.words and form.what and self._dangles():
+            openers = []
         for opener in reversed(openers):
             direct = next((one for one in (*nouns, *referring) if self._stands_behind(opener, one)), None)
             if direct is not None:
@@ -288,6 +364,8 @@ class Grammar:
         chosen += [one for one in (*nouns[:2], *referring[:1]) if one is not direct]
         for place, item in enumerate(chosen):
             score = 0.8 if item is direct else 0.3 if not place else -0.3
+            if item is not direct and form.what and self._is_subject(item):
+                score -= 0.8  # "what do *paintings* show"
             if item is not direct and self._phrase_lead(item) and item.first > 1:
                 score -= 0.8  # "what do you have *by* women artists"
             for meaning in item.meanings[:MEANINGS]:
@@ -299,7 +377,11 @@ class Grammar:
                         start(meaning, item, 0.0 if form.asks else -1.0),
                         [one for one in spoken if one is not item],
                     )
-        if direct is None and (form.what or not nouns):
+        if (
+            direct is None
+            and (form.what or not nouns)
+            and not (form.asks and any(one.sort == "name" for one in spoken))
+        ):
             for kind in self.kinds.general("work"):
                 yield (
                     start(
@@ -330,7 +412,7 @@ class Grammar:
         verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
         head = first
         for noun in nouns:
-            if noun.first < head.last:
+            if noun.first < head.last or self._is_time(noun):
                 continue
             gap = range(head.last, noun.first)
             joins = {at for one in self.items if one.roles & JOINS for at in range(one.first, one.last)}
@@ -343,6 +425,22 @@ class Grammar:
                 break
             head = noun
         return head
+
+    def _dangles(self) -> bool:
+        """Whether a question ends in a preposition, whose object is what is asked for: "what are they made *of*"."""
+        last = self.words[-1]
+        return any(last in self.own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES)
+
+    def _is_subject(self, item: Item) -> bool:
+        """Whether an auxiliary stands before a noun, with nothing but small words between."""
+        at = item.first - 1
+        while at > 0 and self.words[at] in self.own.stop and self.words[at] not in self.own.roles["verbs.do"]:
+            at -= 1
+        return at >= 0 and self.words[at] in self.own.roles["verbs.do"]
+
+    def _is_time(self, item: Item) -> bool:
+        """Whether a noun means dates, of which all that is asked is whether there are any."""
+        return item.sort == "noun" and any(one.category == TIME and one.generic for one in item.meanings)
 
     def _stands_behind(self, opener: Item, noun: Item) -> bool:
         """Whether a noun stands right behind what opens a question: "which (of the) (five oldest) *works*", with names in the
@@ -385,7 +483,10 @@ class Grammar:
 
     def _attach(self, state: State, item: Item) -> Iterator[State]:
         flags = self._flags(state, item)
-        if item.sort == "date":
+        if self._is_time(item) and any(one.sort == "date" for one in self.items):
+            yield state  # "which *date* from 1900": the date says it
+            return
+        if item.sort == "date" or self._is_time(item):
             yield from self._attach_date(state, item, flags)
             return
         if item.sort == "text":
@@ -443,8 +544,17 @@ class Grammar:
                 conditions=(*state.conditions, (parent, condition)),
                 score=state.score + 0.8 - meaning.cost,
             )
-        if meaning.named and not near.named and not excepted and self._is_said_to_be(state, parent, item):
-            if len(inside := np.intersect1d(near.nodes, meaning.nodes)):  # "the church *of Asinou*", "the anthology *X*"
+        written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
+        if (
+            meaning.named
+            and written
+            and not near.named
+            and not excepted
+            and self._is_said_to_be(state, parent, item)
+        ):
+            if len(
+                inside := np.intersect1d(near.nodes, meaning.nodes)
+            ):  # "the church *of Asinou*", "the anthology *X*"
                 iris = tuple(self.graph.iri(int(node)) for node in inside)
                 nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside.astype(np.int32)))
                 condition = Condition(None, new, negated, among=True)
@@ -468,7 +578,7 @@ class Grammar:
         if not meaning.named and meaning.cost >= VAGUE:
             unsure |= {f"vague: {item.text}"}
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
-            doubt |= frozenset() if tie.stated else unsure
+            doubt |= {f"in texts: {item.text}"} if tie.stated else unsure
             score = state.score + gain - meaning.cost - far_cost
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
             made = replace(
@@ -500,14 +610,48 @@ class Grammar:
                         state, compute=made, used=state.used | {flags[role].first}, score=state.score + 0.5
                     )
             per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
+            if (
+                per is None
+                and self.form.counts
+                and item.first
+                and self.words[item.first - 1] in self.own.roles["operators.each"]
+            ):
+                per = item
             if per is not None:
                 made = Compute(kind="group", way=tie.way, to=Anchor() if meaning.generic else to)
                 return replace(state, compute=made, used=state.used | {per.first}, score=state.score + 0.5)
+            bounded = self._bounded(state, tie.way, to, flags, number)
+            if bounded is not None:
+                return bounded
             least, op = _least(flags, number)
             if least is not None and op is not None:
                 made = Compute(kind="rank", measure=Measure(kind="count", way=tie.way, to=to), at_least=least)
                 return replace(state, compute=made, used=state.used | {op.first}, score=state.score + 0.5)
         return replace(state, conditions=(*state.conditions, (parent, condition)))
+
+    def _bounded(
+        self, state: State, way: Way, to: Anchor, flags: Mapping[str, Item], number: Item | None
+    ) -> State | None:
+        """Things with exactly so many, or at most so many, of what a way leads to: without those that have more."""
+        if number is None or not isinstance(number.value, int):
+            return None
+        for role, more in (("operators.exactly", 1), ("operators.at_most", 1), ("operators.less_than", 0)):
+            if role not in flags or number.value + more < 1:
+                continue
+            measure = Measure(kind="count", way=way, to=to)
+            above = Plan(compute=Compute(kind="rank", measure=measure, at_least=number.value + more))
+            extra = (*state.extra, Member(plan=above, negated=True))
+            made = None
+            if role == "operators.exactly":
+                made = Compute(kind="rank", measure=measure, at_least=max(number.value, 1))
+            return replace(
+                state,
+                compute=made,
+                extra=extra,
+                used=state.used | {flags[role].first},
+                score=state.score + 0.5,
+            )
+        return None
 
     def _split_by(self, item: Item) -> Item | None:
         """The "break down" of a question, for what stands behind "by"."""
@@ -533,6 +677,9 @@ class Grammar:
         before = place is not None and place.sort == "noun" and item.last == place.first
         leads = frozenset() if before else self._lead(item)
         near_stems = place.stems if place is not None else frozenset()
+        headless = parent == 0 and place is None
+        if headless:
+            near_stems = frozenset(self.stems[at] for at in self.head_words)
         low = place.last if place is not None else 0
         gap = (
             self.words[low : item.first]
@@ -544,11 +691,13 @@ class Grammar:
         scored = []
         for tie in self.ties.between(near, far, self.own.code, self.said):
             says = self._said_by(tie)
+            if headless and self.head_words:  # a noun before all else says what the near end is
+                says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)
             covered, again = says - state.covered, says & state.covered
             gain = sum(w.said * self._nearness(at, item, place) for at in covered) + w.again * len(again)
             gain += w.share * math.log10(1 + tie.share * len(near.nodes)) / 2 - tie.cost - misplaced
             evidence = bool(says)
-            if near_stems & tie.starts:
+            if near_stems & tie.starts and (bare or not leads or leads & OWNING):
                 gain += w.starts
                 evidence = True
             if not far.named and item.stems & (tie.ends | tie.stems):
@@ -563,9 +712,20 @@ class Grammar:
                     gain -= w.wrong_agent
                 elif leads != {"of"}:
                     gain -= w.wrong_prep
+            if far.named and tie.last in RANGES and self._is_of_range(far, tie.last):
+                gain += w.premodifier  # marble is a material, and no word need say so
+                evidence = True
+            elsewhere = (tie.last in PLACES and not says and " " in tie.key) or (
+                tie.relation in HAPPENING and not says
+            )
+            if elsewhere and not near.category & EVENT:
+                gain -= w.elsewhere
             if bare and tie.last in PREMODIFYING:
                 gain += w.premodifier
                 evidence = evidence or tie.last == "P2"
+            ambiguous = "of" in leads and tie.last in BY and not near_stems.isdisjoint(self.pictured)
+            if ambiguous:
+                gain -= w.wrong_prep
             if tie.ahead or tie.back:
                 ahead, back = _holds(gap, tie.ahead), _holds(gap, tie.back)
                 gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
@@ -573,20 +733,34 @@ class Grammar:
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
+            if ambiguous:
+                doubt |= {f"by whom or of whom: {item.text}"}
             scored.append((gain, tie, covered, doubt))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return scored[:TRIED]
 
+    def _is_of_range(self, far: Meaning, last: str) -> bool:
+        codes = {
+            self.graph.class_code(int(number))
+            for node in far.nodes[:5]
+            for number in self.graph.types(int(node))
+        }
+        return RANGES[last] in codes
+
     def _said_by(self, tie: Tie) -> frozenset[int]:
         """The content words of the question that say a tie."""
-        found = self._said.get(tie.key)
+        found = self._said.get((tie.key, self.head_words))
         if found is None:
-            held = {at for at, stem in enumerate(self.stems) if stem in tie.stems or stem in tie.ends}
+            held = {
+                at
+                for at, stem in enumerate(self.stems)
+                if at not in self.head_words and (stem in tie.stems or stem in tie.ends)
+            }
             for phrase in tie.phrases:
                 for at in range(len(self.stems) - len(phrase) + 1):
                     if self.stems[at : at + len(phrase)] == phrase:
                         held.update(range(at, at + len(phrase)))
-            found = self._said[tie.key] = frozenset(held)
+            found = self._said[tie.key, self.head_words] = frozenset(held)
         return found & self.open
 
     def _modifies_next(self, item: Item) -> bool:
@@ -644,7 +818,13 @@ class Grammar:
         if place is None or place.sort != "noun" or item.first < place.last:
             return False
         between = self.words[place.last : item.first]
-        return all(word in self.own.stop for word in between) and self._lead(item) <= {"of", "material", "about", "from", "agent"}
+        return all(word in self.own.stop for word in between) and self._lead(item) <= {
+            "of",
+            "material",
+            "about",
+            "from",
+            "agent",
+        }
 
     def _is_said(self, state: State, parent: int, item: Item) -> bool:
         """Whether nothing but forms of "to be" and small words without a place or an agent stand between two nouns."""
@@ -654,6 +834,12 @@ class Grammar:
         if place.last == item.first or item.last == place.first:
             return True
         low, high = (place.last, item.first) if place.last <= item.first else (item.last, place.first)
+        inner = [
+            one.last
+            for one in self.items
+            if one.sort in ("name", "noun", "date") and low <= one.first and one.last <= high
+        ]
+        low = max([low, *inner])
         ties = frozenset().union(
             *(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with"))
         )
@@ -677,7 +863,7 @@ class Grammar:
         return near[-1] if near else None
 
     def _attach_date(self, state: State, item: Item, flags: Mapping[str, Item]) -> Iterator[State]:
-        assert isinstance(item.value, Interval)
+        period = item.value if isinstance(item.value, Interval) else None
         w = self.weights
         for hops, parent in enumerate(reversed(state.spine)):
             near, place = state.nodes[parent], state.places[parent]
@@ -696,12 +882,13 @@ class Grammar:
                 scored.append((gain, tie, covered))
             scored.sort(key=lambda one: (-one[0], len(one[1].key)))
             for gain, tie, covered in scored[:TRIED]:
-                condition = Condition(tie, period=item.value, negated=bool(flags.keys() & NEGATIONS))
+                condition = Condition(tie, period=period, negated=bool(flags.keys() & NEGATIONS))
                 yield replace(
                     state,
                     conditions=(*state.conditions, (parent, condition)),
                     covered=state.covered | covered,
                     score=state.score + 0.6 + gain - w.far_parent * hops,
+                    used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
                 )
 
     # plans
@@ -717,7 +904,10 @@ class Grammar:
             found = self._existing(state, left, ops)
             if found is not None:
                 constraint, says, gain, negation = found
-                extra.append(constraint)
+                if constraint is not None:
+                    bare = f"without an object: {' '.join(self.words[at] for at in sorted(says))}"
+                    state = replace(state, doubt=state.doubt | {bare})
+                    extra.append(constraint)
                 left = [at for at in left if at not in says]
                 score += gain
                 used |= negation
@@ -728,14 +918,13 @@ class Grammar:
                 score += gain
                 used |= used_by
         unit = self._unit()
-        if (
-            compute is None
-            and unit
-            and ops.keys() & {"operators.per", "operators.breakdown", "questions.how_many"}
-        ):
+        if compute is None and unit:
             dates = self._best_dates(head)
-            if dates and ("operators.per" in ops or "operators.breakdown" in ops or self._each(unit)):
-                compute = Compute(kind="group", way=dates[0].way, by=unit)  # type: ignore[arg-type]
+            split = ops.keys() & {"operators.per", "operators.breakdown"} or self._each(unit)
+            if dates and (split or ("operators.most" in ops and self._asks_for(unit))):
+                most = 1 if "operators.most" in ops else None
+                compute = Compute(kind="group", way=dates[0].way, by=unit, first=most)  # type: ignore[arg-type]
+                used |= {ops["operators.most"].first} if most else set()
                 left = [at for at in left if self.words[at] not in self._unit_words()]
                 used |= {ops[role].first for role in ("operators.per", "operators.breakdown") if role in ops}
                 score += 0.5
@@ -746,6 +935,9 @@ class Grammar:
         elif "operators.sort_label" in ops:
             sort = "label"
         empty = self.own.roles["verbs.empty"]
+        if compute.measure is not None and compute.measure.kind in ("earliest", "latest"):
+            spoken = self._unit_words() | self.own.roles["time.date"]
+            left = [at for at in left if self.words[at] not in spoken]
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
         unused = {
             item.text
@@ -756,7 +948,7 @@ class Grammar:
             and not any(item.first <= at < item.last for at in state.covered)
         }
         score -= w.unused * len(unused)
-        where = [*self._conditions(state, 0), *extra]
+        where = [*self._conditions(state, 0), *extra, *state.extra]
         if head.plan is not None and place is None:
             return (yield from self._gone_on(head.plan, where, compute, score, left, state, sort))
         if head.plan is not None:
@@ -764,12 +956,13 @@ class Grammar:
         elif head.named:
             where.insert(0, Among(iris=head.iris))
         made = any(isinstance(one, Related) and "created_by" in one.way.relations for one in where)
+        where += self._lessened(head)
         if head.maker and (head.concepts or not made):
             where.append(self._made_something(head))
         plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
         if compute.kind in ("list", "count") and not where and head.generic:
             score -= 1.0
-        doubt = state.doubt | frozenset(f"not said: {text}" for text in unused)
+        doubt = state.doubt | frozenset(f"not said: {text}" for text in unused) | self.asides
         uncovered = tuple(self.words[at] for at in left if self.words[at] not in empty)
         named = frozenset(
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
@@ -799,6 +992,9 @@ class Grammar:
         )
         yield Reading(plan, score, uncovered, state.doubt, sort)
 
+    def _lessened(self, kind: Meaning) -> list[Constraint]:
+        return [Member(plan=Plan(target=Target(classes=kind.less)), negated=True)] if kind.less else []
+
     def _made_something(self, head: Meaning) -> Related:
         to = (
             Anchor(types=tuple(self.graph.iri(node) for node in head.concepts)) if head.concepts else Anchor()
@@ -807,7 +1003,7 @@ class Grammar:
 
     def _existing(
         self, state: State, left: Sequence[int], ops: Mapping[str, Item]
-    ) -> tuple[Related, frozenset[int], float, frozenset[int]] | None:
+    ) -> tuple[Related | None, frozenset[int], float, frozenset[int]] | None:
         """A way to anything at all that words without an object say: "inscriptions that were *transcribed*"."""
         said = frozenset(self.stems[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"])
         if not said:
@@ -821,6 +1017,8 @@ class Grammar:
         if best is None or best[1] <= -self.weights.uncovered / 2:
             return None
         tie, gain, says = best
+        if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS:
+            return None, says, 0.3 * len(says), frozenset()  # what nearly all have restricts nothing
         negation = frozenset(
             item.first for role, item in ops.items() if role in NEGATIONS and item.first not in state.used
         )
@@ -836,6 +1034,11 @@ class Grammar:
         words = self.own.roles[f"time.{unit}"]
         every = self.own.roles["operators.every"]
         return any(word in words and at and self.words[at - 1] in every for at, word in enumerate(self.words))
+
+    def _asks_for(self, unit: str) -> bool:
+        """Whether a unit of time is what is asked for: "in which *century*"."""
+        words, what = self.own.roles[f"time.{unit}"], self.own.roles["questions.what"]
+        return any(word in words and at and self.words[at - 1] in what for at, word in enumerate(self.words))
 
     def _unit_words(self) -> frozenset[str]:
         return frozenset().union(*(self.own.roles[f"time.{unit}"] for unit in ("century", "decade", "year")))
@@ -930,6 +1133,8 @@ class Grammar:
                 yield Related(way=one.tie.way, to=Anchor(plan=self._holding(item)), negated=one.negated)
             elif one.period is not None:
                 yield Dated(way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated)
+            elif one.child < 0:  # "without a date"
+                yield Related(way=one.tie.way, negated=one.negated)
             else:
                 yield Related(
                     way=one.tie.way, to=self._anchor(state, one.child, one.tie), negated=one.negated
@@ -957,6 +1162,7 @@ class Grammar:
                 return Anchor(iris=child.iris)
             return Anchor(plan=Plan(where=(Among(iris=child.iris), *inner)))
         target = child.target or Target()
+        inner = (*inner, *self._lessened(child))
         if child.maker:
             inner = (*inner, self._made_something(child))
         if not inner and child.generic and tie is not None and tie.relation:
@@ -968,6 +1174,12 @@ class Grammar:
 
 POSSESSIVE = re.compile("['’]s?$")
 SIGNS = ' .,;:!?()[]"“”„«»‘'
+OWNING = frozenset({"of", "agent", "about"})
+"""Roles of prepositions behind a noun that says a relation itself: works *of*, portraits *of*."""
+NEARLY_ALL = 0.9  # a share of the things asked for
+SECOND = frozenset(
+    {"questions.who", "questions.where", "questions.when", "questions.what", "questions.how_many"}
+)
 PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one
@@ -987,7 +1199,7 @@ SUPERLATIVE = frozenset({
 })  # fmt: skip
 MEANT = NEGATIONS | EXCEPTIONS | frozenset({
     "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
-    "operators.more_than", "operators.less_than", "operators.at_least", "operators.at_most", "operators.breakdown",
+    "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most", "operators.breakdown",
     "operators.titles", "operators.unknown", "operators.same", "operators.pairs", "operators.compare",
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""

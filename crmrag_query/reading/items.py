@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
-from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
+from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, search, stop_words
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Plan
@@ -66,7 +66,7 @@ def items_of(
 ) -> list[Item]:
     """All items of a question; they overlap. ``earlier``: what its pronouns may stand for."""
     words = heard.words
-    found = [*_operators(words, own), *_whole(release, words, own), *_numbers(words, own)]
+    found = [*_operators(words, own, heard.starts), *_whole(release, words, own), *_numbers(words, own)]
     found += _dates(analysis, words)
     if earlier is not None:
         found += _references(release, words, own, earlier)
@@ -82,19 +82,20 @@ def items_of(
 
 # small words
 
-IDLE = frozenset(
-    {"operators.every", "operators.either", "operators.only", "operators.compare"}
-)
+OPENING = 3  # a request stands among so many first words: "please *show* me", but not "on show"
+IDLE = frozenset({"operators.every", "operators.either", "operators.only", "operators.compare"})
 """Small words that change nothing of what is asked for."""
 
 
-def _operators(words: Sequence[str], own: Language) -> Iterator[Item]:
+def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> Iterator[Item]:
     for at in range(len(words)):
         by_length: dict[int, set[str]] = {}
         for length, roles in own.phrases.at(words, at):
             kept = {
                 role for role in roles if role.startswith(("questions.", "operators.")) and role not in IDLE
             }
+            if at > OPENING and at not in starts:
+                kept -= {"questions.list", "questions.describe", "questions.polite"}
             by_length.setdefault(length, set()).update(kept)
         for length, kept in by_length.items():
             if "questions.describe" in kept:  # "who is" asks for whom "who" does
@@ -124,7 +125,7 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
                     low if low else at,
                     at + len(phrase),
                     "op",
-                    0.5 + 0.5 * len(phrase),
+                    0.7 + 0.5 * len(phrase),
                     " ".join(phrase),
                     roles=frozenset({"whole"}),
                 )
@@ -267,7 +268,11 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     best = mention.entities[0].score
     whole = [one for one in mention.entities if one.how in WHOLE]
     parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
+    whole += _within(release, mention, words[first:last], whole)
     meanings: list[Meaning] = []
+    bearers = _bearers(release, mention, words[first:last], parts) if not whole else {}
+    if bearers:
+        parts = list(bearers.values())
     for tier, cost in ((whole, 0.0), (parts, 0.3 if whole else 0.1)):
         grouped: dict[int, list[int]] = {}
         for one in tier:
@@ -297,11 +302,13 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
         and meanings[0].category != int(Category.Concept)
     ):
         score -= 0.8 if own.capitals_name else 0.3
+    if last - first == 1 and words[first] in own.roles["verbs.empty"] and not capital and not quoted:
+        return None
     named = {at for at in range(first, last) if words[at] not in own.stop}
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
     stems = frozenset(own.stem(word) for word in words[first:last])
-    whole_or_only = bool(whole) or _is_surname(parts, words[first:last])
+    whole_or_only = bool(whole) or len({one.name for one in bearers.values()}) == 1
     return Item(
         first,
         last,
@@ -314,15 +321,39 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     )
 
 
-def _is_surname(parts: Sequence[LinkedEntity], said: Sequence[str]) -> bool:
-    """Whether a part of a name is the last word of all that bear it, "Bierstadt", or the first before a comma."""
-    bare = list(said)
-    for one in parts:
-        name = tokenize(one.name.split("(")[0])
-        before = tokenize(one.name.split(",")[0])
-        if name[-len(bare) :] != bare and before != bare:
-            return False
-    return bool(parts)
+def _within(
+    release: Release, mention: Mention, said: Sequence[str], whole: Sequence[LinkedEntity]
+) -> list[LinkedEntity]:
+    """Places whose names end in that of a place, behind a comma: "Athens, Greece" for Greece."""
+    categories = release[World].adjacency.category
+    if not any(int(categories[one.entity]) == int(Category.Place) for one in whole):
+        return []
+    known, plain = {one.entity for one in whole}, plain_words(release.method.questions)
+    return [
+        one
+        for one in (*mention.entities, *search(release[NameIndex], " ".join(said), HOMONYMS, plain))
+        if one.entity not in known
+        and int(categories[one.entity]) == int(Category.Place)
+        and "," in one.name
+        and tokenize(one.name.rsplit(",", 1)[-1]) == list(said)
+    ]
+
+
+def _bearers(
+    release: Release, mention: Mention, said: Sequence[str], parts: Sequence[LinkedEntity]
+) -> Mapping[str, LinkedEntity]:
+    """All persons and groups, by name, of which a part of a name is the last word, "Bierstadt", or the first before a comma;
+    none where the likeliest is no such."""
+    bare, found = list(said), dict[str, LinkedEntity]()
+    categories = release[World].adjacency.category
+    plain = plain_words(release.method.questions)
+    for one in (*mention.entities, *search(release[NameIndex], " ".join(bare), HOMONYMS, plain)):
+        name, before = tokenize(one.name.split("(")[0].split(",")[0]), tokenize(one.name.split(",")[0])
+        surname = name[-1:] == bare[-1:] and set(bare) <= set(name)
+        if int(categories[one.entity]) == int(Category.Actor) and (surname or before == bare):
+            found.setdefault(f"{one.name} {one.entity}", one)
+    likeliest = f"{parts[0].name} {parts[0].entity}" if parts else ""
+    return found if likeliest in found else {}
 
 
 def _extended(first: int, last: int, heard: Asked, own: Language, name: str) -> tuple[int, int]:
@@ -384,6 +415,7 @@ def noun_meaning(world: World, kind: Kind) -> Meaning:
         generic=kind.generic,
         maker=kind.maker,
         concepts=kind.concepts if kind.maker else (),
+        less=kind.less,
         category=category,
     )
 

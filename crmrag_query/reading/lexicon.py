@@ -22,7 +22,16 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Target
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
-from crmrag_query.reading.types import entities_of, local_words, occurs, prefixes_of, types_of
+from crmrag_query.reading.types import (
+    categories_of,
+    entities_of,
+    local_words,
+    occurs,
+    overlap,
+    prefixes_of,
+    types_of,
+    without,
+)
 from crmrag_query.text import tokenize
 
 Stems = frozenset[str]
@@ -164,7 +173,7 @@ class Kind:
     """What a noun may stand for: a target and its entities (ascending), which are looked for when they are first asked for.
 
     ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``maker``: of actors only those who made
-    something; ``concepts``: the nodes of its types.
+    something; ``concepts``: the nodes of its types; ``less``: classes of which none is meant.
     """
 
     target: Target
@@ -173,6 +182,7 @@ class Kind:
     generic: bool = False
     maker: bool = False
     concepts: tuple[int, ...] = ()
+    less: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> Ints:
@@ -236,6 +246,9 @@ class Lexicon:
         return frozenset(found)
 
 
+HEAD_FIRST = ("fr", "it", "es", "el")
+ELSEWHERE = 0.6
+"""The least cost of a type whose entities are of another category than a general noun of its name."""
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
 MOST_WORDS = 5  # words of a noun phrase that names a kind
@@ -250,7 +263,7 @@ class KindWords:
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._heads: dict[str, set[int]] = {}
         self._generic: set[str] = set()
-        self._made: dict[Target, Ints] = {}
+        self._made: dict[tuple[Target, tuple[str, ...]], Ints] = {}
         self._occurring_codes = frozenset(world.graph.class_codes)
         above = (
             world.ontology.superclasses(code)
@@ -302,49 +315,65 @@ class KindWords:
             known = self._phrases.setdefault(tuple(map(self.own.stem, words)), [])
             if instead and kind.concepts and not kind.maker:
                 known[:] = [
-                    one for one in known if not one[1].concepts or not set(one[1].concepts) < set(kind.concepts)
+                    one
+                    for one in known
+                    if not one[1].concepts or not set(one[1].concepts) < set(kind.concepts)
                 ]
-            if all(kind.target != one.target or kind.maker != one.maker or said != words for said, one in known):
+            if all(
+                kind.target != one.target or kind.maker != one.maker or said != words for said, one in known
+            ):
                 known.append((words, kind))
                 known.sort(key=lambda one: one[1].cost)
 
-    def _kind(self, target: Target, cost: float, generic: bool = False, maker: bool = False) -> Kind:
-        return Kind(target, partial(self._nodes, target), cost, generic, maker)
+    def _kind(self, target: Target, cost: float, less: tuple[str, ...] = ()) -> Kind:
+        return Kind(target, partial(self._nodes, target, less), cost, less=less)
 
-    def _nodes(self, target: Target) -> Ints:
-        if target not in self._made:
-            self._made[target] = entities_of(self.world, target)
-        return self._made[target]
+    def _nodes(self, target: Target, less: tuple[str, ...]) -> Ints:
+        key = (target, less)
+        if key not in self._made:
+            found = (
+                without(self.world, target, Target(classes=less)) if less else entities_of(self.world, target)
+            )
+            self._made[key] = found
+        return self._made[key]
 
     def _typed(self, types: Sequence[int], cost: float) -> Kind | None:
-        if self._types.had.isdisjoint(types):
+        if not self._types.categories[np.array(types, np.int64)].any():
             return None
         target = Target(types=tuple(self.world.graph.iri(node) for node in sorted(types)))
         return replace(self._kind(target, cost), concepts=tuple(sorted(types)))
 
     def _add_types(self) -> dict[Phrase, set[int]]:
         """The types by all their labels; gives them by the stems of their labels."""
-        by_text = self._types.by_text
+        by_text, languages = self._types.by_text, self._types.languages
         by_label: dict[Phrase, set[int]] = {}
         for text, nodes in by_text.items():
             by_label.setdefault(self.own.stems(text), set()).update(nodes)
         for text, nodes in by_text.items():
             phrase = self.own.stems(text)
-            if 0 < len(phrase) <= MOST_WORDS and (kind := self._typed(sorted(by_label[phrase]), 0.0)) is not None:
+            if (
+                0 < len(phrase) <= MOST_WORDS
+                and (kind := self._typed(sorted(by_label[phrase]), 0.0)) is not None
+            ):
                 self._add(text, kind)
-                self._heads.setdefault(self._head(text), set()).update(nodes)
+                self._heads.setdefault(self._head(text, languages.get(text, "")), set()).update(nodes)
         return by_label
 
-    def _head(self, text: str) -> str:
-        """The noun of a phrase: its last word, or its first in languages whose adjectives follow."""
+    def _head(self, text: str, code: str) -> str:
+        """The noun of a phrase in a language: its last word, or its first in languages whose adjectives follow."""
         words = [word for word in tokenize(text) if word not in self.own.stop] or [""]
-        return words[-1] if self.own.code in ("en", "de") else words[0]
+        return words[0] if code in HEAD_FIRST else words[-1]
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
         for head, nodes in self._heads.items():
             generic = self.own.stem(head) in self._generic
-            if head and not generic and len(nodes) <= 200 and (kind := self._typed(sorted(nodes), 0.25)) is not None:
+            if (
+                head
+                and not generic
+                and len(nodes) <= 200
+                and (kind := self._typed(sorted(nodes), 0.25)) is not None
+            ):
                 self._add(head, kind)
 
     def _add_classes(self) -> None:
@@ -367,33 +396,73 @@ class KindWords:
 
     def _add_general(self, by_label: Mapping[Phrase, set[int]]) -> None:
         self._general: dict[str, list[Kind]] = {}
+        by_id = self._types.by_id
         entries = words_table("kinds")["kinds"]
-        types = {name: self._types_of(entry, self._types.by_id, by_label) for name, entry in entries.items()}
+        types = {name: self._types_of(entry, by_id, by_label) for name, entry in entries.items()}
         for name, entry in entries.items():
             found = list(self._general_kinds(name, entry, entries, types))
             self._general[name] = found
+            for word in entry["words"].get(self.own.code, ()):
+                for form in word.split(" / "):
+                    self._doubt_others(form, entry)
             if entry.get("generic") == "true":
-                self._generic.update(stems[0] for word in entry["words"].get(self.own.code, ()) if len(stems := self.own.stems(word)) == 1)
+                self._generic.update(
+                    stems[0]
+                    for word in entry["words"].get(self.own.code, ())
+                    if len(stems := self.own.stems(word)) == 1
+                )
             if not found:
                 continue
             for word in entry["words"].get(self.own.code, ()):
                 for form in word.split(" / "):
-                    for kind in found:
+                    exact = self._exact(form, entry, by_id, by_label, types[name])
+                    for kind in [exact, *found[1:]] if exact is not None else found:
                         self._add(form, kind, instead=True)
                     if types[name]:
-                        self._heads.setdefault(self._head(form), set()).update(types[name])
+                        self._heads.setdefault(self._head(form, self.own.code), set()).update(types[name])
+
+    def _exact(
+        self,
+        text: str,
+        entry: Mapping[str, Any],
+        by_id: Mapping[str, int],
+        by_label: Mapping[Phrase, set[int]],
+        types: set[int],
+    ) -> Kind | None:
+        """The types that have the very word as label, with those by identifier; None where there are none: then any synonym
+        will do."""
+        found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
+        found |= by_label.get(self.own.stems(text), set())
+        found &= types
+        return self._typed(sorted(found), 0.05) if found and found != types else None
+
+    def _doubt_others(self, text: str, entry: Mapping[str, Any]) -> None:
+        """Types of the name of a general noun that are of something else (acts of *painting* are no paintings), and classes of
+        which it leaves some out."""
+        phrase = tuple(self.own.stem(word) for word in tokenize(text) if word not in self.own.stop)
+        wanted = sum(int(Category[name]) for name in entry["implies"])
+        less, own = entry.get("less"), set(entry.get("classes", ()))
+        known = self._phrases.get(phrase, [])
+        known[:] = [
+            (words, replace(kind, cost=max(kind.cost, ELSEWHERE)))
+            if (kind.concepts and not categories_of(self.world, kind.target) & wanted)
+            or (less and set(kind.target.classes) & own)
+            else (words, kind)
+            for words, kind in known
+        ]
 
     def _types_of(
         self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Mapping[Phrase, set[int]]
     ) -> set[int]:
         """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages."""
         found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
+        wanted = sum(int(Category[name]) for name in entry["implies"])
         if entry.get("generic") != "true":
             for words in entry["words"].values():
                 for word in words:
                     for form in word.split(" / "):
                         found |= by_label.get(self.own.stems(form), set())
-        return found
+        return {node for node in found if self._types.categories[node] & wanted}
 
     def _general_kinds(
         self,
@@ -406,56 +475,36 @@ class KindWords:
         maker, generic = entry.get("role") == "maker", entry.get("generic") == "true"
         if types[name] and (kind := self._typed(sorted(types[name]), 0.05)) is not None:
             yield kind
-        classes = self._classes_of(entry)
-        if classes:
-            target = Target(classes=classes)
-            any_ = entry.get("any") == "true"
-            yield self._kind(target, 0.08, generic=any_, maker=maker)
+        named = (entry.get("classes", ()), entry.get("else", ()))
+        classes = next(
+            filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ()
+        )
+        target = Target(classes=classes)
+        less = tuple(
+            code
+            for code in entry.get("less", ())
+            if classes and code in self._codes and overlap(self.world, target, Target(classes=(code,)))
+        )
+        named_so = self._kind(target, 0.08, less)
+        if classes and (len(named_so.nodes) if less else occurs(self.world, target)):
+            yield replace(named_so, generic=entry.get("any") == "true", maker=maker)
         if entry.get("any") == "true" and categories:
             target = Target(categories=categories[:1])
             if occurs(self.world, target):
-                yield self._kind(target, 0.2 if classes else 0.1, generic=True, maker=maker)
+                yield replace(self._kind(target, 0.7 if classes else 0.1), generic=True, maker=maker)
         if not types[name] and not generic:
             for like in entry.get("like", ()):
                 if types.get(like) and (kind := self._typed(sorted(types[like]), 0.35)) is not None:
                     yield kind
         vague = categories[:1]
-        if (
-            vague != ("Thing",)
-            and not generic
-            and not maker
-            and occurs(self.world, Target(categories=vague))
-        ):
-            yield self._kind(Target(categories=vague), 2 * VAGUE if types[name] else VAGUE, generic=True)
+        if vague != ("Thing",) and not generic and not maker and occurs(self.world, Target(categories=vague)):
+            cost = 2 * VAGUE if types[name] else VAGUE
+            yield replace(self._kind(Target(categories=vague), cost), generic=True)
         if maker and not generic:
             target = Target(categories=("Actor",))
             made = entries.get(str(entry.get("makes", "")), None)
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
-            yield replace(self._kind(target, 0.3, generic=True, maker=True), concepts=tuple(kind_types))
-
-    def _classes_of(self, entry: Mapping[str, Any]) -> tuple[str, ...]:
-        """The classes that occur of a general noun; where it leaves some out, those below that are none of these."""
-        own, less = entry.get("classes", ()), entry.get("less", ())
-        occurring = [code for code in own if code in self._codes]
-        if not less:
-            return tuple(occurring)
-        is_a = self.world.ontology.is_a
-        known = [code for code in self._occurring_codes if code in self.world.ontology.classes]
-        without = {
-            code
-            for code in known
-            if any(base in self.world.ontology.classes and is_a(code, base) for base in less)
-        }
-        if not without:
-            return tuple(occurring)
-        return tuple(
-            sorted(
-                code
-                for code in known
-                if code not in without
-                and any(base in self.world.ontology.classes and is_a(code, base) for base in own)
-            )
-        )
+            yield replace(self._kind(target, 0.3), generic=True, maker=True, concepts=tuple(kind_types))
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""

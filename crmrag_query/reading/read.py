@@ -16,7 +16,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.records import Among, Plan, check_size
+from crmrag_query.plans.records import Among, Anchor, Plan, Related, check_size
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
@@ -31,8 +31,9 @@ CUTS = 14  # ways to cut a question into items that are read
 EXECUTED = 24  # readings of which the sets are looked at
 EMPTY_SET, EMPTY_COUNT = 0.8, 0.3
 """What a reading loses that gives nothing: what is asked for is mostly there, less so where a number or a yes is asked for."""
-MARGIN = 0.6
-"""Points below the best reading within which all others must give the same for it to be sure."""
+MARGIN, CLOSE = 0.6, 0.2
+"""Points below the best reading within which all others must give the same for it to be sure; those that are not whole
+themselves, or give nothing, within the second."""
 CHOICES = 3  # other readings that are offered where none is sure
 
 
@@ -74,7 +75,11 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         return Parsed(None, language=analysis.reading.language)
     best = found[0]
     rivals = [one for one in found[1:] if one.result != best.result]
-    close = [one for one in rivals if one.score > best.score - MARGIN]
+    close = [
+        one
+        for one in rivals
+        if one.score > best.score - (CLOSE if one.doubt or one.uncovered or not one.size else MARGIN)
+    ]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
     unnamed = tuple(
         one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: ")
@@ -83,7 +88,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     return Parsed(
         plan=best.plan,
         score=best.score,
-        certain=whole and not close and best.settled,
+        certain=whole and not close and best.settled and (best.size > 0 or best.plan.compute.kind == "ask"),
         unknown=best.uncovered,
         unnamed=unnamed,
         absent=_absent(release, analysis, best),
@@ -95,12 +100,15 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
 
 
 def _asks_something(plan: Plan) -> bool:
-    """Whether a plan restricts what it gives, and is more than a thing that is named."""
-    target = plan.target
-    if target.types or target.classes:
+    """Whether a plan restricts what it gives, and gives more than a thing that is named or all who made something."""
+    if plan.compute.kind in ("rank", "group"):
         return True
     met = [one for one in plan.where if not one.negated]
-    return any(not isinstance(one, Among) for one in met) or (bool(met) and plan.compute.kind != "list")
+    if all(isinstance(one, Among) for one in met) and met:
+        return False
+    if plan.target.types or (plan.target.classes and not met):
+        return True
+    return any(not (isinstance(one, Related) and one.to == Anchor()) for one in met)
 
 
 def _absent(release: Release, analysis: Analysis, best: Reading) -> tuple[str, ...]:
@@ -123,6 +131,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     grammar = Grammar(
         release[World], release[Graph], release[Ties], lexicon.kinds(own.code), own, heard.words, stems,
         capitals=heard.capitals - opening, chunks=heard.chunks, earlier=before,
+        pictured=vocabulary(own.code).relations["depicts"].starts,
     )  # fmt: skip
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
     found: dict[str, Reading] = {}

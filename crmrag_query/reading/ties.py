@@ -28,7 +28,7 @@ class Meaning:
 
     ``nodes``: all that it may be, ascending; ``target``: of a noun; ``iris``: of a name; ``plan``: of what went before in a
     conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``maker``: of these only who made something, of
-    the types ``concepts`` where there are any; ``category``: a mask.
+    the types ``concepts`` where there are any; ``category``: a mask; ``less``: classes of which none is meant.
     """
 
     nodes: Ints = field(repr=False, compare=False)
@@ -40,6 +40,7 @@ class Meaning:
     maker: bool = False
     concepts: tuple[int, ...] = ()
     category: int = 0
+    less: tuple[str, ...] = ()
 
     @property
     def named(self) -> bool:
@@ -48,7 +49,7 @@ class Meaning:
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for meanings of the same nodes."""
-        return (self.iris, self.target, self.maker, None if self.plan is None else id(self.plan))
+        return (self.iris, self.target, self.less, self.maker, None if self.plan is None else id(self.plan))
 
 
 @dataclass(frozen=True)

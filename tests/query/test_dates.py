@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.dates import Interval, civil, day_number, describe, parse_date, whole_years, year_interval
+from crmrag_query.dates import (
+    MONTHS,
+    Interval,
+    civil,
+    day_number,
+    describe,
+    parse_date,
+    whole_years,
+    year_interval,
+)
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 DATES = st.dates()
@@ -58,20 +67,20 @@ def test_there_is_no_gap_between_1_bc_and_1_ad() -> None:
     assert parse_date("0000", XSD + "gYear") == before
 
 
-@given(st.sampled_from(["en", "fr", "de", "el"]), DAYS, st.integers(0, 200_000), st.booleans())
+@given(st.sampled_from(sorted(MONTHS)), DAYS, st.integers(0, 200_000), st.booleans())
 def test_what_is_written_is_read_back(lang: str, begin: int, length: int, approximate: bool) -> None:
     interval = Interval(begin, begin + length, approximate)
     assert parse_date(describe(interval, lang)) == interval
 
 
-@given(st.sampled_from(["en", "fr", "de", "el"]), st.integers(-999, 2999), st.integers(0, 300))
+@given(st.sampled_from(sorted(MONTHS)), st.integers(-999, 2999), st.integers(0, 300))
 def test_whole_years_are_written_as_years_and_read_back(lang: str, first: int, more: int) -> None:
     interval = year_interval(first, first + more)
     assert whole_years(interval) == (first, first + more)
     assert parse_date(describe(interval, lang)) == interval
 
 
-@given(st.sampled_from(["en", "fr", "de", "el"]), DAYS, st.booleans())
+@given(st.sampled_from(sorted(MONTHS)), DAYS, st.booleans())
 def test_an_open_end_is_written_and_read_back(lang: str, day: int, begins: bool) -> None:
     interval = Interval(day, None) if begins else Interval(None, day)
     assert parse_date(describe(interval, lang)) == interval

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -15,15 +16,15 @@ import pyoxigraph as ox
 
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.graph.graph import Graph
-from crmrag_query.reading.earlier import Antecedent, antecedent_of
-from crmrag_query.reading.heard import analysed
-from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.plans.compute import Outcome, cell
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
-from crmrag_query.questions.grammar import Form
+from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
+from crmrag_query.reading.earlier import Antecedent, antecedent_of
+from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.sets.describe import plan_json
 from tests.support.builds import build_all, make_project
 
@@ -253,9 +254,18 @@ class Museum:
     """The museum as a release, to be asked in words, and as a store, to be asked in SPARQL."""
 
     release: Release
+    _read: dict[str, Parsed] = field(default_factory=dict, repr=False, compare=False)
 
     def parse(self, question: str, earlier: Antecedent | None = None) -> Parsed:
-        return parse(self.release, analysed(self.release, question), earlier)
+        if earlier is not None:
+            return parse(self.release, analysed(self.release, question), earlier)
+        if question not in self._read:
+            self._read[question] = parse(self.release, analysed(self.release, question))
+        return self._read[question]
+
+    def share_sure(self, questions: Sequence[str]) -> float:
+        """The share of questions that are understood for certain."""
+        return sum(self.parse(one).certain for one in questions) / len(questions)
 
     def outcome(self, parsed: Parsed) -> Outcome:
         assert parsed.plan is not None, parsed
@@ -265,21 +275,24 @@ class Museum:
         """Keys of the members of what was understood."""
         return {self.key(node) for node in self.outcome(parsed).members}
 
-    def read(self, question: str, earlier: Antecedent | None = None) -> set[str]:
-        """The members of a question, however sure it was understood."""
-        return self.members(self.parse(question, earlier))
+    def read(self, question: str, earlier: Antecedent | None = None) -> set[str] | None:
+        """The members that a question lists, however sure it was understood."""
+        return self.listed(self.parse(question, earlier))
 
     def sure(self, question: str, earlier: Antecedent | None = None) -> set[str]:
         """The members of a question that is understood for certain."""
         parsed = self.parse(question, earlier)
-        assert parsed.certain, (parsed.score, parsed.unknown, parsed.missing, parsed.plan)
+        assert parsed.certain, (parsed.score, parsed.unknown, parsed.unnamed, parsed.plan)
         return self.members(parsed)
 
     def value(self, question: str, earlier: Antecedent | None = None) -> int | bool | None:
-        """The number, or yes or no, of a question that is understood for certain."""
-        parsed = self.parse(question, earlier)
-        assert parsed.certain, (parsed.score, parsed.unknown, parsed.missing, parsed.plan)
-        return self.outcome(parsed).value
+        """The number, or yes or no, of a question, however sure it was understood."""
+        return self.outcome(self.parse(question, earlier)).value
+
+    def listed(self, parsed: Parsed) -> set[str] | None:
+        """The members where they are what is told: of a list or a ranking; None where a number or a yes is."""
+        told = parsed.plan is not None and parsed.plan.compute.kind in ("list", "rank")
+        return self.members(parsed) if told else None
 
     def key(self, node: int) -> str:
         return self.release[Graph].iri(int(node)).removeprefix(BASE)

@@ -63,7 +63,8 @@ finds mistakes and tells them with file, key and remedy; an unknown key is a mis
 holds a `method.yaml`), else takes those that ship. A folder of your own need only hold the files that you change, but
 each of them whole. What concerns building and asking is part of a release: a change counts from the next `crmrag
 build` on. `service.yaml` is read when the service starts; `operations.yaml`, and `rebuild` of a data set, when Dagster
-loads the project.
+loads the project. The words of each language that questions are read in, in `languages/`, are none of yours to change;
+`languages/en.yaml` tells what they are.
 
 In a key, `*` stands for any name (a language, a category) and `[]` for each entry of a list; the value is that of the
 first. As a source, *ours* is what we chose ourselves, *published* the published CRM-RAG and its first implementation."""

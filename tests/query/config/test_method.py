@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from crmrag_query.config import DatasetConfig, Method, config_hash, load_method
 from crmrag_query.config.former import FORMER
-from crmrag_query.config.loading import read_stored_method
+from crmrag_query.config.loading import read_stored_method, released_method
 from crmrag_query.config.reading import config_folder, default_folder
 from crmrag_query.context.assemble import HIGH_VALUE
 from crmrag_query.errors import ConfigError
@@ -124,7 +124,7 @@ def test_an_older_release_opens_whatever_is_no_setting_any_more() -> None:
     places = (
         stored,
         stored["retrieval"],
-        stored["questions"]["grammar"]["de"],
+        stored["questions"]["languages"]["de"],
         stored["relations"]["created_by"],
         stored["relationship_sets"]["fr109"]["relationships"]["thing_place_a"],
     )
@@ -213,7 +213,7 @@ def test_a_mistake_is_told_with_file_key_value_and_remedy(
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("conversation: {more: [any more]}\n", "These words stand in questions.yaml now"),
+        ("conversation: {more: [any more]}\n", "These words stand in languages/ now"),
         ("conversation: {vague_words: 3}\n", "Its value is fixed"),
         ("retrieval: {reach: {own: {specific: 0.5}}}\n", "Its value is fixed"),
         ("linking: {least: 0.2}\n", "Its value is fixed"),
@@ -225,6 +225,32 @@ def test_a_key_that_was_a_setting_is_told_to_be_none(tmp_path: Path, text: str, 
     told = rf"{section}[.\w]*: no setting any more .*{what}: remove the key here"
     with pytest.raises(ConfigError, match=told):
         load_method(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("grammar: {en: {which: [which]}}\n", "grammar"),
+        ("languages: {en: {stop: [the]}}\n", "languages.en.stop"),
+        ("conversation: {more: [any more]}\n", "conversation"),
+    ],
+)
+def test_words_that_questions_are_read_by_are_told_to_stand_in_the_language_files(
+    tmp_path: Path, text: str, key: str
+) -> None:
+    (tmp_path / "questions.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"{key}: no setting any more .*stand in languages/ now"):
+        load_method(tmp_path)
+
+
+def test_a_release_that_pins_words_of_questions_opens_and_is_read_by_those_that_ship() -> None:
+    stored = METHOD.model_dump(mode="json")
+    old = stored["questions"]
+    old |= {"grammar": {"en": {"which": ["which"]}}, "nouns": {"Thing": {"en": ["painting"]}}}
+    old["conversation"] = {"pivots": ["but"], "more": ["more"], "references": {"en": {"person": ["he"]}}}
+    del old["languages"]["it"], old["languages"]["es"]
+    old["languages"]["en"] |= {"stop": ["the"], "count": ["how many"], "counted": "{count} of {what}"}
+    assert released_method(json.dumps(stored).encode()).questions == METHOD.questions
 
 
 def test_the_constants_of_retrieval_and_context_name_codes_of_the_ontology() -> None:

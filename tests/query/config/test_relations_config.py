@@ -12,12 +12,12 @@ from crmrag_query.config import Method, load_method
 from crmrag_query.config.reading import default_folder
 from crmrag_query.config.relations import Relation, RelationsPart
 from crmrag_query.errors import ConfigError
+from crmrag_query.language import LANGUAGES
 from crmrag_query.ontology import load_ontology
 from crmrag_query.validation import relation_mistakes
 
 METHOD = load_method()
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
-PEOPLE = {"en", "fr", "de", "el"}
 
 
 def relation(**more: object) -> Relation:
@@ -26,7 +26,6 @@ def relation(**more: object) -> Relation:
         "paths": ["P46* P45"],
         "labels": {"en": "x"},
         "inverse": {"en": "y"},
-        "phrases": {},
     }
     return Relation.model_validate(values | more)
 
@@ -41,11 +40,9 @@ def test_what_ships_has_no_mistake() -> None:
 
 
 @pytest.mark.parametrize("id", METHOD.relations)
-def test_every_relation_is_spoken_of_in_all_four_languages(id: str) -> None:
+def test_every_relation_is_called_by_its_name_in_all_languages(id: str) -> None:
     one = METHOD.relations[id]
-    assert set(one.labels) == set(one.inverse) == set(one.phrases) == PEOPLE
-    for language, phrases in one.phrases.items():
-        assert phrases.forward or phrases.ends, language
+    assert set(one.labels) == set(one.inverse) == {*LANGUAGES}
 
 
 def test_dates_tell_which_end_of_a_span_is_theirs() -> None:
@@ -123,9 +120,7 @@ def test_prefixes_shorten_iris_of_paths_classes_and_types_and_leave_codes_alone(
         ({"labels": {"fr": "x"}}, "no English label"),
         ({"inverse": {"en": " "}}, "empty label"),
         ({"labels": {"en": "x", "xx": "x"}}, "no language"),
-        ({"phrases": {"en": {"ends": ["maker", "Maker"]}}}, "twice"),
-        ({"phrases": {"el": {"ends": ["αγιος", "άγιοσ"]}}}, "twice"),
-        ({"phrases": {"en": {"forward": ["made/built by", "built by/in"]}}}, "'built by' stands there twice"),
+        ({"words": {"xx": ["teacher"]}}, "no language"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(more: dict[str, object], told: str) -> None:
@@ -139,14 +134,14 @@ def test_iris_are_not_checked_against_the_ontology() -> None:
 
 
 def test_a_relation_without_paths_is_known_in_words_only() -> None:
-    assert mistakes(paths=[], phrases={"en": {"ends": ["teacher"]}}) == []
+    assert mistakes(paths=[], words={"en": ["teacher"]}) == []
 
 
 def test_yes_no_and_on_must_be_quoted(tmp_path: Path) -> None:
     shutil.copytree(default_folder(), tmp_path / "config")
     file = tmp_path / "config" / "relations.yaml"
     text = file.read_text("utf-8")
-    file.write_text(text.replace("loose: [by, of, from]", "loose: [on, of, from]", 1), "utf-8")
+    file.write_text(text.replace("    domain: [Thing]\n", "    domain: [Thing]\n    words: {en: [on, of]}\n", 1), "utf-8")
     with pytest.raises(ConfigError, match="put the word in quotes"):
         load_method(tmp_path / "config")
 

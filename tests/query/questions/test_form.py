@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
+from crmrag_query.config.reading import default_folder
+from crmrag_query.language import READ
 from crmrag_query.questions.form import Form, read_question
 from crmrag_query.questions.lexicon import compiled
 
@@ -115,6 +117,22 @@ YES_NO = """
     Υπάρχουν πίνακες του Μονέ;
     Έχει το μουσείο όλα τα έργα του Βερμέερ;
     Είναι η Ασίνου στην Κύπρο;
+    Ci sono quadri di Monet?
+    C'è una lista di tutti i dipinti di Tiziano?
+    Il museo possiede tutti i quadri di Vermeer?
+    È il più antico?
+    È stata restaurata la chiesa?
+    Avete fotografie di Venezia?
+    Esistono opere di donne?
+    Tiziano ha dipinto a Venezia?
+    ¿Hay cuadros de Monet?
+    ¿Existe una lista de todos los cuadros de Goya?
+    ¿El museo posee todos los cuadros de Vermeer?
+    ¿Es el más antiguo?
+    ¿Ha sido restaurada la iglesia?
+    ¿Tienen fotografías de Venecia?
+    ¿Existen obras de mujeres?
+    ¿Está Asinou en Chipre?
     Heeft het museum schilderijen van Vermeer?
 """
 OTHERS = {
@@ -202,6 +220,103 @@ OTHERS = {
             Πόσα έργα υπάρχουν ανά αιώνα;
         """,
     },
+    "it": {
+        SPECIFIC: """
+            Chi ha dipinto l'abside di Asinou?
+            Quale artista ha creato questo quadro?
+            Dove si trova la chiesa?
+            Quando è stata costruita la chiesa?
+            Quando nacque Tiziano?
+            Quanto è alta la statua?
+            In quale villaggio si trova la chiesa?
+            Cosa rappresenta l'affresco dell'abside?
+            Che cosa significa il simbolo?
+            Qual è il numero di inventario della moneta?
+            Di che materiale è fatta la sedia?
+            Parlami di Tiziano.
+            Descrivi la statua di bronzo
+            Dimmi dove è nato Tiziano
+            Quali sono le dimensioni del vaso?
+            Chi era Mary Cassatt?
+            Perché fu costruita?
+        """,
+        ENUMERATION: """
+            Quali chiese si trovano a Cipro?
+            Quali dipinti sono di Tiziano?
+            Quali artisti sono nati a Roma?
+            Quali opere risalgono al XVIII secolo?
+            In quali chiese è raffigurata sant'Anna?
+            Mostrami i disegni di Ruskin.
+            Elenca tutte le chiese di Cipro.
+            Che opere avete di Tiziano?
+            Che cosa è stato prodotto a Baltimora?
+            Chi sono i donatori?
+            Quali di queste sono di bronzo?
+            Cos'altro ha fatto?
+            Ce ne sono altre?
+            Dammi un elenco di monete
+        """,
+        AGGREGATION: """
+            Quanti disegni ci sono?
+            Quante opere di Tiziano possiede il museo?
+            Qual è l'oggetto più antico?
+            Quale artista ha più opere?
+            Quali sono i cinque materiali più frequenti?
+            Qual è il numero di opere del museo?
+            Quante monete ci sono per secolo?
+            Raggruppa le opere per secolo.
+            Quali artisti hanno il maggior numero di opere?
+            Per ogni secolo, quante monete?
+        """,
+    },
+    "es": {
+        SPECIFIC: """
+            ¿Quién pintó el ábside de Asinou?
+            ¿Qué artista creó este cuadro?
+            ¿Dónde está la iglesia?
+            ¿Cuándo se construyó la iglesia?
+            ¿Cuándo nació Velázquez?
+            ¿Cuánto mide la estatua?
+            ¿En qué pueblo se encuentra la iglesia?
+            ¿Qué representa el fresco del ábside?
+            ¿Qué significa el símbolo?
+            ¿Cuál es el número de inventario de la moneda?
+            ¿De qué material está hecha la silla?
+            Háblame de Velázquez.
+            Describe la estatua de bronce
+            Dime dónde nació Velázquez
+            ¿Cuáles son las dimensiones del jarrón?
+            ¿Quién era Mary Cassatt?
+            ¿Por qué fue construida?
+        """,
+        ENUMERATION: """
+            ¿Qué iglesias hay en Chipre?
+            ¿Cuáles son las obras de Velázquez?
+            ¿Qué artistas nacieron en Roma?
+            ¿Qué obras datan del siglo XVIII?
+            ¿En qué iglesias aparece santa Ana?
+            Muéstrame los dibujos de Ruskin.
+            Enumera todas las iglesias de Chipre.
+            ¿Qué obras tienen de Velázquez?
+            ¿Qué se ha producido en Baltimore?
+            ¿Quiénes son los donantes?
+            ¿Cuáles de estas son de bronce?
+            ¿Qué más hizo?
+            ¿Hay otras?
+            Dame una lista de monedas
+        """,
+        AGGREGATION: """
+            ¿Cuántos dibujos hay?
+            ¿Cuántas obras de Velázquez tiene el museo?
+            ¿Cuál es el objeto más antiguo?
+            ¿Qué artista tiene más obras?
+            ¿Cuáles son los cinco materiales más frecuentes?
+            ¿Cuál es el número de obras del museo?
+            ¿Cuántas monedas hay por siglo?
+            Agrupa las obras por siglo.
+            ¿Qué artistas tienen el mayor número de obras?
+        """,
+    },
     "nl": {
         SPECIFIC: "Wie schilderde dit portret?\nWelk museum bezit Irissen?",
         ENUMERATION: "Welke schilderijen zijn van voor 1900?\nToon me alle werken van Homer.",
@@ -238,6 +353,12 @@ def test_a_yes_no_question_asks_for_one_fact_whatever_it_lists(question: str) ->
         ("Quelles sculptures sont en marbre ?", ENUMERATION),
         ("Ποιο άγαλμα είναι από μάρμαρο;", SPECIFIC),
         ("Ποια αγάλματα είναι από μάρμαρο;", ENUMERATION),
+        ("Welches Gemälde ist aus Rom?", SPECIFIC),
+        ("Welche Gemälde sind aus Rom?", ENUMERATION),
+        ("Mostrami la pieve", SPECIFIC),
+        ("Mostrami le pievi", ENUMERATION),
+        ("Muéstrame la ermita", SPECIFIC),
+        ("Muéstrame las ermitas", ENUMERATION),
         ("Which bulto is by him?", SPECIFIC),
         ("Which bultos are by him?", ENUMERATION),
         ("Show me the church of Asinou", SPECIFIC),
@@ -270,6 +391,25 @@ def test_positions_known_as_names_are_not_read() -> None:
 def test_a_count_asks_for_a_number_and_a_ranking_does_not() -> None:
     assert read_question("How many works are there?", LEXICON).counts
     assert not read_question("Which artist has the most works?", LEXICON).counts
+    for question in ("Quante chiese ci sono?", "¿Cuántas iglesias hay?", "Qual è il numero di chiese?"):
+        assert read_question(question, LEXICON).counts
+    for question in ("Qual è il numero di inventario?", "¿Cuál es el número de inventario?"):
+        assert not read_question(question, LEXICON).counts
+
+
+def test_in_italian_a_verb_with_its_accent_asks_and_the_conjunction_does_not() -> None:
+    assert read_question("È di Roma?", LEXICON).rule == "yes/no"
+    assert read_question("E quali chiese?", LEXICON).form is ENUMERATION
+
+
+@pytest.mark.parametrize("code", READ)
+def test_a_language_file_is_small_and_says_what_forms_need(code: str) -> None:
+    file = default_folder() / "languages" / f"{code}.yaml"
+    assert file.stat().st_size < 40_000
+    language = compiled(LEXICON).languages[code]
+    assert (
+        language.asking.single and language.opening.single and language.forms.polite.single and language.nouns
+    )
 
 
 def test_stop_words_are_no_content() -> None:
@@ -292,7 +432,7 @@ def test_a_lexicon_is_made_ready_once() -> None:
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(question: str) -> None:
     reading = read_question(question, LEXICON)
-    assert reading.language in LEXICON.languages
+    assert reading.language in READ
     assert set(reading.content) <= set(reading.words)
     assert all(0 <= head < len(reading.words) for head in reading.heads)
 

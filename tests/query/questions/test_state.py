@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
 from crmrag_query.errors import QuestionError
-from crmrag_query.questions.grammar import Form
+from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import (
     EXCLUDED,
     FOCUS,

@@ -19,9 +19,8 @@ from crmrag_query.llm.model import CannedModel, LiteLLM, Metered
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import BY_WORDS, analyse
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.rewriting import rewrite_with_model
+from crmrag_query.questions.model import analyse_with_model, read_reply, rewrite_with_model
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
-from crmrag_query.questions.structured import analyse_with_model, read_reply
 from tests.support.model_server import model_server
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own

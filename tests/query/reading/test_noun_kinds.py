@@ -17,7 +17,7 @@ from crmrag_query.plans.records import Target
 from crmrag_query.plans.world import World
 from crmrag_query.reading import lexicon
 from crmrag_query.reading.lexicon import KindWords
-from crmrag_query.reading.types import entities_of, occurs, types_of
+from crmrag_query.reading.types import ANY, categories_of, entities_of, occurs, types_of
 from tests.support.graphs import Row, graph_from_rows, graph_from_turtle
 from tests.support.planworlds import world_of
 from tests.support.random_graphs import random_rows
@@ -49,6 +49,8 @@ def test_a_target_occurs_where_it_has_entities(rows: list[Row]) -> None:
             nodes = np.flatnonzero(targeted(world, target))
             assert occurs(world, target) == (len(nodes) > 0), target
             assert entities_of(world, target).tolist() == nodes.tolist()
+            told = np.bitwise_or.reduce(world.adjacency.categories[nodes], initial=0)
+            assert categories_of(world, target) == (int(told) | ANY if len(nodes) else 0), target
 
 
 @given(random_rows)
@@ -57,7 +59,10 @@ def test_every_noun_has_the_entities_of_its_target(rows: list[Row]) -> None:
         world = world_of(graph_from_rows(rows, Path(folder)))
         for kinds in KindWords(world, language("en"))._phrases.values():
             for _, kind in kinds:
-                assert kind.nodes.tolist() == np.flatnonzero(targeted(world, kind.target)).tolist()
+                wanted = targeted(world, kind.target)
+                if kind.less:
+                    wanted &= ~targeted(world, Target(classes=kind.less))
+                assert kind.nodes.tolist() == np.flatnonzero(wanted).tolist()
                 assert len(kind.nodes) or kind.maker or kind.target.classes
 
 
@@ -69,7 +74,8 @@ def test_types_are_found_by_their_names_and_what_has_none_by_its_address(tmp_pat
     assert found.by_text["gemalde"] == {node(f"{base}painting")}
     assert found.by_text["unseen"] == {node(f"{base}unseen")}
     assert found.by_id["mural"] == node(f"{base}mural")
-    assert node(f"{base}painting") in found.had
+    assert found.languages["gemalde"] == "de" and found.languages["mural painting"] == "en"
+    assert found.categories[node(f"{base}painting")] == Category.Thing | ANY
 
 
 def test_no_entities_are_looked_for_before_a_noun_is_met(

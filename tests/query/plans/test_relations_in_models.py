@@ -1,21 +1,17 @@
-"""What relations lead to, however a museum models them, and which of them a data set states at all."""
+"""What relations lead to, however a museum models them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from crmrag_query.config import load_method
-from crmrag_query.config.relations import Relation
-from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.occurring import occurrences, occurring
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.ways import leading_to, pairs
+from crmrag_query.plans.ways import pairs
 from crmrag_query.plans.world import World
-from tests.support.planworlds import generated, sample_of
+from tests.support.planworlds import sample_of
 
 RELATIONS = load_method().relations
 AAT = "http://vocab.getty.edu/aat/"
@@ -120,41 +116,3 @@ def test_a_relation_leads_there_in_each_model(world: World, id: str, name: str, 
 def test_what_is_stated_itself_is_the_place_alone(world: World) -> None:
     assert leads(world, "created_in", "vase", direct=True) == {"athens"}
     assert leads(world, "part_of", "saint_george", direct=True) == {"wall"}
-
-
-def test_counts_are_of_nodes_of_the_domain(world: World) -> None:
-    counts = occurring(world)
-    assert counts["created_by"] == 2
-    assert counts["born_in"] == 2
-    assert counts["nationality"] == 2
-    assert counts["created_on"] == 1
-    assert {"teacher", "price", "gender", "broader"}.isdisjoint(counts)
-    assert list(counts) == [id for id in RELATIONS if id in counts]
-    assert occurrences(world, "teacher") == 0
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_counts_are_what_walking_from_every_node_gives(seed: int, tmp_path: Path) -> None:
-    world = generated(seed, tmp_path).world
-    shapes = (["P7 P89*"], ["P46* P2", "P108i P14"], ["^P108 P9*", "P9*"], ["P4 P82a", "P90"], ["P89* P168*"])
-    names = {"labels": {"en": "x"}, "inverse": {"en": "x"}, "phrases": {}}
-    made = {
-        str(n): Relation.model_validate({"domain": ["Thing", "Event"], "paths": paths, **names})
-        for n, paths in enumerate(shapes)
-    }
-    relations = {**world.relations, **made}
-    world = replace(world, relations=relations)
-    for id, relation in relations.items():
-        led = (
-            leading_to(world, Way(relations=(id,)), None)
-            if relation.paths or relation.relationships
-            else None
-        )
-        bits = sum(int(Category[name]) for name in relation.domain)
-        fits = (world.adjacency.categories & bits) != 0
-        assert occurrences(world, id) == (0 if led is None else int((led & fits).sum()))
-
-
-def test_no_relation_reaches_for_what_an_empty_data_set_lacks(tmp_path: Path) -> None:
-    empty = sample_of(NAMES + "x:thing a c:E22_Man-Made_Object .", tmp_path).world
-    assert occurring(replace(empty, relations=RELATIONS)) == {}

@@ -15,6 +15,7 @@ PAINTING, PRINT, SCULPTURE = (f"?x @type :{name} . " for name in ("painting", "p
 COUNTS = [
     ("How many paintings are there?", PAINTING),
     ("How many prints did Henri Maubert make?", PRINT + f"{MADE} :maubert"),
+    ("How many prints did Jan Verhoeck make?", PRINT + f'{MADE}/rdfs:label "Jan Verhoeck"'),
     ("How many artists were born in Tuscany?", "?x @born_at/@just_within :tuscany"),
     ("How many works does the Weavers Guild own?", "?x @owner :guild"),
     ("How many sculptures of marble are there?", SCULPTURE + "?x @of :marble"),
@@ -24,28 +25,28 @@ COUNTS = [
     ("How many paintings were exhibited at Masters of Light?", PAINTING + ":light @showed ?x"),
     ("How many works were made in Ostia?", "?x @made_at :ostia"),
     ("How many artists died in Paris?", "?x @died_at :paris"),
+    ("How many artists are there?", "?m @by ?x"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("question", "pattern"), COUNTS)
 def test_a_count_is_that_of_the_members(gallery: Museum, question: str, pattern: str) -> None:
+    """Two people are called Jan Verhoeck; nothing says which is meant, so both are."""
     gold = gallery.gold(pattern)
     assert gallery.value(question) == len(gold) > 0
-    assert gallery.read(question) == gold
+    assert gallery.members(gallery.parse(question)) == gold
 
 
-def test_who_bears_the_same_name_is_counted_with_it(gallery: Museum) -> None:
-    """Two people are called Jan Verhoeck; nothing says which is meant, so both are."""
-    both = gallery.gold(PRINT + f'{MADE} ?who . ?who rdfs:label "Jan Verhoeck"')
-    assert gallery.value("How many prints did Jan Verhoeck make?") == len(both)
+def test_most_counts_are_told_as_exact(gallery: Museum) -> None:
+    assert gallery.share_sure([question for question, _ in COUNTS]) >= 0.8
 
 
-# superlatives
+# what comes first
+
+Values = Callable[[Museum], dict[str, float]]
 
 
-def first_by(
-    measure: Callable[[Museum], dict[str, float]], how_many: int, ascending: bool = False
-) -> Callable[[Museum], set[str]]:
+def first_by(measure: Values, how_many: int, ascending: bool = False) -> Callable[[Museum], set[str]]:
     """The keys with the best values, ties of the last kept."""
 
     def best(museum: Museum) -> set[str]:
@@ -57,20 +58,20 @@ def first_by(
     return best
 
 
-def number(query: str) -> Callable[[Museum], dict[str, float]]:
+def number(query: str) -> Values:
     return lambda museum: {key: float(value) for key, value in museum.counts(query).items()}
 
 
-def works(pattern: str = "") -> Callable[[Museum], dict[str, float]]:
+def works(pattern: str = "") -> Values:
     return number(f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {pattern} {MADE} ?who }} GROUP BY ?who")
 
 
-def years(pattern: str) -> Callable[[Museum], dict[str, float]]:
+def years(pattern: str) -> Values:
     return number(f"SELECT ?x (YEAR(?day) AS ?n) WHERE {{ {pattern} {YEAR} }}")
 
 
-def births() -> Callable[[Museum], dict[str, float]]:
-    return number("SELECT ?x (YEAR(?day) AS ?n) WHERE { ?b crm:P98_brought_into_life ?x ; @on/@begins ?day }")  # fmt: skip
+def births() -> Values:
+    return number("SELECT ?x (YEAR(?day) AS ?n) WHERE { ?b crm:P98_brought_into_life ?x ; @on/@begins ?day }")
 
 
 RANKINGS = [
@@ -83,6 +84,7 @@ RANKINGS = [
      first_by(number("SELECT ?p (COUNT(?x) AS ?n) WHERE { ?x @depicts ?p . ?p a crm:E53_Place } GROUP BY ?p"), 1)),
     ("Which material is used most often?",
      first_by(number("SELECT ?m (COUNT(?x) AS ?n) WHERE { ?x @of ?m } GROUP BY ?m"), 1)),
+    ("What is the oldest work?", first_by(years(""), 1, ascending=True)),  # of 451 BC
     ("What is the oldest painting?", first_by(years(PAINTING), 1, ascending=True)),
     ("What are the five oldest paintings?", first_by(years(PAINTING), 5, ascending=True)),
     ("Which two prints are the most recent?", first_by(years(PRINT), 2)),
@@ -97,28 +99,29 @@ RANKINGS = [
 def test_a_ranking_keeps_ties_and_is_right(
     gallery: Museum, question: str, gold: Callable[[Museum], set[str]]
 ) -> None:
-    assert gallery.sure(question) == gold(gallery)
+    assert gallery.read(question) == gold(gallery)
 
 
-def test_the_years_before_christ_come_first(gallery: Museum) -> None:
-    assert gallery.sure("What is the oldest work?") == {"s8"}
+def test_most_rankings_are_told_as_exact(gallery: Museum) -> None:
+    assert gallery.share_sure([question for question, _ in RANKINGS]) >= 0.7
 
 
 @pytest.mark.parametrize(("question", "gold"), [
-    ("Which is older, Harvest or Nocturne?", {"p10"}),
+    ("Which is older, Harvest or Nocturne?", {"p10"}), ("What is the tallest sculpture?", {"s3"}),
     ("Who was born first, Aldo Ferrante or Pietro Salvemini?", {"salvemini"}),
+    ("Wer wurde zuerst geboren, Aldo Ferrante oder Pietro Salvemini?", {"salvemini"}),
+    ("Who has more works, Nikos Vafeas or Rosa Castelli?", {"castelli"}),
+    ("Who was born first, Nikos Vafeas or Rosa Castelli?", None),  # of one of them nothing is told
 ])  # fmt: skip
-def test_of_two_named_things_the_first_is_told(gallery: Museum, question: str, gold: set[str]) -> None:
-    assert gallery.sure(question) == gold
+def test_one_of_two_is_right_or_not_told_as_exact(gallery: Museum, question: str, gold: set[str] | None) -> None:
+    parsed = gallery.parse(question)
+    assert not parsed.certain or gallery.listed(parsed) == gold
 
 
 def test_what_has_no_date_is_left_out_of_a_ranking_by_date(gallery: Museum) -> None:
     outcome = gallery.outcome(gallery.parse("What is the oldest painting?"))
     left = {gallery.key(node) for nodes in outcome.excluded.values() for node in nodes}
     assert left == gallery.gold(PAINTING + f"FILTER NOT EXISTS {{ {YEAR} }}")
-
-
-# at least so many
 
 
 @pytest.mark.parametrize(("question", "query", "least"), [
@@ -128,12 +131,6 @@ def test_what_has_no_date_is_left_out_of_a_ranking_by_date(gallery: Museum) -> N
      f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
     ("Which exhibitions showed more than seven works?", "SELECT ?e (COUNT(?x) AS ?n) WHERE { ?e @showed ?x } GROUP BY ?e", 8),
 ])  # fmt: skip
-def test_so_many_of_something(gallery: Museum, question: str, query: str, least: int) -> None:
+def test_at_least_so_many_of_something(gallery: Museum, question: str, query: str, least: int) -> None:
     gold = {key for key, count in gallery.counts(query).items() if count >= least}
-    assert gallery.sure(question) == gold
-
-
-def test_a_ranking_by_what_the_question_measures_needs_that_measure(gallery: Museum) -> None:
-    """ "Tallest" names no number of the data by a noun: it is told as not understood, or it is right."""
-    parsed = gallery.parse("What is the tallest sculpture?")
-    assert not parsed.certain or gallery.members(parsed) == {"s3"}
+    assert gallery.read(question) == gold

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.ontology.categories import Category
-from crmrag_query.parsing.antecedent import Antecedent, antecedent_of, as_list, changed, rest_of
+from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, changed, rest_of
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import (
     Among,
