@@ -114,6 +114,7 @@ artifacts = [
     _asset("aggregation_index", "indexes", {"json"}),
     _asset("date_index", "indexes", {"numpy"}),
     _asset("name_index", "indexes", {"numpy", "arrow"}),
+    _asset("lexicon", "indexes", {"numpy"}),
     _asset("profile", "indexes", {"json", "markdown"}),
     _asset("validation_report", "release", {"markdown"}),
     _asset("release", "release", {"json"}),

@@ -46,6 +46,7 @@ from crmrag_query.graph.arrays import EDGE_SCHEMA, EDGES
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import NameIndex
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import DateIndex
 from crmrag_query.retrieval.dense import STORED
@@ -354,6 +355,41 @@ def _name_index(context: BuildContext, folder: Path) -> Glance:
     return Glance({"names_of_most_entities": rows}, {"names_with_the_commonest_words": words})
 
 
+def _lexicon(context: BuildContext, folder: Path) -> Glance:
+    graph = graph_of(context)
+    found = Kinds.open(folder, graph)
+    largest = np.argsort(-found.size, kind="stable")[:ROWS_SHOWN].tolist()
+    kinds = [
+        {
+            "kind": _kind_of_nodes(graph, found, kind),
+            "category": Category(int(found.category[kind])).name or "",
+            "nodes": int(found.size[kind]),
+            "labelled": percent(int(found.labelled[kind]), int(found.size[kind])),
+        }
+        for kind in largest
+    ]
+    commonest = np.argsort(-found.step_triples, kind="stable")[:ROWS_SHOWN].tolist()
+    steps = [
+        {
+            "from": _kind_of_nodes(graph, found, int(found.step_start[step])),
+            "by": _property(graph, int(found.step_property[step])),
+            "to": _kind_of_nodes(graph, found, int(found.step_end[step])),
+            "triples": int(found.step_triples[step]),
+        }
+        for step in commonest
+    ]
+    return Glance({"largest_kinds": kinds, "commonest_steps": steps})
+
+
+def _kind_of_nodes(graph: Graph, kinds: Kinds, kind: int) -> str:
+    """A kind by its classes."""
+    names = (
+        f"{graph.class_code(number)} {graph.class_label(number)}".strip()
+        for number in kinds.classes(kind).tolist()
+    )
+    return ", ".join(names) or "no class"
+
+
 def _profile(context: BuildContext, folder: Path) -> Glance:
     found = Profile.open(folder)
     known = [
@@ -410,8 +446,8 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     look.__name__.removeprefix("_"): look  # by the artifact that it looks at
     for look in (
         _prefetch, _harvest_report, _graph, _edges, _triples_index, _fr_documents, _documents, _entity_documents,
-        _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index, _name_index, _profile,
-        _validation_report, _release,
+        _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index, _name_index, _lexicon,
+        _profile, _validation_report, _release,
     )
 }  # fmt: skip
 
@@ -424,7 +460,7 @@ ROW_COUNTS = {
     "entities": "entities", "prefetch": "triples", "harvest_report": "triples", "graph": "nodes", "edges": "rows",
     "triples_index": "triples", "fr_documents": "documents", "documents": "documents", "entity_documents": "documents",
     "embeddings": "windows", "faiss_index": "rows", "bm25_index": "documents", "aggregation_index": "pairs",
-    "date_index": "dates", "name_index": "names", "profile": "properties",
+    "date_index": "dates", "name_index": "names", "lexicon": "kinds", "profile": "properties",
 }  # fmt: skip
 SPENT = ("encoded", "tokens", "usd")  # by making an artifact: nothing, where it was there already
 RATE = "rows_per_second"

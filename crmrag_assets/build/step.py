@@ -100,8 +100,8 @@ LAYERS = (
     Layer("graph", ("harvest_report", "graph", "edges", "triples_index")),
     Layer("relationships", ("fr_documents",), chunked=True),
     Layer("documents", (
-        "documents", "date_index", "profile", "aggregation_index", "name_index", "bm25_index", "entity_documents",
-        "encoder",
+        "documents", "date_index", "profile", "aggregation_index", "name_index", "lexicon", "bm25_index",
+        "entity_documents", "encoder",
     )),
     Layer("embeddings", ("embeddings",), chunked=True),
     Layer("release", ("faiss_index", "validation_report", "release")),

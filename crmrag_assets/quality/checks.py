@@ -30,6 +30,7 @@ CHECKS = (
     _check("documents", "blocks", indexes.every_entity_is_told),
     _check("documents", "warns", indexes.lengths_are_fair),
     _check("profile", "warns", indexes.as_much_is_known),
+    _check("lexicon", "blocks", indexes.steps_are_counted),
     _check("bm25_index", "blocks", indexes.sparse_covers_documents),
     _check("faiss_index", "blocks", indexes.vectors_are_sound),
     _check("faiss_index", "warns", indexes.vectors_are_distinct),

@@ -15,6 +15,7 @@ from crmrag_assets.opened import documents_in_chunk, documents_of, encoder_of, g
 from crmrag_assets.quality.finding import SHOWN, earlier_release, has_same, made_anew, percent, share
 from crmrag_assets.quality.graph import COMPARED
 from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Coverage, Profile
 from crmrag_query.retrieval.dense import ROUNDING, DenseIndex, Floats
 from crmrag_query.retrieval.sparse import SparseIndex
@@ -127,6 +128,18 @@ def as_much_is_known(context: BuildContext) -> Finding:
 
 def _share(coverage: Coverage, kind: str) -> float:
     return share(getattr(coverage, kind), coverage.entities)
+
+
+def steps_are_counted(context: BuildContext) -> Finding:
+    """The steps between kinds of nodes count every triple between nodes once: a way that is not counted is never found."""
+    graph = graph_of(context)
+    found = Kinds.open(context.folder("lexicon"), graph)
+    triples = int(found.step_triples.sum())
+    counts = {"kinds": len(found), "steps": len(found.step_property), "triples": triples, "of": graph.triples}
+    says = f"{len(found):,} kinds of nodes, and {len(found.step_property):,} steps between them, by {triples:,} triples"
+    holds = triples == graph.triples
+    says += ", which are all." if holds else f" of {graph.triples:,}."
+    return Finding(holds, says, counts, remedy=made_anew(context, "lexicon"))
 
 
 def sparse_covers_documents(context: BuildContext) -> Finding:

@@ -66,6 +66,7 @@ PLACES = {
     "aggregation_index": "aggregation",
     "date_index": "dates",
     "name_index": "names",
+    "lexicon": "lexicon",
     "profile": "profile",
     "validation_report": "",
     "method": "",

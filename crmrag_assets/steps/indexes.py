@@ -19,6 +19,7 @@ from crmrag_assets.indexes.dates import time_relationships, write_dates
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, pending, write_embedded
 from crmrag_assets.indexes.encoder import export_encoder
+from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
 from crmrag_assets.indexes.sparse import KnownCounts, count_new_terms, postings_of, write_sparse
@@ -37,7 +38,8 @@ from crmrag_assets.release.publish import link_file
 from crmrag_query.config import config_hash
 from crmrag_query.errors import BuildError
 from crmrag_query.linking import stop_words
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.categories import Category, CategoryMap
+from crmrag_query.plans.world import World
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
 from crmrag_query.version import __version__
@@ -279,6 +281,30 @@ def write_name_index(context: BuildContext, folder: Path, chunk: str | None) -> 
     return dict(write_names(names, stop_words(method.questions), folder))
 
 
+WALKED = {"paths", "relationships", "classes", "not_classes", "types"}
+"""What of a relation decides where it leads: not its labels and words."""
+
+
+def lexicon_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    relations = {
+        id: one.model_dump(mode="json", include=WALKED) for id, one in context.method.relations.items()
+    }
+    return contents(context, "graph") | {"relations": config_hash(relations)}
+
+
+def write_lexicon_table(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """What occurs: kinds of nodes by their classes, the steps that lead from one to another, and where each relation leads.
+
+    Read at question time for the ways that the data has between what a question names.
+    """
+    method, ontology = context.method, context.vocabulary.ontology
+    categories = CategoryMap(method.categories, ontology)
+    world = World(
+        graph_of(context), ontology, catalogue_of(context), categories, method.relations, method.plans
+    )
+    return dict(write_lexicon(world, folder))
+
+
 def profile_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     return contents(context, "graph", "date_index") | {"title": context.config.title or context.name}
 
@@ -319,6 +345,10 @@ NAME_INDEX = Step(
     "name_index", 1, write_name_index, needs=("graph",), parts=("satellites", "ontology"),
     inputs=names_inputs, apart=always,
 )  # fmt: skip
+LEXICON = Step(
+    "lexicon", 1, write_lexicon_table, needs=("graph",), parts=("ontology", "relationships"), inputs=lexicon_inputs,
+    apart=always,
+)  # fmt: skip
 PROFILE = Step(
     "profile", 1, write_data_profile, needs=("graph", "date_index"), inputs=profile_inputs, apart=always,
     parts=(
@@ -331,5 +361,5 @@ AGGREGATION_INDEX = Step(
     parts=("pagerank", "aggregation", "relationships"), apart=always,
 )  # fmt: skip
 STEPS = (
-    ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, PROFILE,
+    ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, LEXICON, PROFILE,
 )  # fmt: skip

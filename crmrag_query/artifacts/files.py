@@ -118,7 +118,7 @@ def chunk_of(iri: str, chunks: int) -> str:
     return f"{bucket_of(iri) // width * width:02x}"
 
 
-SEARCHED = ("dense", "sparse", "names", "graph", "triples_index")
+SEARCHED = ("dense", "sparse", "names", "graph", "triples_index", "lexicon")
 """Folders of a release whose files are memory-mapped and looked at all over."""
 LAST = "vectors.npy"
 """Of which a question looks at a few hundred rows: read when all else is."""

@@ -411,11 +411,11 @@ def _relations(release: Release, code: str) -> Iterator[Row]:
     """The relations that the data states of what they may be of, in the configuration's order."""
     ties, languages = release[Ties], ("en", *release.manifest.languages)
     for id, one in release[World].relations.items():
-        reach = ties.reach(id)
-        if reach.near:
+        near, reached = ties.counts(id)
+        if near:
             label, back = (_in(texts, languages) for texts in (one.labels, one.inverse))
-            ends, far = (_any_of(one.range), f" > {reach.far}") if one.value == "entity" else (one.value, "")
-            told = f"{id}: {label} | {back} | {_any_of(one.domain)} > {ends} | {reach.near}{far}"
+            ends, far = (_any_of(one.range), f" > {reached}") if one.value == "entity" else (one.value, "")
+            told = f"{id}: {label} | {back} | {_any_of(one.domain)} > {ends} | {near}{far}"
             said = {word for known in {code, *languages} & {*LANGUAGES} for word in said_of(id, known)}
             yield Row(told, (*one.labels.values(), *one.inverse.values(), *sorted(said)))
 

@@ -6,11 +6,9 @@ classes, properties and relations (`config/words`), which no data set has a part
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,14 +16,23 @@ import yaml
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.reading import default_folder
-from crmrag_query.graph.arrays import Ints, distinct
+from crmrag_query.graph.arrays import Ints
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Target
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
-from crmrag_query.text import fold, tokenize
+from crmrag_query.reading.types import (
+    categories_of,
+    entities_of,
+    local_words,
+    occurs,
+    overlap,
+    prefixes_of,
+    types_of,
+    without,
+)
+from crmrag_query.text import tokenize
 
 Stems = frozenset[str]
 Phrase = tuple[str, ...]
@@ -161,30 +168,25 @@ def _said(code: str) -> Mapping[Phrase, Mapping[Literal["forward", "backward", "
     return found
 
 
-_CODE = re.compile(r"^[A-Z]{1,3}\d+[a-z]?[_ ]")
-
-
-def local_words(iri: str) -> str:
-    """The local name of an IRI, split into words: `hasCreator` is "has Creator"."""
-    last = _CODE.sub("", re.split("[/#]", iri.rstrip("/#"))[-1])
-    return re.sub(r"[_\-.]+", " ", re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", last))
-
-
 @dataclass(frozen=True)
 class Kind:
-    """What a noun may stand for: a target and its entities (ascending).
+    """What a noun may stand for: a target and its entities (ascending), which are looked for when they are first asked for.
 
     ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``maker``: of actors only those who made
     something; ``concepts``: the nodes of its types; ``less``: classes of which none is meant.
     """
 
     target: Target
-    nodes: Ints = field(repr=False, compare=False)
+    members: Callable[[], Ints] = field(repr=False, compare=False)
     cost: float
     generic: bool = False
     maker: bool = False
     concepts: tuple[int, ...] = ()
     less: tuple[str, ...] = ()
+
+    @property
+    def nodes(self) -> Ints:
+        return self.members()
 
 
 @dataclass
@@ -244,12 +246,9 @@ class Lexicon:
         return frozenset(found)
 
 
-_QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
-_PREFIX = re.compile(r"^(\w[^:]{2,39}?) (?:of|von|der|de|du|des|di|del|του|της)\b")
 HEAD_FIRST = ("fr", "it", "es", "el")
 ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
-LEAST_ALIKE = 20  # entities of a class whose names may tell what they are
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
 MOST_WORDS = 5  # words of a noun phrase that names a kind
@@ -264,7 +263,7 @@ class KindWords:
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._heads: dict[str, set[int]] = {}
         self._generic: set[str] = set()
-        self._made: dict[Target, Ints] = {}
+        self._made: dict[tuple[Target, tuple[str, ...]], Ints] = {}
         self._occurring_codes = frozenset(world.graph.class_codes)
         above = (
             world.ontology.superclasses(code)
@@ -272,7 +271,7 @@ class KindWords:
             if code in world.ontology.classes
         )
         self._codes = self._occurring_codes.union(*above)
-        self._types = self._occurring_types()
+        self._types = world.kept(types_of)
         by_label = self._add_types()
         self._add_classes()
         self._add_prefixes()
@@ -326,33 +325,27 @@ class KindWords:
                 known.append((words, kind))
                 known.sort(key=lambda one: one[1].cost)
 
-    def _nodes(self, target: Target) -> Ints:
-        if target not in self._made:
-            mask = targeted(self.world, target)
-            self._made[target] = np.flatnonzero(mask & self.world.entities).astype(np.int32)
-        return self._made[target]
+    def _kind(self, target: Target, cost: float, less: tuple[str, ...] = ()) -> Kind:
+        return Kind(target, partial(self._nodes, target, less), cost, less=less)
 
-    def _occurring_types(self) -> Ints:
-        rows, found = self.world.adjacency.forward, [np.empty(0, np.int32)]
-        for prop in self.world.adjacency.by_code.get("P2", ()):
-            found.append(rows.pairs(prop)[1])
-        return distinct(np.concatenate(found))
+    def _nodes(self, target: Target, less: tuple[str, ...]) -> Ints:
+        key = (target, less)
+        if key not in self._made:
+            found = (
+                without(self.world, target, Target(classes=less)) if less else entities_of(self.world, target)
+            )
+            self._made[key] = found
+        return self._made[key]
 
     def _typed(self, types: Sequence[int], cost: float) -> Kind | None:
+        if not self._types.categories[np.array(types, np.int64)].any():
+            return None
         target = Target(types=tuple(self.world.graph.iri(node) for node in sorted(types)))
-        nodes = self._nodes(target)
-        return Kind(target, nodes, cost, concepts=tuple(sorted(types))) if len(nodes) else None
+        return replace(self._kind(target, cost), concepts=tuple(sorted(types)))
 
     def _add_types(self) -> dict[Phrase, set[int]]:
         """The types by all their labels; gives them by the stems of their labels."""
-        by_text: dict[str, set[int]] = {}
-        languages: dict[str, str] = {}
-        for node in self._types.tolist():
-            texts = {label.text: label.lang for label in self.world.graph.labels(node)}
-            for text, lang in (texts or {local_words(self.world.graph.iri(node)): ""}).items():
-                languages.setdefault(fold(_QUALIFIER.sub("", text)), lang[:2])
-                for variant in {text, _QUALIFIER.sub("", text)}:
-                    by_text.setdefault(fold(variant), set()).add(node)
+        by_text, languages = self._types.by_text, self._types.languages
         by_label: dict[Phrase, set[int]] = {}
         for text, nodes in by_text.items():
             by_label.setdefault(self.own.stems(text), set()).update(nodes)
@@ -388,37 +381,22 @@ class KindWords:
         for number in range(len(graph.class_codes)):
             code, iri = graph.class_code(number), graph.class_iri(number)
             target = Target(classes=(code if code in ontology.classes else iri,))
-            if not len(nodes := self._nodes(target)):
+            if not occurs(self.world, target):
                 continue
             texts = {graph.class_label(number, self.own.code), local_words(iri)}
             if code in ontology.classes:
                 texts.add(ontology.classes[code].labels.get(self.own.code, ""))
-            for text in texts:
-                self._add(text, Kind(target, nodes, 0.1))
+            for text in sorted(texts):
+                self._add(text, self._kind(target, 0.1))
 
     def _add_prefixes(self) -> None:
         """What the names of nearly all entities of a class begin with: "Digital copy of …"."""
-        graph = self.world.graph
-        for number in range(len(graph.class_codes)):
-            code, iri = graph.class_code(number), graph.class_iri(number)
-            target = Target(classes=(code if code in self.world.ontology.classes else iri,))
-            nodes = self._nodes(target)
-            if len(nodes) < LEAST_ALIKE:
-                continue
-            sample = nodes[:: max(1, len(nodes) // 50)].tolist()
-            found = Counter(
-                match[1]
-                for node in sample
-                for label in graph.labels(node)
-                if (match := _PREFIX.match(label.text))
-            )
-            for prefix, times in found.most_common(2):
-                if times > len(sample) * 0.7:
-                    self._add(prefix, Kind(target, nodes, 0.05))
+        for prefix, target in self.world.kept(prefixes_of):
+            self._add(prefix, self._kind(target, 0.05))
 
     def _add_general(self, by_label: Mapping[Phrase, set[int]]) -> None:
         self._general: dict[str, list[Kind]] = {}
-        by_id = {self.world.graph.iri(node).rsplit("/", 1)[-1]: node for node in self._types.tolist()}
+        by_id = self._types.by_id
         entries = words_table("kinds")["kinds"]
         types = {name: self._types_of(entry, by_id, by_label) for name, entry in entries.items()}
         for name, entry in entries.items():
@@ -464,11 +442,10 @@ class KindWords:
         phrase = tuple(self.own.stem(word) for word in tokenize(text) if word not in self.own.stop)
         wanted = sum(int(Category[name]) for name in entry["implies"])
         less, own = entry.get("less"), set(entry.get("classes", ()))
-        categories = self.world.adjacency.categories
         known = self._phrases.get(phrase, [])
         known[:] = [
             (words, replace(kind, cost=max(kind.cost, ELSEWHERE)))
-            if (kind.concepts and not bool((categories[kind.nodes] & wanted).any()))
+            if (kind.concepts and not categories_of(self.world, kind.target) & wanted)
             or (less and set(kind.target.classes) & own)
             else (words, kind)
             for words, kind in known
@@ -479,22 +456,13 @@ class KindWords:
     ) -> set[int]:
         """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages."""
         found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
-        wanted, categories = (
-            sum(int(Category[name]) for name in entry["implies"]),
-            self.world.adjacency.categories,
-        )
+        wanted = sum(int(Category[name]) for name in entry["implies"])
         if entry.get("generic") != "true":
             for words in entry["words"].values():
                 for word in words:
                     for form in word.split(" / "):
                         found |= by_label.get(self.own.stems(form), set())
-        if not found:
-            return found
-        return {
-            node
-            for node in found
-            if bool((categories[self._nodes(Target(types=(self.world.graph.iri(node),)))] & wanted).any())
-        }
+        return {node for node in found if self._types.categories[node] & wanted}
 
     def _general_kinds(
         self,
@@ -511,53 +479,39 @@ class KindWords:
         classes = next(
             filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ()
         )
-        held = self._nodes(Target(classes=classes)) if classes else np.empty(0, np.int32)
+        target = Target(classes=classes)
         less = tuple(
             code
             for code in entry.get("less", ())
-            if code in self._codes and len(np.intersect1d(held, self._nodes(Target(classes=(code,)))))
+            if classes and code in self._codes and overlap(self.world, target, Target(classes=(code,)))
         )
-        if classes:
-            target = Target(classes=classes)
-            nodes = (
-                np.setdiff1d(self._nodes(target), self._nodes(Target(classes=less)))
-                if less
-                else self._nodes(target)
-            )
-            if len(nodes):
-                yield Kind(target, nodes, 0.08, generic=entry.get("any") == "true", maker=maker, less=less)
+        named_so = self._kind(target, 0.08, less)
+        if classes and (len(named_so.nodes) if less else occurs(self.world, target)):
+            yield replace(named_so, generic=entry.get("any") == "true", maker=maker)
         if entry.get("any") == "true" and categories:
-            target = Target(categories=categories[:1])  # type: ignore[arg-type]
-            nodes = self._nodes(target)
-            if len(nodes):
-                yield Kind(target, nodes, 0.7 if classes else 0.1, generic=True, maker=maker)
+            target = Target(categories=categories[:1])
+            if occurs(self.world, target):
+                yield replace(self._kind(target, 0.7 if classes else 0.1), generic=True, maker=maker)
         if not types[name] and not generic:
             for like in entry.get("like", ()):
                 if types.get(like) and (kind := self._typed(sorted(types[like]), 0.35)) is not None:
                     yield kind
         vague = categories[:1]
-        if (
-            vague != ("Thing",)
-            and not generic
-            and not maker
-            and len(nodes := self._nodes(Target(categories=vague)))
-        ):
-            yield Kind(Target(categories=vague), nodes, 2 * VAGUE if types[name] else VAGUE, generic=True)
+        if vague != ("Thing",) and not generic and not maker and occurs(self.world, Target(categories=vague)):
+            cost = 2 * VAGUE if types[name] else VAGUE
+            yield replace(self._kind(Target(categories=vague), cost), generic=True)
         if maker and not generic:
             target = Target(categories=("Actor",))
             made = entries.get(str(entry.get("makes", "")), None)
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
-            yield Kind(target, self._nodes(target), 0.3, generic=True, maker=True, concepts=tuple(kind_types))
+            yield replace(self._kind(target, 0.3), generic=True, maker=True, concepts=tuple(kind_types))
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
         for at in range(3, len(word) - 3):
             kinds = self._called((self.own.stem(word[at:]),), (word[at:],))
             if kinds:
-                return [
-                    Kind(one.target, one.nodes, one.cost + 0.4, one.generic, one.maker, one.concepts)
-                    for one in kinds[:2]
-                ]
+                return [replace(one, cost=one.cost + 0.4) for one in kinds[:2]]
         return []
 
 

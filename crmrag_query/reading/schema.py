@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, distinct
+from crmrag_query.graph.arrays import Ints, distinct
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.kinds import Kinds, made
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.timing import check
 
@@ -41,42 +42,37 @@ class Walk:
 
 
 class Schema:
-    """The kinds of nodes of a data set and the steps between them, counted once.
+    """The kinds of nodes of a data set and the steps between them: what `Kinds` counts, by the steps of paths.
 
-    ``kind`` int32 [n]: the kind of each node; of each kind ``codes``: its classes, ``category``: its primary one, ``labelled``:
-    which share of its nodes has a name; ``steps[kind][step]``: the kinds that a step leads to.
+    ``kind`` int32 [n]: the kind of each node; of each kind ``codes``: its classes, ``category``: its primary one,
+    ``labelled``: which share of its nodes has a name; ``steps[kind][step]``: the kinds that a step leads to.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, table: Kinds | None = None) -> None:
         self.world = world
+        self.table = table = made(world, ()) if table is None else table
         graph = world.graph
-        self.kind, keys = _kinds_of(world)
-        count = len(keys)
-        sizes = np.maximum(np.bincount(self.kind, minlength=count), 1)
-        labelled = (graph.flags & FLAG_LABELLED) != 0
-        self.labelled = np.bincount(self.kind, weights=labelled, minlength=count) / sizes
-        self.category = np.array([key[0] for key in keys], np.int64)
-        self.codes = [tuple(graph.class_code(number) for number in key[1:]) for key in keys]
+        self.kind, count = table.node, len(table)
+        self.labelled = table.labelled / np.maximum(table.size, 1)
+        self.category = table.category.astype(np.int64)
+        self.codes = [tuple(map(graph.class_code, table.classes(number).tolist())) for number in range(count)]
         self.moves: dict[str, list[tuple[int, bool]]] = {}
         self.inverse: dict[str, str] = {}
         self.steps: list[dict[str, set[int]]] = [{} for _ in range(count)]
-        for prop in range(len(graph.property_codes)):
-            subjects, objects = world.adjacency.forward.pairs(prop)
-            if not len(subjects):
-                continue
+        for prop in np.unique(table.step_property).tolist():
             ahead, back = self._steps_of(prop)
             self.inverse |= {ahead: back, back: ahead}
             for step, way in ((ahead, True), (back, False)):
                 self.moves.setdefault(step, []).append((prop, way))
-            pairs = distinct(self.kind[subjects].astype(np.int64) * count + self.kind[objects])
-            for low, high in zip((pairs // count).tolist(), (pairs % count).tolist(), strict=True):
+            here = slice(*np.searchsorted(table.step_property, (prop, prop + 1)).tolist())
+            for low, high in zip(table.step_start[here].tolist(), table.step_end[here].tolist(), strict=True):
                 self.steps[low].setdefault(ahead, set()).add(high)
                 self.steps[high].setdefault(back, set()).add(low)
         self.passing = np.array([self._passing(number) for number in range(count)])
 
     @classmethod
     def from_release(cls, release: Release) -> Schema:
-        return cls(release[World])
+        return cls(release[World], release[Kinds])
 
     def _steps_of(self, prop: int) -> tuple[str, str]:
         """A property's step and its inverse, in the notation of paths."""
@@ -103,7 +99,7 @@ class Schema:
 
     def kinds(self, nodes: Ints | Mask) -> frozenset[int]:
         """The kinds of some nodes."""
-        return frozenset(np.unique(self.kind[nodes]).tolist())
+        return frozenset(self.table.of(nodes).tolist())
 
     def reach(self, nodes: Ints, step: str) -> Ints:
         """What a step leads to from some nodes, ascending."""
@@ -176,23 +172,3 @@ class Schema:
                 if step not in found and step != back and any(far.get(end, 99) <= left for end in ends):
                     found.add(step)
         return sorted(found)
-
-
-def _kinds_of(world: World) -> tuple[Ints, list[tuple[int, ...]]]:
-    """The kind of each node, and each kind's primary category and class numbers."""
-    graph = world.graph
-    ptr, classes = graph.type_rows
-    category = world.adjacency.category
-    node = np.repeat(np.arange(world.size), np.diff(ptr))
-    rng = np.random.default_rng(0)
-    marks = rng.integers(1, 2**62, max(len(graph.class_codes), 1), dtype=np.int64)
-    total = np.zeros(world.size, np.int64)
-    with np.errstate(over="ignore"):
-        np.add.at(total, node, marks[classes])
-        total = total * 31 + category
-    _, first, kind = np.unique(total, return_index=True, return_inverse=True)
-    keys = [
-        (int(category[one]), *sorted(int(number) for number in classes[ptr[one] : ptr[one + 1]]))
-        for one in first.tolist()
-    ]
-    return kind.astype(np.int32), keys

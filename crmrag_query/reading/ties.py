@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -80,15 +79,6 @@ class Tie:
     stated: bool = False
 
 
-class Reach(NamedTuple):
-    """The kinds of nodes that a relation leads from and to; how many that it is of lead by it, and how many it leads to."""
-
-    starts: frozenset[int]
-    ends: frozenset[int]
-    near: int = 0
-    far: int = 0
-
-
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
 UNLIKELY: Mapping[str, float] = {
     "same_as": 0.9, "reference": 0.8, "refers_to": 0.35, "about": 0.15, "description": 0.9, "image": 0.6, "homepage": 0.9,
@@ -107,7 +97,8 @@ class Ties:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.world, self.schema = lexicon, lexicon.world, lexicon.schema
         self._between: dict[tuple[object, ...], list[Tie]] = {}
-        self._reach: dict[str, Reach] = {}
+        self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
+        self._counts: dict[str, tuple[int, int]] = {}
 
     @classmethod
     def from_release(cls, release: Release) -> Ties:
@@ -137,21 +128,25 @@ class Ties:
             found = self._between[key] = list(make())
         return found
 
-    def reach(self, id: str) -> Reach:
-        """What a relation leads from, and to."""
+    def reach(self, id: str) -> tuple[frozenset[int], frozenset[int]]:
+        """The kinds of nodes that a relation leads from, and to."""
         found = self._reach.get(id)
         if found is None:
-            way, nowhere = Way(relations=(id,)), Reach(frozenset(), frozenset())
+            found = self._reach[id] = self.schema.table.ends(self.world, id)
+        return found
+
+    def counts(self, id: str) -> tuple[int, int]:
+        """How many nodes that a relation is of lead by it, and how many it leads to."""
+        found = self._counts.get(id)
+        if found is None:
+            way = Way(relations=(id,))
             try:
                 low = leading_to(self.world, way, None)
                 high = leading_to(self.world, way.model_copy(update={"inverse": True}), None)
-                kinds = (self.schema.kinds(low), self.schema.kinds(high))
-                found = (
-                    Reach(*kinds, int((low & self._of(id)).sum()), int(high.sum())) if low.any() else nowhere
-                )
+                found = (int((low & self._of(id)).sum()), int(high.sum()))
             except QuestionError:
-                found = nowhere
-            self._reach[id] = found
+                found = (0, 0)
+            self._counts[id] = found
         return found
 
     def _of(self, id: str) -> Mask:
@@ -166,7 +161,7 @@ class Ties:
         for id, relation in self.world.relations.items():
             if not (relation.paths or relation.relationships) or relation.value not in ("entity", "text"):
                 continue
-            starts, ends, *_ = self.reach(id)
+            starts, ends = self.reach(id)
             for inverse in (False, True):
                 low, high = (ends, starts) if inverse else (starts, ends)
                 if not (near_kinds & low and far_kinds & high):
@@ -314,7 +309,7 @@ class Ties:
                 nouns = words.starts if inverse else words.ends
                 if not stems & (words.says | nouns | {stem for phrase in words.phrases for stem in phrase}):
                     continue
-                starts, ends, *_ = self.reach(id)
+                starts, ends = self.reach(id)
                 if not near_kinds & (ends if inverse else starts):
                     continue
                 plan = Plan(where=(Related(way=Way(relations=(id,), inverse=inverse)),))

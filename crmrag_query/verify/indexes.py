@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
-from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, ranges
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import KINDS, NameIndex
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.kinds import Kinds, has_lexicon
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
 from crmrag_query.retrieval.sparse import META, SparseIndex, Vocabulary
@@ -158,6 +159,35 @@ def ranks_are_sound(release: Release) -> Faults:
     return nodes
 
 
+def kinds_are_the_graphs(release: Release) -> Faults:
+    """Every node is of a kind of its classes and category, and the steps between kinds count the graph's triples.
+
+    Older releases have no such table.
+    """
+    if not has_lexicon(release):
+        return 0
+    found, graph = release[Kinds], release[Graph]
+    node = np.asarray(found.node)
+    yield from equal(
+        "lexicon/category.npy: other than the graph's", found.category[node], graph.category_of_node
+    )
+    ptr, classes = graph.type_rows
+    held = np.diff(found.class_ptr)[node]
+    if not (yield from equal("lexicon/class_ptr.npy: classes other than the graph's", held, np.diff(ptr))):
+        wanted = found.class_number[ranges(found.class_ptr[node], held)]
+        yield from equal("lexicon/class_number.npy: other than the graph's", wanted, classes)
+    size = np.bincount(node, minlength=len(found))
+    labelled = np.bincount(node[graph.flags & FLAG_LABELLED != 0], minlength=len(found))
+    yield from equal("lexicon/size.npy: other than there are", found.size, size)
+    yield from equal("lexicon/labelled.npy: other than there are", found.labelled, labelled)
+    counted_by = np.zeros(len(graph.property_codes), np.int64)
+    np.add.at(counted_by, found.step_property, found.step_triples)
+    rows = graph.adjacency.forward
+    triples = np.diff(rows.ptr[rows.prop])
+    yield from equal("lexicon/step_triples.npy: triples of a property", counted_by, triples)
+    return len(found) + len(found.step_property)
+
+
 def profile_is_the_graphs(release: Release) -> Faults:
     """The profile's totals are those of the graph, and its examples are in it."""
     profile, graph = release[Profile], release[Graph]
@@ -183,5 +213,6 @@ CHECKS = (
     Check("dates", "dates", dates_are_sound, reads=("graph", "dates")),
     Check("counts", "counts", counts_are_the_graphs, reads=("graph", "aggregation")),
     Check("PageRank", "nodes", ranks_are_sound, reads=("graph", "aggregation")),
+    Check("lexicon", "kinds and steps", kinds_are_the_graphs, reads=("graph", "lexicon")),
     Check("profile", "counts", profile_is_the_graphs, reads=("graph", "profile")),
 )

@@ -302,7 +302,11 @@ class Museum:
     def cell(self, value: int) -> str:
         """What a table or pair shows: a key, the text of a literal, or the day on which a time-span begins."""
         world = self.release[World]
-        if value < world.size and int(world.adjacency.categories[value]) & int(Category.Time) and world.dated[value]:
+        if (
+            value < world.size
+            and int(world.adjacency.categories[value]) & int(Category.Time)
+            and world.dated[value]
+        ):
             year, month, day = civil(int(world.extents[0][value]))
             return f"{year:0{5 if year < 0 else 4}d}-{month:02d}-{day:02d}"
         shown = cell(world, int(value))

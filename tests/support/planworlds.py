@@ -96,7 +96,7 @@ def world_of(graph: Graph, relationships: str = "fr109") -> World:
 
 
 def _relation(paths: list[str], **more: object) -> Relation:
-    names: dict[str, object] = {"labels": {"en": "x"}, "inverse": {"en": "x"}, "phrases": {}}
+    names: dict[str, object] = {"labels": {"en": "x"}, "inverse": {"en": "x"}}
     return Relation.model_validate({"domain": ["Thing"], "paths": paths, **names, **more})
 
 

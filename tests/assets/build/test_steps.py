@@ -75,6 +75,7 @@ def test_one_chunk_or_many_give_the_same_graph_and_documents(tmp_path: Path) -> 
         "bm25_index",
         "aggregation_index",
         "name_index",
+        "lexicon",
         "profile",
     ):
         assert one.finished(artifact).content == many.finished(artifact).content, artifact

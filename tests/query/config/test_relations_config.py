@@ -141,7 +141,9 @@ def test_yes_no_and_on_must_be_quoted(tmp_path: Path) -> None:
     shutil.copytree(default_folder(), tmp_path / "config")
     file = tmp_path / "config" / "relations.yaml"
     text = file.read_text("utf-8")
-    file.write_text(text.replace("    domain: [Thing]\n", "    domain: [Thing]\n    words: {en: [on, of]}\n", 1), "utf-8")
+    file.write_text(
+        text.replace("    domain: [Thing]\n", "    domain: [Thing]\n    words: {en: [on, of]}\n", 1), "utf-8"
+    )
     with pytest.raises(ConfigError, match="put the word in quotes"):
         load_method(tmp_path / "config")
 

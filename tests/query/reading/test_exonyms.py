@@ -99,7 +99,9 @@ def test_nothing_is_added(museum: Release, question: str) -> None:
     "Welche polnischen Künstler gibt es?",  # a pole is no people
     "Welche italienischen Künstler gibt es?",  # a person is called "Italian"
 ])  # fmt: skip
-def test_what_only_sounds_like_a_name_of_the_data_is_not_told_as_exact(museum: Release, question: str) -> None:
+def test_what_only_sounds_like_a_name_of_the_data_is_not_told_as_exact(
+    museum: Release, question: str
+) -> None:
     assert not parse(museum, analysed(museum, question)).certain
 
 

@@ -21,12 +21,18 @@ FEW = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scop
 def lexicon(code: str) -> list[str]:
     """Words of a language by which questions are understood, and names of the data."""
     position = ("en", "fr", "de", "el").index(code)
-    found = [phrase for role, phrases in language(code).roles.items() for phrase in sorted(phrases)[:12] if role]
+    found = [
+        phrase for role, phrases in language(code).roles.items() for phrase in sorted(phrases)[:12] if role
+    ]
     for entry in words_table(code)["relations"].values():
         found += [one for role in ("says", "ends", "starts", "forward") for one in entry.get(role, ())[:3]]
     found += [texts[position] for texts in (*TYPES.values(), *MATERIALS.values())]
     found += [texts[position] for texts, _ in PLACES.values()]
-    found += [*(maker[0] for maker in MAKERS.values()), *PEOPLE.values(), *(show[0] for show in SHOWS.values())]
+    found += [
+        *(maker[0] for maker in MAKERS.values()),
+        *PEOPLE.values(),
+        *(show[0] for show in SHOWS.values()),
+    ]
     found += [work.title for work in WORKS.values()]
     return sorted({*found} - {""})
 

@@ -79,7 +79,9 @@ def test_things_joined_are_counted_together(gallery: Museum, question: str, patt
 
 def test_of_three_kinds_all_or_each_is_counted(gallery: Museum) -> None:
     parsed = gallery.parse("How many paintings, prints and sculptures are there?")
-    gold = gallery.counts("SELECT ?t (COUNT(?x) AS ?n) WHERE { ?x a crm:E22_Human-Made_Object ; @type ?t } GROUP BY ?t")
+    gold = gallery.counts(
+        "SELECT ?t (COUNT(?x) AS ?n) WHERE { ?x a crm:E22_Human-Made_Object ; @type ?t } GROUP BY ?t"
+    )
     assert gallery.outcome(parsed).value == sum(gold.values()) or gallery.groups(parsed) == gold
 
 
@@ -90,7 +92,9 @@ def test_of_three_kinds_all_or_each_is_counted(gallery: Museum) -> None:
     ("Which artists made at most three works?", "HAVING(COUNT(DISTINCT ?w) <= 3)"),
     ("Which artists made fewer than three works?", "HAVING(COUNT(DISTINCT ?w) < 3)"),
 ])  # fmt: skip
-def test_so_many_of_something_is_right_or_not_told_as_exact(gallery: Museum, question: str, having: str) -> None:
+def test_so_many_of_something_is_right_or_not_told_as_exact(
+    gallery: Museum, question: str, having: str
+) -> None:
     """Of those who made anything: who is no maker has made none, and is not asked for by "artists"."""
     parsed = gallery.parse(question)
     if parsed.certain:
@@ -129,7 +133,9 @@ def test_what_no_plan_says_is_never_told_as_exact(gallery: Museum, question: str
     ("Works from the 17th or 19th century", "FILTER((?y > 1600 && ?y <= 1700) || (?y > 1800 && ?y <= 1900))"),
     ("Works made in 1680 or 1690", "FILTER(?y = 1680 || ?y = 1690)"),
 ])  # fmt: skip
-def test_of_two_times_what_lies_between_is_not_told_as_exact(gallery: Museum, question: str, pattern: str) -> None:
+def test_of_two_times_what_lies_between_is_not_told_as_exact(
+    gallery: Museum, question: str, pattern: str
+) -> None:
     parsed = gallery.parse(question)
     gold = gallery.gold(f"?x @made_on/@begins ?d BIND(YEAR(?d) AS ?y) {pattern}")
     assert not parsed.certain or gallery.listed(parsed) == gold

@@ -113,7 +113,9 @@ def test_most_rankings_are_told_as_exact(gallery: Museum) -> None:
     ("Who has more works, Nikos Vafeas or Rosa Castelli?", {"castelli"}),
     ("Who was born first, Nikos Vafeas or Rosa Castelli?", None),  # of one of them nothing is told
 ])  # fmt: skip
-def test_one_of_two_is_right_or_not_told_as_exact(gallery: Museum, question: str, gold: set[str] | None) -> None:
+def test_one_of_two_is_right_or_not_told_as_exact(
+    gallery: Museum, question: str, gold: set[str] | None
+) -> None:
     parsed = gallery.parse(question)
     assert not parsed.certain or gallery.listed(parsed) == gold
 

@@ -81,7 +81,7 @@ def test_a_list_is_right_or_not_told_as_exact(gallery: Museum, question: str, pa
 
 @pytest.mark.parametrize("place", range(4), ids=CODES)
 def test_most_are_told_as_exact_in_every_language(gallery: Museum, place: int) -> None:
-    assert gallery.share_sure([questions[place] for questions, _ in LISTS.values()]) >= 0.7
+    assert gallery.share_sure([questions[place] for questions, _ in LISTS.values()]) >= 0.6
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,11 @@ GROUPED = ("How many works per artist?", "Wie viele Werke pro Künstler?")
 def test_groups_are_the_same_in_every_language(gallery: Museum, question: str) -> None:
     parsed = gallery.parse(question)
     gold = gallery.counts(f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MAKER} ?who }} GROUP BY ?who")
-    assert gallery.groups(parsed) == gold if question in GROUPED else not parsed.certain or gallery.groups(parsed) == gold
+    assert (
+        gallery.groups(parsed) == gold
+        if question in GROUPED
+        else not parsed.certain or gallery.groups(parsed) == gold
+    )
 
 
 @pytest.mark.parametrize(("accented", "plain"), [

@@ -88,7 +88,9 @@ def test_what_is_not_so_is_right_or_not_told_as_exact(gallery: Museum, question:
     ("Which sculptures are made of bronze?", "Which sculptures are not made of bronze?", SCULPTURE),
     ("Which paintings depict Florence?", "Which paintings do not depict Florence?", PAINTING),
 ])  # fmt: skip
-def test_what_is_so_and_what_is_not_are_the_whole(gallery: Museum, is_so: str, is_not: str, kind: str) -> None:
+def test_what_is_so_and_what_is_not_are_the_whole(
+    gallery: Museum, is_so: str, is_not: str, kind: str
+) -> None:
     """Open world or not: of one kind everything is in one of the two sets, nothing in both."""
     yes, no = gallery.read(is_so), gallery.read(is_not)
     assert yes and no and not yes & no
