@@ -54,8 +54,8 @@ def test_what_the_data_lacks_is_told_by_its_words(gallery: Museum, question: str
 
 
 UNANSWERABLE = [
-    "How many tapestries are there?", "Which drawings are there?", "Which tapestries are there?", "What is the weather today?",
-    "Where was Nikos Vafeas born?",
+    "How many tapestries are there?", "Which drawings are there?", "Which tapestries are there?",
+    "What is the weather today?", "Where was Nikos Vafeas born?",
     "When did Rosa Castelli die?", "When was Unfinished Study painted?", "Who painted Market Day?",
     "How many visitors came to the Winter Salon?", "How old was Marta Lindqvist when she painted Harvest?",
     "Why did Pietro Salvemini move to Siena?", "What did Pietro Salvemini think of Aldo Ferrante?",
