@@ -19,8 +19,10 @@ from crmrag_query.config.reading import default_folder
 from crmrag_query.text import fold, tokenize
 
 LANGUAGES = ("en", "fr", "de", "el", "it", "es")
-READ = (*LANGUAGES, "nl")
-"""Those of which the form of a question and what a follow-up means are read; of the last no more than that."""
+"""Those with words for relations, classes and properties in `config/words`, in which whole questions are read."""
+_FILES = sorted(path.stem for path in (default_folder() / "languages").glob("*.yaml"))
+READ = (*LANGUAGES, *(code for code in _FILES if code not in LANGUAGES))
+"""Those that have a file: the form of a question and what a follow-up means are read, and what labels say."""
 _SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pronouns", "time", "whole")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
 LONGEST_ENDING = 4  # letters of a noun's ending that its other forms may share
@@ -99,7 +101,8 @@ class Language:
             same += 1
         endings = self._noun_endings
         return any(
-            word[at:] in endings and other[at:] in endings for at in range(same, max(same - LONGEST_ENDING, 0), -1)
+            word[at:] in endings and other[at:] in endings
+            for at in range(same, max(same - LONGEST_ENDING, 0), -1)
         )
 
     def numbers_of(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -20,6 +20,7 @@ from crmrag_query.config.relations import Relation
 from crmrag_query.config.sentences import sentences
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.language import Language as SpokenLanguage
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
@@ -257,7 +258,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     ):
         return None
     spans = relation_spans(reading.language, words)
-    filler = own.roles["verbs.empty"] | own.roles["time.date"]
+    filler = own.roles["verbs.empty"] | frozenset(map(fold, own.raw["whole"]["nouns"]))
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
     chosen = [
         one
@@ -277,17 +278,25 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     asked: dict[tuple[str, ...], None] = {}
     verbs = [one for one in chosen if (one.first, one.last) not in nouns]
     ends = [_said_by(spans, one) for one in chosen if (one.first, one.last) in nouns]
+    after = 0
     for span in verbs:
         said = _said_by(spans, span)
+        # What a question word asks for it asks of the verb behind it: "what is it made of, and *who* gave it?"
+        expects = _expected(own, language, words[after : span.first]) if len(verbs) > 1 else reading.expects
+        after = span.last
         with_noun = [tuple(id for id in said if id in noun) for noun in ends]
         ends = [noun for noun, both in zip(ends, with_noun, strict=True) if not both]
         for both in filter(None, with_noun):  # "What *material* is X *made of*?"
             asked.update(dict.fromkeys(_fitting(release, both, 0, nodes, True)))
-        if any(with_noun) and not reading.expects:
+        if any(with_noun) and not expects:
             continue  # the noun says which of what the verb may ask for is meant
-        for fitting in _fitting(release, said, reading.expects, nodes, _is_measured(release, said)):
+        for fitting in _fitting(release, said, expects, nodes, _is_measured(release, said)):
             if not _is_turned(release, fitting, span, words, nodes):
                 asked[fitting] = None
+    if verbs and (more := _expected(own, language, words[after:])):  # "who painted it, and *in which city*?"
+        for fitting in _fitting(release, _said_by(spans, verbs[-1]), more, nodes, False):
+            asked[fitting] = None
+        unknown = tuple(word for word in unknown if not _category(language, word))
     asked.update(dict.fromkeys(one for said in ends for one in _fitting(release, said, 0, nodes, True)))
     # Else a list is asked for, which what is not understood may restrict, unless it is of what a relation leads to.
     listed = bool(reading.heads) and held.issuperset(reading.heads) and bool(asked)
@@ -296,6 +305,31 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         return None
     telling = bool(language.forms.describing.at(reading.words, 0))
     return AskedFacts(nodes, tuple(asked), unknown, telling)
+
+
+_ASKED_BY = {
+    "questions.who": Category.Actor,
+    "questions.where": Category.Place,
+    "questions.when": Category.Time,
+}
+
+
+def _expected(own: SpokenLanguage, language: Language, words: Sequence[str]) -> int:
+    """The categories that question words ask for, and nouns behind "which": "in which *city*"."""
+    found = 0
+    for at in range(len(words)):
+        for _, roles in own.phrases.at(words, at) if words[at] else ():
+            found |= sum(int(_ASKED_BY[role]) for role in roles if role in _ASKED_BY)
+        if at and words[at - 1] in own.roles["questions.what"]:
+            found |= _category(language, words[at])
+    return found
+
+
+def _category(language: Language, word: str) -> int:
+    """Place, time or actor, where a noun means only one of these."""
+    noun = language.nouns.get(word)
+    mask = noun.categories if noun is not None else 0
+    return mask if mask in (int(Category.Place), int(Category.Time), int(Category.Actor)) else 0
 
 
 def _is_chain(
@@ -308,7 +342,11 @@ def _is_chain(
     categories = {category_name(release[Graph], node) for node in nodes}
     inner = {name for id in chosen[-1].relations if id in relations for name in relations[id].range}
     outer = [relations[id] for id in chosen[-2].relations if id in relations]
-    return bool(outer) and not any(categories & set(one.domain) for one in outer) and any(inner & set(one.domain) for one in outer)
+    return (
+        bool(outer)
+        and not any(categories & set(one.domain) for one in outer)
+        and any(inner & set(one.domain) for one in outer)
+    )
 
 
 def _chosen(spans: Sequence[PhraseSpan], words: Sequence[str], language: Language) -> list[PhraseSpan]:
@@ -369,9 +407,15 @@ def _fitting(
     for what in wanted:
         told = [id for id in dict.fromkeys((*own, *near)) if _leads_to(relations[id], what)]
         if told:
-            yield tuple(told)
+            texts = (id for id in own if relations[id].value == "text" and id not in told)
+            yield (*told, *texts)
     if plain or not wanted:
-        others = tuple(id for id in own if not any(_leads_to(relations[id], what) for what in wanted))
+        others = tuple(
+            id
+            for id in own
+            if not any(_leads_to(relations[id], what) for what in wanted)
+            and not (wanted and relations[id].value == "text")
+        )
         if others and (plain or expects == 0):
             yield others
 

@@ -83,7 +83,12 @@ class Tables:
         iris = (*both[0].iris, *both[1].iris)
         nodes = np.union1d(both[0].nodes, both[1].nodes).astype(np.int32)
         near = Meaning(nodes, iris=iris, category=both[0].category | both[1].category)
-        said = {role for at in range(len(self.words)) for _, roles in self.own.phrases.at(self.words, at) for role in roles}
+        said = {
+            role
+            for at in range(len(self.words))
+            for _, roles in self.own.phrases.at(self.words, at)
+            for role in roles
+        }
         stems = frozenset(map(self.own.stem, self.words))
         measure, ascending = None, False
         if said & {"operators.earlier", "operators.later", "operators.earliest", "operators.latest"}:
@@ -97,8 +102,19 @@ class Tables:
             if noun is not None:
                 ties = self.ties.between(near, noun.meanings[0], self.own.code, frozenset())
                 if ties:
-                    tie = min(ties, key=lambda one: (-len(stems & (one.stems | one.ends | one.starts)), one.cost, one.key))
-                    measure = Measure(kind="count", way=tie.way, to=Anchor(plan=Plan(target=noun.meanings[0].target or Target())))
+                    tie = min(
+                        ties,
+                        key=lambda one: (
+                            -len(stems & (one.stems | one.ends | one.starts)),
+                            one.cost,
+                            one.key,
+                        ),
+                    )
+                    measure = Measure(
+                        kind="count",
+                        way=tie.way,
+                        to=Anchor(plan=Plan(target=noun.meanings[0].target or Target())),
+                    )
         if measure is None:
             return None
         rank = Compute(kind="rank", measure=measure, first=1, ascending=ascending)
@@ -157,7 +173,9 @@ class Tables:
             if chosen is None:
                 return ()
             columns.append(Column(way=Way(relations=(chosen,)), of=len(columns) - 1 if columns else None))
-            categories = sum(int(Category[name]) for name in self.world.relations[chosen].range) or int(Category.Thing)
+            categories = sum(int(Category[name]) for name in self.world.relations[chosen].range) or int(
+                Category.Thing
+            )
         return tuple(columns)
 
     def _behind(self, noun: Item, kind: Meaning, spans: Sequence[PhraseSpan]) -> tuple[Column, ...]:
@@ -216,10 +234,13 @@ class Tables:
             for at in range(item.first, item.last)
             if any(role.startswith("questions.") for role in item.roles) or item.roles & SMALL
         }
-        asking |= {at for at, word in enumerate(self.words) if word in self.own.roles["time.year"] | self.own.roles["time.date"]}
+        asking |= {
+            at
+            for at, word in enumerate(self.words)
+            if word in self.own.roles["time.year"] | self.own.roles["time.date"]
+        }
         places = [*opening, *(at for at in between if at not in held)]
         return all(self.words[at] in self.own.stop or at in asking for at in places)
 
 
 SMALL = frozenset({"operators.each", "operators.indefinite", "operators.and", "whole"})
-

@@ -115,7 +115,9 @@ HAPPENING = frozenset(
 EVENT = int(Category.Event)
 BY = frozenset({"P14", "P11", "P02", "P94"})
 """Properties to who did something: behind "portraits of", who is shown is meant as well."""
-PREMODIFYING = frozenset({"P52", "P49", "P50", "P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"})
+PREMODIFYING = frozenset(
+    {"P52", "P49", "P50", "P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"}
+)
 """Properties whose far end may stand bare before a noun: *marble* busts, *women* artists."""
 
 

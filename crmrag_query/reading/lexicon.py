@@ -134,7 +134,8 @@ def relation_spans(code: str, words: Sequence[str]) -> tuple[PhraseSpan, ...]:
     found = []
     for first in range(len(words)):
         for last in range(min(len(words), first + LONGEST_PHRASE), first, -1):
-            roles = table.get(tuple(stems[first:last]), {}) if all(words[first:last]) else {}
+            small = last - first == 1 and words[first] in own.stop
+            roles = table.get(tuple(stems[first:last]), {}) if all(words[first:last]) and not small else {}
             found += [PhraseSpan(first, last, role, tuple(ids)) for role, ids in roles.items()]
     return tuple(found)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints
+from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
@@ -17,6 +18,7 @@ from crmrag_query.plans.ways import leading_to
 from crmrag_query.plans.world import Mask
 from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
 from crmrag_query.reading.schema import SAMPLE, Walk
+from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
 KEPT = 4000  # lists of ways that are kept of one data set
@@ -99,6 +101,7 @@ class Ties:
         self._between: dict[tuple[object, ...], list[Tie]] = {}
         self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
         self._counts: dict[str, tuple[int, int]] = {}
+        self._said: dict[tuple[str, str], RelationWords] = {}
 
     @classmethod
     def from_release(cls, release: Release) -> Ties:
@@ -176,7 +179,7 @@ class Ties:
                     yield self._relation(id, inverse, reached / len(near.nodes), code)
 
     def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
-        words = vocabulary(code).relations.get(id, NO_WORDS)
+        words = self._words(id, code)
         paths = self.world.relations[id].paths
         path = paths[0] if paths else ()
         steps = [step.rstrip("*!") for step in path if not step.endswith("*")] or [""]
@@ -197,6 +200,27 @@ class Ties:
             inverse=inverse,
             share=share,
             stated=self.world.relations[id].value == "text" and not inverse,
+        )
+
+    def _words(self, id: str, code: str) -> RelationWords:
+        """By which a relation is asked for: the general words of a language, else its own words and labels."""
+        known = vocabulary(code).relations.get(id) if code in LANGUAGES else None
+        if known is None:
+            known = self._said.get((id, code)) or self._own_words(id, code)
+            self._said[id, code] = known
+        return known
+
+    def _own_words(self, id: str, code: str) -> RelationWords:
+        relation, own = self.world.relations[id], language(code)
+        labels = filter(None, (relation.labels.get(code), relation.inverse.get(code)))
+        texts = (*relation.words.get(code, ()), *labels)
+        stems = {text: own.stems(text) for text in texts}
+        return replace(
+            NO_WORDS,
+            says=frozenset(found[0] for found in stems.values() if len(found) == 1),
+            phrases=tuple(
+                tuple(map(own.stem, tokenize(text))) for text, found in stems.items() if len(found) > 1
+            ),
         )
 
     def _turned(self, step: str) -> str:
@@ -262,7 +286,7 @@ class Ties:
             check()
             way = Way(relations=(id,))
             if count := self._count(near, way):
-                words = vocabulary(code).relations.get(id, NO_WORDS)
+                words = self._words(id, code)
                 yield Tie(
                     way, id, words.says, DATE_COST.get(id, 0.1), "P4", ends=words.ends, starts=words.starts,
                     ahead=words.forward, back=words.backward, phrases=(*words.phrases, *words.noun_phrases), relation=id, share=count / len(near.nodes),
@@ -304,7 +328,7 @@ class Ties:
         for id, relation in self.world.relations.items():
             if not (relation.paths or relation.relationships):
                 continue
-            words = vocabulary(code).relations.get(id, NO_WORDS)
+            words = self._words(id, code)
             for inverse in (False, True):
                 nouns = words.starts if inverse else words.ends
                 if not stems & (words.says | nouns | {stem for phrase in words.phrases for stem in phrase}):
