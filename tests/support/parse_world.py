@@ -308,7 +308,8 @@ class Museum:
             and world.dated[value]
         ):
             year, month, day = civil(int(world.extents[0][value]))
-            return f"{year:0{5 if year < 0 else 4}d}-{month:02d}-{day:02d}"
+            written = year - (year < 1)  # the data writes 450 BC as -0450: see `crmrag_query.dates`
+            return f"{written:0{4 + (written < 0)}d}-{month:02d}-{day:02d}"
         shown = cell(world, int(value))
         return shown.removeprefix(BASE) if isinstance(shown, str) else shown.text
 
