@@ -43,7 +43,7 @@ WHOLE = [
     "Τι περιέχει αυτή η συλλογή;",
     "Wat bevat deze collectie?",
 ]
-UNSURE = "Which saints are part of the murals?"
+UNSURE = "Which saints stand in the narthex?"
 NEITHER = [
     "What is in Panagia Phorbiotissa?",
     "Which saints are in Panagia Phorbiotissa?",
