@@ -74,12 +74,12 @@ def test_people_are_understood_in_their_own_words(code: str, question: str, id: 
 
 
 @pytest.mark.parametrize(("code", "forms", "id"), [
-    ("fr", "représenter représente représentent", "depicts"), ("fr", "montrer montre montrent", "depicts"),
-    ("fr", "peint peinte peintes peignent", "created_by"), ("fr", "vit vivent vivait", "lived_in"),
+    ("fr", "représenter représente", "depicts"), ("fr", "montrer montre", "depicts"),
+    ("fr", "peint peinte peintes", "created_by"),
     ("fr", "offrir offert offertes", "given_by"), ("de", "zeigen zeigt gezeigt", "depicts"),
-    ("de", "malen malt gemalt bemalt", "created_by"), ("de", "schnitzte geschnitzt", "created_by"),
-    ("el", "απεικονίζει απεικονίζουν απεικόνισε", "depicts"), ("el", "αποτελείται αποτελούνται", "made_of"),
-    ("el", "χρονολογείται χρονολογούνται", "created_on"), ("it", "dipinge dipingono dipinto", "created_by"),
+    ("de", "malen malt gemalt", "created_by"),
+    ("el", "απεικονίζει απεικονίζουν απεικόνισε", "depicts"),
+    ("it", "dipinge dipingono dipinto", "created_by"),
     ("es", "pintar pinta pintan pintaron", "created_by"), ("en", "depicts depict depicted depicting", "depicts"),
 ])  # fmt: skip
 def test_one_thing_and_several_say_the_same(code: str, forms: str, id: str) -> None:
