@@ -1,6 +1,7 @@
 """Natural questions aimed at misreadings: how many are told as exact, and how many of these are wrong. No language model.
 
-    python benchmarks/misreadings.py SET=RELEASE:DATA.nt.zst … [--data data] [--questions FILE] --out benchmarks/results/misreadings.md
+    python benchmarks/misreadings.py SET=RELEASE:DATA.nt.zst … [--data data] [--questions FILE]
+        --out benchmarks/results/misreadings.md
 
 Gold is SPARQL over the source by pyoxigraph, an independent engine, when it is asked. ``refuse``: the data does not tell, so
 nothing may be told as exact; ``not_a_set``: a question about one thing or all of the data. Where a question has two honest
@@ -22,9 +23,9 @@ from pyoxigraph import RdfFormat, Store
 from crmrag_query.answers.ask import Conversation
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.evaluation.report import table
+from crmrag_query.plans.records import read_plan
 from crmrag_query.sets.build import answer_set
 from crmrag_query.sets.records import Page
-from crmrag_query.plans.records import read_plan
 
 QUESTIONS = Path(__file__).parent / "questions" / "misreadings.json"
 OUTCOMES = ("right, as exact", "wrong, as exact", "right, offered", "wrong, offered", "not a set")
@@ -94,7 +95,8 @@ def asked(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             said, _ = Conversation().ask(release, question["question"])
             result = outcome(store, question, said, release)
             yield {"id": question["id"], "set": name, "pattern": question["id"].split("-")[0], "outcome": result,
-                   "question": question["question"], "told": said.set.title if said.set is not None else said.text[:100]}  # fmt: skip
+                   "question": question["question"],
+                   "told": said.set.title if said.set is not None else said.text[:100]}  # fmt: skip
 
 
 def main() -> None:
@@ -115,7 +117,8 @@ def main() -> None:
     body = [(name, *(counts[name, one] for one in OUTCOMES)) for name in patterns]
     body.append(("all", *(sum(counts[name, one] for name in patterns) for one in OUTCOMES)))
     sets = " ".join(f"{text.partition('=')[0]}=…" for text in given.sets)
-    text = f"# Misreadings\n\nMade by `python benchmarks/misreadings.py {sets}`; {len(rows)} questions, no language model.\n\n"
+    text = f"# Misreadings\n\nMade by `python benchmarks/misreadings.py {sets}`; {len(rows)} questions, "
+    text += "no language model.\n\n"
     text += table(("pattern", *OUTCOMES), body) + "\n"
     if given.texts:
         text += "\n" + "\n".join(

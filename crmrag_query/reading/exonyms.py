@@ -40,7 +40,7 @@ class Entry:
 def entries() -> Mapping[str, Entry]:
     """The table by id, sections apart."""
     table, found = words_table("names"), dict[str, Entry]()
-    homes = {culture: place for culture, place in table["homes"].items()}
+    homes = table["homes"]
     for section in FIT:
         for id, cells in table[section].items():
             split = [

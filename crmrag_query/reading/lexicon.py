@@ -1,7 +1,8 @@
-"""The words of one data set in one language: by which its kinds of things, and the steps and relations between them, are asked for.
+"""The words of one data set in one language: by which its kinds of things, and the steps and relations between them, are
+asked for.
 
-Words come from the labels of the data and of the ontology and, where a language has no label, from a table of general words for
-classes, properties and relations (`config/words`), which no data set has a part in. All are compared by stems.
+Words come from the labels of the data and of the ontology and, where a language has no label, from a table of general words
+for classes, properties and relations (`config/words`), which no data set has a part in. All are compared by stems.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def vocabulary(code: str) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class PhraseSpan:
-    """The words ``first`` to before ``last`` say one of ``relations`` (in the order of the catalogue) in a role: ``ends`` for a
-    noun of the far end, ``forward`` else, ``loose`` where a small word may say it."""
+    """The words ``first`` to before ``last`` say one of ``relations`` (in the order of the catalogue) in a role: ``ends`` for
+    a noun of the far end, ``forward`` else, ``loose`` where a small word may say it."""
 
     first: int
     last: int
@@ -438,8 +439,8 @@ class KindWords:
         return self._typed(sorted(found), 0.05) if found and found != types else None
 
     def _doubt_others(self, text: str, entry: Mapping[str, Any]) -> None:
-        """Types of the name of a general noun that are of something else (acts of *painting* are no paintings), and classes of
-        which it leaves some out."""
+        """Types of the name of a general noun that are of something else (acts of *painting* are no paintings), and classes
+        of which it leaves some out."""
         phrase = tuple(self.own.stem(word) for word in tokenize(text) if word not in self.own.stop)
         wanted = sum(int(Category[name]) for name in entry["implies"])
         less, own = entry.get("less"), set(entry.get("classes", ()))

@@ -30,8 +30,8 @@ class Meaning:
     """What a name or noun of a question may stand for.
 
     ``nodes``: all that it may be, ascending; ``target``: of a noun; ``iris``: of a name; ``plan``: of what went before in a
-    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``maker``: of these only who made something, of
-    the types ``concepts`` where there are any; ``category``: a mask; ``less``: classes of which none is meant.
+    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``maker``: of these only who made something,
+    of the types ``concepts`` where there are any; ``category``: a mask; ``less``: classes of which none is meant.
     """
 
     nodes: Ints = field(repr=False, compare=False)
@@ -59,10 +59,10 @@ class Meaning:
 class Tie:
     """A way from a near thing to a far one.
 
-    ``stems``: content words that say it; ``ends``, ``starts``: nouns for its far and its near end; ``phrases``: the
-    same of several stems; ``ahead``, ``back``: phrases of folded words that stand between near and far, and between far and near; ``cost``: how unlikely it is to be meant;
-    ``last``: its last property as a step; ``relation``: id of a curated one; ``share``: of the near things that lead to the
-    far; ``stated``: it leads to texts that say something of the near.
+    ``stems``: content words that say it; ``ends``, ``starts``: nouns for its far and its near end; ``phrases``: the same of
+    several stems; ``ahead``, ``back``: phrases of folded words that stand between near and far, and between far and near;
+    ``cost``: how unlikely it is to be meant; ``last``: its last property as a step; ``relation``: id of a
+    curated one; ``share``: of the near things that lead to the far; ``stated``: it leads to texts that say something of the near.
     """
 
     way: Way
@@ -86,9 +86,11 @@ UNLIKELY: Mapping[str, float] = {
     "same_as": 0.9, "reference": 0.8, "refers_to": 0.35, "about": 0.15, "description": 0.9, "image": 0.6, "homepage": 0.9,
     "web_page": 0.6, "derived_from": 0.6, "symbolizes": 0.4, "rights": 0.6, "rights_holder": 0.5, "condition": 0.4,
     "unit": 0.9, "caused_by": 0.5, "before": 0.6, "borders": 0.6, "name": 0.6, "identifier": 0.8, "accession_number": 0.8,
-    "purpose": 0.4, "dimension": 0.5, "dimension_value": 0.9, "formerly_owned_by": 0.3, "destroyed_by": 0.5, "modified_by": 0.25,
+    "purpose": 0.4, "dimension": 0.5, "dimension_value": 0.9, "formerly_owned_by": 0.3, "destroyed_by": 0.5,
+    "modified_by": 0.25,
     "influenced_by": 0.5, "production": 0.2, "modification": 0.25, "active_in": 0.25, "event_part": 0.1, "broader": 0.4,
-    "carried_out_by": 0.05, "carries": 0.15, "^carries": 0.3, "participant": 0.1, "modified_in": 0.2, "acquisition": 0.2, "found_at": 0.05, "medium_note": 0.1,
+    "carried_out_by": 0.05, "carries": 0.15, "^carries": 0.3, "participant": 0.1, "modified_in": 0.2, "acquisition": 0.2,
+    "found_at": 0.05, "medium_note": 0.1,
 }  # fmt: skip
 """What a relation costs that joins too much, or too seldom asked for things, to be guessed; ours, of no data set."""
 
@@ -289,7 +291,8 @@ class Ties:
                 words = self._words(id, code)
                 yield Tie(
                     way, id, words.says, DATE_COST.get(id, 0.1), "P4", ends=words.ends, starts=words.starts,
-                    ahead=words.forward, back=words.backward, phrases=(*words.phrases, *words.noun_phrases), relation=id, share=count / len(near.nodes),
+                    ahead=words.forward, back=words.backward, phrases=(*words.phrases, *words.noun_phrases), relation=id,
+                    share=count / len(near.nodes),
                 )  # fmt: skip
         nodes = near.nodes
         if len(nodes) > SAMPLE:
