@@ -62,7 +62,8 @@ class Tie:
     ``stems``: content words that say it; ``ends``, ``starts``: nouns for its far and its near end; ``phrases``: the same of
     several stems; ``ahead``, ``back``: phrases of folded words that stand between near and far, and between far and near;
     ``cost``: how unlikely it is to be meant; ``last``: its last property as a step; ``relation``: id of a
-    curated one; ``share``: of the near things that lead to the far; ``stated``: it leads to texts that say something of the near.
+    curated one; ``share``: of the near things that lead to the far; ``stated``: it leads to texts that say something of the
+    near.
     """
 
     way: Way
