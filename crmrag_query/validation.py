@@ -10,7 +10,7 @@ from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, RelationshipSet
 from crmrag_query.config.relations import Relation
 from crmrag_query.errors import ConfigError, Mistake
-from crmrag_query.language import LANGUAGES
+from crmrag_query.language import READ
 from crmrag_query.ontology.rows import take_apart
 from crmrag_query.ontology.tables import Ontology, did_you_mean
 from crmrag_query.relationships.catalogue import is_iri, read_step
@@ -192,6 +192,6 @@ def _languages(key: str, relation: Relation) -> Iterator[Mistake]:
             if not text.strip():
                 yield Mistake(f"{key}.{field}.{language}", repr(text), "an empty label", "Remove it.")
     for language in {**relation.labels, **relation.inverse, **relation.words}:
-        if language not in LANGUAGES:
-            there = ", ".join(LANGUAGES)
+        if language not in READ:
+            there = ", ".join(READ)
             yield Mistake(f"{key}.{language}", "", "no language of config/languages", f"There are: {there}.")

@@ -390,6 +390,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     lost = _lost_words(release, parsed, analysis, ranked)
     if not lost or not parsed.named or parsed.plan.compute.kind == "ask":
         return ""
+    if analysis.form is not Form.SPECIFIC and not (parsed.absent and parsed.empty):
+        return ""  # what lines tell of a list is told, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):
         language, relations = analysis.reading.language, release.method.relations
         labels = (relations[id].labels.get(language, relations[id].labels["en"]) for id in parsed.absent[:1])

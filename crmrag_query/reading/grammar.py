@@ -294,13 +294,18 @@ class Grammar:
             if item.roles & SECOND and any(one.last <= item.first for one in spoken)
         ]
         for item in asking:
-            yield f"a second question: {item.text}"
+            if not (item.roles & {"questions.how_many"} and "operators.per" in self._roles_behind(item)):
+                yield f"a second question: {item.text}"
         dates = [item for item in self.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield "one date or another"
+
+    def _roles_behind(self, item: Item) -> frozenset[str]:
+        """The roles of the small words right behind an item: "how many *of each*"."""
+        return frozenset(role for one in self.items if one.first == item.last for role in one.roles)
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -363,6 +368,13 @@ class Grammar:
                 target = Target(categories=("Actor",))
                 yield start(Meaning(nodes, target, generic=True, category=ACTOR), None, 0.2), list(spoken)
             return
+        if direct is not None and form.counts and self._is_type(direct):
+            # "which kinds of object are there, and how many of each": so many objects of each kind
+            of = next((noun for noun in nouns if noun.first >= direct.last and "of" in self._lead(noun)), None)
+            for meaning in of.meanings[:MEANINGS] if of is not None else ():
+                group = Compute(kind="group", way=Way(relations=("type",)))
+                begun = replace(start(meaning, of, 1.6), compute=group, used=self._per_words())
+                yield begun, [one for one in spoken if one is not of and one is not direct]
         chosen = [direct] if direct is not None else []
         chosen += [one for one in (*nouns[:2], *referring[:1]) if one is not direct]
         for place, item in enumerate(chosen):
@@ -428,6 +440,14 @@ class Grammar:
                 break
             head = noun
         return head
+
+    def _is_type(self, item: Item) -> bool:
+        """Whether a noun means kinds of things."""
+        kinds = {one.target for one in self.kinds.general("type")}
+        return any(one.target in kinds for one in item.meanings)
+
+    def _per_words(self) -> frozenset[int]:
+        return frozenset(one.first for one in self.items if one.roles & {"operators.per", "operators.breakdown"})
 
     def _dangles(self) -> bool:
         """Whether a question ends in a preposition, whose object is what is asked for: "what are they made *of*"."""
@@ -715,6 +735,9 @@ class Grammar:
                     gain -= w.wrong_agent
                 elif leads != {"of"}:
                     gain -= w.wrong_prep
+            if tie.stated and item.whole:  # a text that says just this
+                gain += w.premodifier
+                evidence = True
             if far.named and tie.last in RANGES and self._is_of_range(far, tie.last):
                 gain += w.premodifier  # marble is a material, and no word need say so
                 evidence = True
@@ -736,6 +759,8 @@ class Grammar:
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
+            if not tie.relation and tie.cost > FAR:
+                doubt |= {f"a long way: {tie.key}"}
             if ambiguous:
                 doubt |= {f"by whom or of whom: {item.text}"}
             scored.append((gain, tie, covered, doubt))
@@ -884,13 +909,17 @@ class Grammar:
                 gain += w.share * min(1.0, 2 * tie.share)
                 scored.append((gain, tie, covered))
             scored.sort(key=lambda one: (-one[0], len(one[1].key)))
+            unsaid = [tie for _, tie, _ in scored if not self._said_by(tie)]
             for gain, tie, covered in scored[:TRIED]:
+                rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
+                doubt = state.doubt | {f"which date: {item.text}"} if rare else state.doubt
                 condition = Condition(tie, period=period, negated=bool(flags.keys() & NEGATIONS))
                 yield replace(
                     state,
                     conditions=(*state.conditions, (parent, condition)),
                     covered=state.covered | covered,
                     score=state.score + 0.6 + gain - w.far_parent * hops,
+                    doubt=doubt,
                     used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
                 )
 
@@ -1183,6 +1212,8 @@ NEARLY_ALL = 0.9  # a share of the things asked for
 SECOND = frozenset(
     {"questions.who", "questions.where", "questions.when", "questions.what", "questions.how_many"}
 )
+FAR = 0.9  # the cost of a walk through several things with names of their own
+RARE = 0.3  # a share of the things asked for that have a date: another one may be meant
 PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one

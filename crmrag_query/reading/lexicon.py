@@ -279,6 +279,10 @@ class KindWords:
         self._add_prefixes()
         self._add_general(by_label)
         self._add_heads()
+        for entry in words_table("kinds")["kinds"].values():
+            for word in entry["words"].get(own.code, ()):
+                for form in word.split(" / "):
+                    self._doubt_others(form, entry)
 
     def at(self, stems: Sequence[str], words: Sequence[str], start: int) -> list[tuple[int, list[Kind]]]:
         """(length, kinds) of every noun that begins at ``start``; small words within one do not count."""
@@ -404,9 +408,6 @@ class KindWords:
         for name, entry in entries.items():
             found = list(self._general_kinds(name, entry, entries, types))
             self._general[name] = found
-            for word in entry["words"].get(self.own.code, ()):
-                for form in word.split(" / "):
-                    self._doubt_others(form, entry)
             if entry.get("generic") == "true":
                 self._generic.update(
                     stems[0]

@@ -46,7 +46,8 @@ class Parsed:
     ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``: points
     of the best; ``certain``: every content word is said by it, and all readings within the margin give the same; ``unknown``:
     words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids) that words ask for
-    and that nothing states of what is named; ``named``: the names that it ties; ``sort``: the order that was asked for.
+    and that nothing states of what is named; ``named``: the names that it ties; ``sort``: the order that was asked for; ``empty``: the plan
+    gives nothing.
     """
 
     plan: Plan | None
@@ -60,6 +61,7 @@ class Parsed:
     others: tuple[Plan, ...] = ()
     sort: Literal["", "label", "date"] = ""
     language: str = "en"
+    empty: bool = False
 
     @property
     def runner_up(self) -> Plan | None:
@@ -98,6 +100,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
         language=analysis.reading.language,
+        empty=not best.size,
     )
 
 
