@@ -24,7 +24,6 @@ from crmrag_query.config.loading import (
 )
 from crmrag_query.config.operations import Operations
 from crmrag_query.config.parts import EventsPart
-from crmrag_query.config.questions import ExonymsPart, KindsPart, ParsingPart
 from crmrag_query.config.reading import default_folder, read_yaml
 from crmrag_query.config.relations import RelationsPart
 from crmrag_query.config.sentences import SentencesPart
@@ -44,10 +43,7 @@ PARTS: dict[str, type[BaseModel]] = {
     "satellites.yaml": SatellitesPart,
     "weights.yaml": WeightsPart,
     "relations.yaml": RelationsPart,
-    "kinds.yaml": KindsPart,
     "questions.yaml": QuestionLexicon,
-    "parsing.yaml": ParsingPart,
-    "exonyms.yaml": ExonymsPart,
     "translations.yaml": TranslationsPart,
     "prompts.yaml": PromptsPart,
     "relationships/fr109.yaml": RelationshipSet,
@@ -63,8 +59,8 @@ finds mistakes and tells them with file, key and remedy; an unknown key is a mis
 holds a `method.yaml`), else takes those that ship. A folder of your own need only hold the files that you change, but
 each of them whole. What concerns building and asking is part of a release: a change counts from the next `crmrag
 build` on. `service.yaml` is read when the service starts; `operations.yaml`, and `rebuild` of a data set, when Dagster
-loads the project. The words of each language that questions are read in, in `languages/`, are none of yours to change;
-`languages/en.yaml` tells what they are.
+loads the project. The words by which questions are read, in `languages/` and `words/`, are the product's: no folder of
+your own takes their place; [Extending it](../extending.md) tells what stands there.
 
 In a key, `*` stands for any name (a language, a category) and `[]` for each entry of a list; the value is that of the
 first. As a source, *ours* is what we chose ourselves, *published* the published CRM-RAG and its first implementation."""
