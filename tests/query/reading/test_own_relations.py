@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -29,7 +28,8 @@ SOURCE = """
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 :bell a crm:E22_Human-Made_Object ; rdfs:label "Old Bell" ; crm:P2_has_type :church ; :blessedBy :leon .
 :tower a crm:E22_Human-Made_Object ; rdfs:label "Tall Tower" ; crm:P2_has_type :church ; :blessedBy :anna .
-:gate a crm:E22_Human-Made_Object ; rdfs:label "West Gate" ; crm:P2_has_type :church ; crm:P51_has_former_or_current_owner :leon .
+:gate a crm:E22_Human-Made_Object ; rdfs:label "West Gate" ; crm:P2_has_type :church ;
+  crm:P51_has_former_or_current_owner :leon .
 :church a crm:E55_Type ; rdfs:label "church"@en , "Kirche"@de , "kerk"@nl .
 :leon a crm:E21_Person ; rdfs:label "Leon Farrow" .
 :anna a crm:E21_Person ; rdfs:label "Anna Holm" .
