@@ -278,7 +278,7 @@ class Grammar:
         for at, word in enumerate(self.words):
             if at in before or not at:
                 continue
-            if word in roles["pronouns.own"] or word in roles["pronouns.many"]:
+            if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
                 yield f"stands for something: {word}"
             if word in roles["operators.only"]:
                 yield f"only: {word}"
@@ -294,6 +294,8 @@ class Grammar:
             if item.roles & SECOND and any(one.last <= item.first for one in spoken)
         ]
         for item in asking:
+            if self.words[item.first - 1] not in roles["operators.and"]:
+                continue
             if not (item.roles & {"questions.how_many"} and "operators.per" in self._roles_behind(item)):
                 yield f"a second question: {item.text}"
         dates = [item for item in self.items if item.sort == "date"]
@@ -370,7 +372,9 @@ class Grammar:
             return
         if direct is not None and form.counts and self._is_type(direct):
             # "which kinds of object are there, and how many of each": so many objects of each kind
-            of = next((noun for noun in nouns if noun.first >= direct.last and "of" in self._lead(noun)), None)
+            of = next(
+                (noun for noun in nouns if noun.first >= direct.last and "of" in self._lead(noun)), None
+            )
             for meaning in of.meanings[:MEANINGS] if of is not None else ():
                 group = Compute(kind="group", way=Way(relations=("type",)))
                 begun = replace(start(meaning, of, 1.6), compute=group, used=self._per_words())
@@ -447,7 +451,9 @@ class Grammar:
         return any(one.target in kinds for one in item.meanings)
 
     def _per_words(self) -> frozenset[int]:
-        return frozenset(one.first for one in self.items if one.roles & {"operators.per", "operators.breakdown"})
+        return frozenset(
+            one.first for one in self.items if one.roles & {"operators.per", "operators.breakdown"}
+        )
 
     def _dangles(self) -> bool:
         """Whether a question ends in a preposition, whose object is what is asked for: "what are they made *of*"."""

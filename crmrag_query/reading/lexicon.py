@@ -449,7 +449,7 @@ class KindWords:
         known[:] = [
             (words, replace(kind, cost=max(kind.cost, ELSEWHERE)))
             if (kind.concepts and not categories_of(self.world, kind.target) & wanted)
-            or (less and set(kind.target.classes) & own)
+            or (less and not kind.less and not kind.generic and set(kind.target.classes) & own)
             else (words, kind)
             for words, kind in known
         ]
