@@ -188,7 +188,7 @@ class Runner:
             assert found.text.startswith(block.told), found.text
 
     def yaml(self, block: Block) -> None:
-        """Data sets, a file of operations, or an entry for the relations or kinds of a project."""
+        """Data sets, a file of operations, or an entry for the relations of a project."""
         value = yaml.safe_load(block.text)
         if Operations.model_fields.keys() & set(value):
             folder = self.place.root / "operated"
@@ -201,14 +201,13 @@ class Runner:
             path.write_text(block.text, encoding="utf-8")
             assert load_datasets(path)
             return
-        (name, entry) = next(iter(value.items()))
-        file = "kinds.yaml" if "words" in entry else "relations.yaml"
+        name = next(iter(value))
         folder = self.place.root / "own"
         folder.mkdir(exist_ok=True)
-        shipped = (ROOT / "config" / file).read_text(encoding="utf-8")
-        (folder / file).write_text(f"{shipped}\n{block.text}", encoding="utf-8")
+        shipped = (ROOT / "config" / "relations.yaml").read_text(encoding="utf-8")
+        (folder / "relations.yaml").write_text(f"{shipped}\n{block.text}", encoding="utf-8")
         method = load_method(folder)
-        assert name in {**method.relations, **method.kinds.kinds}
+        assert name in method.relations
         assert not [one for one in map(str, check_method(method, load_ontology())) if name in one]
 
 
