@@ -46,7 +46,7 @@ class Tables:
     def plan(self) -> Plan | None:
         """The table that a question asks for, all of whose words it says; None where it asks for none."""
         names = [item for item in self.items if item.sort == "name" and not item.refers]
-        if any(item.sort in ("date", "text") or item.refers for item in self.items):
+        if any(item.sort in ("date", "text") or item.refers or item.roles & OTHERWISE for item in self.items):
             return None
         if len(names) == 2 and (chosen := self._either(names)) is not None:
             return chosen
@@ -193,6 +193,8 @@ class Tables:
             if span.first >= at and (chosen := self._relation(span, kind.category)) is not None
         ]
         held = {i for span in spans if span.first >= at for i in range(span.first, span.last)}
+        if any(word in self.own.roles["prepositions.of"] for i, word in enumerate(self.words) if i > at and i not in held):
+            return ()  # "with their makers and the birthplaces of these"
         if not columns:
             columns, held = self._asked_again(at, kind)
         return tuple(columns) if columns and self._is_small((), range(at, len(self.words)), held) else ()
@@ -243,4 +245,9 @@ class Tables:
         return all(self.words[at] in self.own.stop or at in asking for at in places)
 
 
+OTHERWISE = frozenset({
+    "operators.pairs", "operators.same", "operators.not", "operators.without", "operators.except", "questions.how_many",
+    "operators.per",
+})  # fmt: skip
+"""Small words by which something else than a table is asked for."""
 SMALL = frozenset({"operators.each", "operators.indefinite", "operators.and", "whole"})

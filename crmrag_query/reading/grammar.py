@@ -123,7 +123,8 @@ PREMODIFYING = frozenset(
 
 @dataclass(frozen=True)
 class Condition:
-    """What holds of a node of a reading: a tie to another node, a date, a text, or that it is of a kind (no tie)."""
+    """What holds of a node of a reading: a tie to another node, a date, a text, or that it is of a kind (no tie);
+    ``others``: the tie leads to something other than the child."""
 
     tie: Tie | None
     child: int = -1
@@ -131,7 +132,7 @@ class Condition:
     period: Interval | None = None
     text: str = ""
     among: bool = False
-    edge: str = "span"
+    others: bool = False
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ class Grammar:
         return before.last == (between[0].first if between else noun.first)
 
     def _without(self, state: State, item: Item) -> State:
-        cost = self.weights.dropped + max(item.score, 0.0)
+        cost = self.weights.dropped + (0.6 if item.score == UNKNOWN else max(item.score, 0.0))
         return replace(state, score=state.score - cost, doubt=state.doubt | {f"passed over: {item.text}"})
 
     def _with_unknown_names(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -319,6 +320,8 @@ class Grammar:
             if at in self.open:
                 found.append(at)
             at += 1
+        if "questions.how_many" in opener.roles:
+            return frozenset(found[:1])
         follows = self.words[at] if at < len(self.words) else ""
         ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
         return (
@@ -554,7 +557,8 @@ class Grammar:
     ) -> Iterator[State]:
         near, w = state.nodes[parent], self.weights
         excepted = "operators.except" in flags or "operators.anyone_else" in flags
-        negated = excepted or bool(flags.keys() & NEGATIONS)
+        others = "operators.anyone_else" in flags
+        negated = (excepted and not others) or bool(flags.keys() & NEGATIONS)
         used = state.used | {
             flag.first for role, flag in flags.items() if role in NEGATIONS or role in EXCEPTIONS
         }
@@ -606,6 +610,8 @@ class Grammar:
         )
         if not meaning.named and meaning.cost >= VAGUE:
             unsure |= {f"vague: {item.text}"}
+        if item.sort == "name" and meaning.category == int(Category.Place) and "," in self.raw(item.first, item.last):
+            unsure |= {f"a place within another: {item.text}"}
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
             doubt |= {f"in texts: {item.text}"} if tie.stated else unsure
             score = state.score + gain - meaning.cost - far_cost
@@ -613,7 +619,7 @@ class Grammar:
             made = replace(
                 grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt
             )
-            yield self._computed(made, parent, Condition(tie, new, negated), item, flags, number, meaning)
+            yield self._computed(made, parent, Condition(tie, new, negated, others=others and meaning.named), item, flags, number, meaning)
 
     def _computed(
         self,
@@ -628,7 +634,8 @@ class Grammar:
         """The tie as a condition, or as what operators make of it: a ranking or a group."""
         tie = condition.tie
         assert tie is not None
-        if parent == 0 and state.compute is None and not meaning.named:
+        timed = bool(unit := self._unit()) and self._asks_for(unit)
+        if parent == 0 and state.compute is None and not meaning.named and not timed:
             to = self._anchor(state, condition.child)
             for role, ascending in (("operators.most", False), ("operators.fewest", True)):
                 if role in flags:
@@ -942,20 +949,21 @@ class Grammar:
             found = self._existing(state, left, ops)
             if found is not None:
                 constraint, says, gain, negation = found
+                bare = f"without an object: {' '.join(self.words[at] for at in sorted(says))}"
+                state = replace(state, doubt=state.doubt | {bare})
                 if constraint is not None:
-                    bare = f"without an object: {' '.join(self.words[at] for at in sorted(says))}"
-                    state = replace(state, doubt=state.doubt | {bare})
                     extra.append(constraint)
                 left = [at for at in left if at not in says]
                 score += gain
                 used |= negation
-        if compute is None and not form.counts:
+        unit = self._unit()
+        timed = bool(unit) and self._asks_for(unit)
+        if compute is None and not form.counts and not timed:
             ranked = self._ranked(state, ops)
             if ranked is not None:
                 compute, gain, used_by = ranked
                 score += gain
                 used |= used_by
-        unit = self._unit()
         if compute is None and unit:
             dates = self._best_dates(head)
             split = ops.keys() & {"operators.per", "operators.breakdown"} or self._each(unit)
@@ -1171,6 +1179,9 @@ class Grammar:
                 yield Related(way=one.tie.way, to=Anchor(plan=self._holding(item)), negated=one.negated)
             elif one.period is not None:
                 yield Dated(way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated)
+            elif one.others:  # "by someone other than X"
+                but = Plan(where=(Among(iris=state.nodes[one.child].iris, negated=True),))
+                yield Related(way=one.tie.way, to=Anchor(plan=but), negated=one.negated)
             elif one.child < 0:  # "without a date"
                 yield Related(way=one.tie.way, negated=one.negated)
             else:

@@ -178,8 +178,8 @@ class Ties:
                     reached = int((leading_to(self.world, way, far.nodes) & wanted).sum())
                 except QuestionError:
                     continue
-                if reached:
-                    yield self._relation(id, inverse, reached / len(near.nodes), code)
+                if reached or (near.named and far.named):  # between two names a way may be asked for that is none
+                    yield self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
 
     def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
         words = self._words(id, code)
