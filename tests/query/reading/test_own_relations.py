@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from crmrag_query.answers.ask import Conversation
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config.reading import default_folder
 from crmrag_query.plans.execute import members_of
@@ -62,3 +63,9 @@ def test_its_words_and_labels_ask_for_it(release: Release, question: str) -> Non
     assert "blessed_by" in parsed.plan.model_dump_json()
     world = release[World]
     assert [world.graph.iri(node) for node in members_of(world, parsed.plan)] == ["http://example.org/bell"]
+
+
+@pytest.mark.parametrize("question", ["Who consecrated the Old Bell?", "Who blessed Old Bell?"])
+def test_what_it_leads_to_is_asked_for_as_well(release: Release, question: str) -> None:
+    said, _ = Conversation().ask(release, question)
+    assert said.exhaustive and "Leon Farrow" in said.text and "Anna" not in said.text, said.text
