@@ -92,7 +92,8 @@ def test_columns_of_another_version_are_refused_with_the_command_that_rebuilds(
 def test_a_method_with_settings_that_are_no_more_is_read(flat: Path, rewritten: Rewritten) -> None:
     def older(method: dict[str, Any]) -> None:
         method |= {"linking": {"least": 0.1}, "retrieval": method["retrieval"] | {"rrf_k": 60}}
-        del method["questions"]["conversation"]
+        method["questions"]["conversation"] = {"turns": 3}
+        del method["planner"]["seconds"]
 
     assert open_release(rewritten(flat, edit_json("config.json", older))).method == open_release(flat).method
 
