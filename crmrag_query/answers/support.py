@@ -513,9 +513,8 @@ def check_support(
     pieces = split_sentences(text, frozenset(map(dates.fold, words.abbreviations)))
     titles = frozenset(map(fold, words.titles))
     spoken = [re.compile(pattern) for pattern in words.planted]
-    planted = {
-        line for held in lines.values() for line in held if any(one.search(fold(line)) for one in spoken)
-    }
+    every = (line for held in (*lines.values(), counts) for line in held)
+    planted = {line for line in every if any(one.search(fold(line)) for one in spoken)}
     common = _common(reading, words)
     named = {word for held in lines.values() for line in held for word in capitalised(line)}
     check = _Check(
@@ -531,7 +530,7 @@ def check_support(
         ),
         reading,
         tuple(re.compile(pattern) for patterns in words.refusals.values() for pattern in patterns),
-        Ground(counts, titles),
+        Ground([line for line in counts if line not in planted], titles),
         Ground(sorted(planted)),
     )
     found = [
