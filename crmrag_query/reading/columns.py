@@ -193,7 +193,11 @@ class Tables:
             if span.first >= at and (chosen := self._relation(span, kind.category)) is not None
         ]
         held = {i for span in spans if span.first >= at for i in range(span.first, span.last)}
-        if any(word in self.own.roles["prepositions.of"] for i, word in enumerate(self.words) if i > at and i not in held):
+        if any(
+            word in self.own.roles["prepositions.of"]
+            for i, word in enumerate(self.words)
+            if i > at and i not in held
+        ):
             return ()  # "with their makers and the birthplaces of these"
         if not columns:
             columns, held = self._asked_again(at, kind)

@@ -39,7 +39,7 @@ from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import IDLE, JOINS, Item, plan_meaning, text_item
 from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes
 from crmrag_query.reading.ties import Meaning, Tie, Ties
-from crmrag_query.text import fold
+from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import check
 
 FINISHED = 6  # of these that become plans
@@ -115,6 +115,8 @@ HAPPENING = frozenset(
 EVENT = int(Category.Event)
 BY = frozenset({"P14", "P11", "P02", "P94"})
 """Properties to who did something: behind "portraits of", who is shown is meant as well."""
+RECEIVING = frozenset({"P22", "P29"})
+"""Properties to who received something, where "by" may name who gave it."""
 PREMODIFYING = frozenset(
     {"P52", "P49", "P50", "P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"}
 )
@@ -155,7 +157,8 @@ class State:
 @dataclass(frozen=True)
 class Reading:
     """A plan with its score; ``uncovered``: content words that it does not say; ``doubt``: why it is not sure; ``named``:
-    the names that it ties; ``size`` and ``result``: of its set, once it was executed."""
+    the names that it ties; ``refers``: it goes on from what went before; ``size`` and ``result``: of its set, once it was
+    executed."""
 
     plan: Plan
     score: float
@@ -163,6 +166,7 @@ class Reading:
     doubt: frozenset[str] = frozenset()
     sort: str = ""
     named: frozenset[str] = frozenset()
+    refers: bool = False
     size: int = -1
     result: bytes = b""
     settled: bool = True
@@ -252,8 +256,10 @@ class Grammar:
         return before.last == (between[0].first if between else noun.first)
 
     def _without(self, state: State, item: Item) -> State:
-        cost = self.weights.dropped + (0.6 if item.score == UNKNOWN else max(item.score, 0.0))
-        return replace(state, score=state.score - cost, doubt=state.doubt | {f"passed over: {item.text}"})
+        unknown = item.score == UNKNOWN
+        cost = self.weights.dropped + (0.6 if unknown else max(item.score, 0.0))
+        doubt = f"unknown: {item.text}" if unknown else f"passed over: {item.text}"
+        return replace(state, score=state.score - cost, doubt=state.doubt | {doubt})
 
     def _with_unknown_names(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
         """The items with runs of capitalised words that name nothing known, as texts that nothing can hold."""
@@ -276,8 +282,18 @@ class Grammar:
         roles = self.own.roles
         before = {at for item in self.items for at in range(item.first, item.last) if item.refers}
         spoken = [item for item in self.items if item.sort in ("name", "noun", "date")]
+        small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
+        if self.earlier is None and all(map(self._is_time, spoken)):
+            yield "nothing is spoken of"
+        if any(one.roles & NEVER_A_SET for one in self.items):
+            yield "how or why"
         for at, word in enumerate(self.words):
-            if at in before or not at:
+            if at in before:
+                continue
+            unheard = not any(one.last < at for one in spoken) and at not in small
+            if unheard and any(word in roles[f"pronouns.{one}"] for one in ("many", "thing", "person")):
+                yield f"stands for something: {word}"
+            if not at:
                 continue
             if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
                 yield f"stands for something: {word}"
@@ -315,8 +331,11 @@ class Grammar:
         opener = next((one for one in reversed(self.items) if one.roles & DETERMINING), None)
         if opener is None:
             return frozenset()
+        spoken = {at for one in self.items if one.sort != "op" for at in range(one.first, one.last)}
+        verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
+        small = {at for at, word in enumerate(self.words) if word in self.own.stop - verbs} - spoken
         at, found = opener.last, list[int]()
-        while at < len(self.words) and (at in self.open or (not found and self.words[at] in self.own.stop)):
+        while at < len(self.words) and (at in self.open or (not found and at in small)):
             if at in self.open:
                 found.append(at)
             at += 1
@@ -564,9 +583,9 @@ class Grammar:
         }
         far_cost = w.far_parent * hops
         new = len(state.nodes)
-        grown = replace(
-            state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used, doubt=state.doubt
-        )
+        left_out = frozenset({f"which are left out: {item.text}"} if excepted and item.refers else ())
+        state = replace(state, doubt=state.doubt | left_out)
+        grown = replace(state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used)
         if excepted and meaning.named and len(inside := np.intersect1d(near.nodes, meaning.nodes)):
             iris = tuple(self.graph.iri(int(node)) for node in inside)
             nodes = (*state.nodes, replace(meaning, iris=iris))
@@ -608,9 +627,15 @@ class Grammar:
             if item.sort == "name" and not item.whole
             else frozenset()
         )
+        if unsure and meaning.named and self._is_like(item, meaning):
+            unsure = frozenset({f"unknown: {item.text}"})
         if not meaning.named and meaning.cost >= VAGUE:
             unsure |= {f"vague: {item.text}"}
-        if item.sort == "name" and meaning.category == int(Category.Place) and "," in self.raw(item.first, item.last):
+        if (
+            item.sort == "name"
+            and meaning.category == int(Category.Place)
+            and "," in self.raw(item.first, item.last)
+        ):
             unsure |= {f"a place within another: {item.text}"}
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
             doubt |= {f"in texts: {item.text}"} if tie.stated else unsure
@@ -619,7 +644,21 @@ class Grammar:
             made = replace(
                 grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt
             )
-            yield self._computed(made, parent, Condition(tie, new, negated, others=others and meaning.named), item, flags, number, meaning)
+            yield self._computed(
+                made,
+                parent,
+                Condition(tie, new, negated, others=others and meaning.named),
+                item,
+                flags,
+                number,
+                meaning,
+            )
+
+    def _is_like(self, item: Item, meaning: Meaning) -> bool:
+        """Whether a name is only spelled nearly as what it was linked to: *Vienna* for Siena."""
+        labels = (label for node in meaning.nodes[:5] for label in self.graph.labels(int(node)))
+        stems = {self.own.stem(word) for label in labels for word in tokenize(label.text)}
+        return stems.isdisjoint(self.own.stem(fold(word)) for word in item.text.split())
 
     def _computed(
         self,
@@ -774,6 +813,8 @@ class Grammar:
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
             if not tie.relation and tie.cost > FAR:
                 doubt |= {f"a long way: {tie.key}"}
+            if not tie.relation and tie.last in RECEIVING and "agent" in leads:
+                doubt |= {f"who gave or who received: {item.text}"}
             if ambiguous:
                 doubt |= {f"by whom or of whom: {item.text}"}
             scored.append((gain, tie, covered, doubt))
@@ -1013,7 +1054,8 @@ class Grammar:
         named = frozenset(
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
         )
-        yield Reading(plan, score, uncovered, doubt, sort, named)
+        refers = any(one is not None and one.refers for one in state.places)
+        yield Reading(plan, score, uncovered, doubt, sort, named, refers)
 
     def _gone_on(
         self,
@@ -1036,7 +1078,7 @@ class Grammar:
         uncovered = tuple(
             self.words[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"]
         )
-        yield Reading(plan, score, uncovered, state.doubt, sort)
+        yield Reading(plan, score, uncovered, state.doubt | self.asides, sort, refers=True)
 
     def _lessened(self, kind: Meaning) -> list[Constraint]:
         return [Member(plan=Plan(target=Target(classes=kind.less)), negated=True)] if kind.less else []
@@ -1228,6 +1270,9 @@ OWNING = frozenset({"of", "agent", "about"})
 NEARLY_ALL = 0.9  # a share of the things asked for
 SECOND = frozenset(
     {"questions.who", "questions.where", "questions.when", "questions.what", "questions.how_many"}
+)
+NEVER_A_SET = frozenset(
+    {"questions.how", "questions.how_long", "questions.how_much", "questions.how_old", "questions.why"}
 )
 FAR = 0.9  # the cost of a walk through several things with names of their own
 RARE = 0.3  # a share of the things asked for that have a date: another one may be meant

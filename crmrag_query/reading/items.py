@@ -266,7 +266,12 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     first, last = _extended(first, last, heard, own, mention.entities[0].name)
     categories = release[World].adjacency.category
     best = mention.entities[0].score
-    whole = [one for one in mention.entities if one.how in WHOLE]
+    said = [own.stem(word) for word in words[first:last]]
+    whole = [
+        one
+        for one in mention.entities
+        if one.how in WHOLE or [own.stem(word) for word in tokenize(one.name)] == said
+    ]
     parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
     whole += _within(release, mention, words[first:last], whole)
     meanings: list[Meaning] = []

@@ -22,7 +22,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
 from crmrag_query.reading.columns import Tables
 from crmrag_query.reading.earlier import Antecedent, as_list
-from crmrag_query.reading.grammar import Grammar, Reading, with_titles
+from crmrag_query.reading.grammar import DETERMINING, Grammar, Reading, with_titles
 from crmrag_query.reading.items import Item, cut, items_of, joined
 from crmrag_query.reading.lexicon import Lexicon, vocabulary
 from crmrag_query.reading.ties import Ties
@@ -82,13 +82,14 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     close = [
         one
         for one in rivals
-        if one.score > best.score - (CLOSE if one.doubt or one.uncovered or not one.size else MARGIN)
+        if one.score + 1e-6 >= best.score - (CLOSE if one.doubt or one.uncovered or not one.size else MARGIN)
     ]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
     unnamed = tuple(
         one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: ")
     )
     whole = not best.uncovered and not best.doubt and _asks_something(best.plan)
+    whole &= not best.refers or (earlier is not None and earlier.sure)
     return Parsed(
         plan=best.plan,
         score=best.score,
@@ -141,6 +142,10 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
+    if any(
+        one.first == 0 and one.roles & DETERMINING for one in items
+    ):  # what opens a question is never passed over
+        cuts = [one for one in cuts if any(item.first == 0 for item in one[1])] or cuts
     for score, chosen in cuts[:TABLES]:
         plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
         if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
@@ -169,7 +174,7 @@ def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float
         together = joined(one, grammar.words, grammar.own, grammar.graph)
         if together != one:
             yield gained + 0.8, together
-        yield gained, one
+        yield gained - 0.3 * (together != one), one
 
 
 def _weighed(release: Release, reading: Reading) -> Reading | None:
@@ -183,7 +188,17 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     size, kind = outcome.size, reading.plan.compute.kind
     lost = 0.0 if size else EMPTY_COUNT if kind in ("count", "ask") else EMPTY_SET
     settled = outcome.settled or reading.plan.compute.first is None
+    settled &= _all_are_told(reading.plan, release[World])
     return replace(reading, score=reading.score - lost, size=size, result=digest(outcome), settled=settled)
+
+
+def _all_are_told(plan: Plan, world: World) -> bool:
+    """Whether the data tell of each of several that are compared what they are compared by: who of two was born first."""
+    compared = [len(one.iris) for one in plan.where if isinstance(one, Among) and not one.negated]
+    if plan.compute.kind != "rank" or plan.compute.first is None or not compared:
+        return True
+    every = plan.model_copy(update={"compute": plan.compute.model_copy(update={"first": None})})
+    return execute(every, world).size >= min(compared)
 
 
 def digest(outcome: Outcome) -> bytes:

@@ -178,7 +178,9 @@ class Ties:
                     reached = int((leading_to(self.world, way, far.nodes) & wanted).sum())
                 except QuestionError:
                     continue
-                if reached or (near.named and far.named):  # between two names a way may be asked for that is none
+                if reached or (
+                    near.named and far.named
+                ):  # between two names a way may be asked for that is none
                     yield self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
 
     def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
@@ -299,8 +301,11 @@ class Ties:
         if len(nodes) > SAMPLE:
             nodes = np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
         goal = self.world.dated
-        for walk in self.schema.walks(nodes, goal, self.schema.kinds(goal), 3)[:MOST_WALKS]:
-            if self._ends_at_date(walk):
+        walks = self.schema.walks(nodes, goal, self.schema.kinds(goal), 3)[:MOST_WALKS]
+        known = {walk.steps for walk in walks}
+        for walk in walks:
+            nearer = len(walk.steps) > 2 and (*walk.steps[:-2], walk.steps[-1]) in known
+            if self._ends_at_date(walk) and not nearer:
                 tie = self._walk(walk.steps, walk, 0.0, code)
                 if count := self._count(near, tie.way):
                     yield Tie(

@@ -100,8 +100,6 @@ TABLES = [
      f"?x @type :print ; @maker ?c . ?a @type :print ; @maker ?c {SAME}", "?x ?a ?c"),
     ("Alle Paare von Künstlern, die im selben Ort geboren sind", f"?x @born_at ?c . ?a @born_at ?c {SAME}", "?x ?a ?c"),
     ("Toutes les paires d'artistes nés au même endroit", f"?x @born_at ?c . ?a @born_at ?c {SAME}", "?x ?a ?c"),
-    ("all pairs of artists with the same birth and death place",
-     f"?x @born_at ?c ; @died_at ?d . ?a @born_at ?c ; @died_at ?d {SAME}", "?x ?a ?c ?d"),
 ]  # fmt: skip
 
 
