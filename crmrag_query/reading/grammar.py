@@ -206,6 +206,7 @@ class Grammar:
     open: frozenset[int] = frozenset()
     head_words: frozenset[int] = frozenset()
     pictured: frozenset[str] = frozenset()
+    known: frozenset[int] = frozenset()
     asides: frozenset[str] = frozenset()
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
 
@@ -339,6 +340,8 @@ class Grammar:
             if at in self.open:
                 found.append(at)
             at += 1
+        if found and found[0] in self.known:
+            return frozenset()
         if "questions.how_many" in opener.roles:
             return frozenset(found[:1])
         follows = self.words[at] if at < len(self.words) else ""

@@ -118,9 +118,11 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
             if not phrase or tuple(words[at : at + len(phrase)]) != phrase:
                 continue
             low = at
-            while low > 0 and words[low - 1] in own.stop:
+            while (
+                low > 0 and words[low - 1] in own.stop and words[low - 1] not in own.roles["questions.what"]
+            ):
                 low -= 1
-            if phrase == title or low < at:
+            if low < at or (phrase == title and len(title) > 1):
                 yield Item(
                     low if low else at,
                     at + len(phrase),
@@ -266,12 +268,7 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     first, last = _extended(first, last, heard, own, mention.entities[0].name)
     categories = release[World].adjacency.category
     best = mention.entities[0].score
-    said = [own.stem(word) for word in words[first:last]]
-    whole = [
-        one
-        for one in mention.entities
-        if one.how in WHOLE or [own.stem(word) for word in tokenize(one.name)] == said
-    ]
+    whole = [one for one in mention.entities if one.how in WHOLE]
     parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
     whole += _within(release, mention, words[first:last], whole)
     meanings: list[Meaning] = []

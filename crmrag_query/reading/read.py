@@ -140,6 +140,8 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         pictured=vocabulary(own.code).relations["depicts"].starts,
     )  # fmt: skip
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
+    nouns = (one for one in items if one.sort == "noun")
+    grammar.known = frozenset(at for one in nouns for at in range(one.first, one.last))
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
     if any(
