@@ -84,12 +84,14 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
     "P14": frozenset({"agent", "of", "from"}), "P11": frozenset({"agent", "with", "of"}), "P22": frozenset({"to", "agent"}),
     "P23": frozenset({"from", "agent", "of"}), "P28": frozenset({"from", "agent", "of"}), "P29": frozenset({"to", "agent"}),
     "P52": _OWNER, "P51": _OWNER, "P49": _OWNER, "P50": _OWNER, "P105": _OWNER, "P02": frozenset({"agent", "of", "from"}),
-    "P7": _PLACE, "P55": _PLACE, "P53": _PLACE, "P54": _PLACE, "P74": _PLACE, "P89": _PLACE, "P27": _PLACE, "P26": _PLACE, "P8": _PLACE,
+    "P7": _PLACE, "P55": _PLACE, "P53": _PLACE, "P54": _PLACE, "P74": _PLACE, "P89": _PLACE, "P27": _PLACE, "P26": _PLACE,
+    "P8": _PLACE,
     "P45": frozenset({"material", "of", "from"}), "P126": frozenset({"material", "of", "from"}),
     "P32": frozenset({"material", "with", "agent", "place"}), "P33": frozenset({"material", "with", "agent"}),
     "P2": frozenset({"of", "with", "material"}), "P62": _ABOUT, "P138": _ABOUT, "P129": _ABOUT, "P67": _ABOUT, "P65": _ABOUT,
     "P46i": _WHOLE, "P106i": _WHOLE, "P148i": _WHOLE, "P128i": _WHOLE, "P59i": _WHOLE, "P9i": _WHOLE, "P117": _WHOLE,
-    "P10": _WHOLE, "P16i": _WHOLE, "P12i": _WHOLE, "P11i": _WHOLE, "P110i": _WHOLE, "P31i": _WHOLE, "P46": _PART, "P106": _PART,
+    "P10": _WHOLE, "P16i": _WHOLE, "P12i": _WHOLE, "P11i": _WHOLE, "P110i": _WHOLE, "P31i": _WHOLE, "P46": _PART, "P106":
+    _PART,
     "P148": _PART, "P128": _PART, "P59": _PART, "P9": _PART, "P56": _PART, "P43": _PART, "P107i": _WHOLE, "P107": _PART,
     "P72": frozenset({"place", "material"}), "P4": frozenset({"time", "place", "from"}), "P20": frozenset({"to"}),
     "P101": frozenset({"to"}), "P103": frozenset({"to"}), "P17": frozenset({"to"}), "P15": frozenset({"agent", "from", "of"}),
@@ -139,7 +141,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class State:
-    """A reading in the making: its nodes (0 is what is asked for) with the items that said them; conditions by node; the words
+    """A reading in the making: its nodes (0 is what is asked for) with the items that said them; conditions by node; the
+    words
     and small words that it says; ``doubt``: why it would not be sure."""
 
     nodes: tuple[Meaning, ...]
@@ -279,7 +282,8 @@ class Grammar:
         return tuple(sorted((*items, *unknown), key=lambda one: one.first))
 
     def _asides(self) -> Iterator[str]:
-        """What a question says that no reading can: a second question, a pronoun for something of its own, "all" and "only"."""
+        """What a question says that no reading can: a second question, a pronoun for something of its own, "all" and
+        "only"."""
         roles = self.own.roles
         before = {at for item in self.items for at in range(item.first, item.last) if item.refers}
         spoken = [item for item in self.items if item.sort in ("name", "noun", "date")]
@@ -442,10 +446,10 @@ class Grammar:
                 if len(nodes):
                     meaning = Meaning(
                         nodes,
-                        Target(categories=(name,)),
+                        Target(categories=(name,)),  # type: ignore[arg-type]
                         generic=True,
                         cost=cost,
-                        category=int(Category[name]),  # type: ignore[arg-type]
+                        category=int(Category[name]),
                     )
                     yield start(meaning, None, 0.0), list(spoken)
 
@@ -600,23 +604,19 @@ class Grammar:
                 score=state.score + 0.8 - meaning.cost,
             )
         written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
+        is_said = meaning.named and written and not near.named and not excepted
         if (
-            meaning.named
-            and written
-            and not near.named
-            and not excepted
+            is_said
             and self._is_said_to_be(state, parent, item)
-        ):
-            if len(
-                inside := np.intersect1d(near.nodes, meaning.nodes)
-            ):  # "the church *of Asinou*", "the anthology *X*"
-                iris = tuple(self.graph.iri(int(node)) for node in inside)
-                nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside.astype(np.int32)))
-                condition = Condition(None, new, negated, among=True)
-                yield replace(
-                    grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
-                    score=state.score + 0.9 - meaning.cost - far_cost,
-                )  # fmt: skip
+            and len(inside := np.intersect1d(near.nodes, meaning.nodes))
+        ):  # "the church *of Asinou*", "the anthology *X*"
+            iris = tuple(self.graph.iri(int(node)) for node in inside)
+            nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside.astype(np.int32)))
+            condition = Condition(None, new, negated, among=True)
+            yield replace(
+                grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
+                score=state.score + 0.9 - meaning.cost - far_cost,
+            )  # fmt: skip
         if not meaning.named and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
             condition = Condition(None, new, negated)
@@ -1298,7 +1298,8 @@ SUPERLATIVE = frozenset({
 })  # fmt: skip
 MEANT = NEGATIONS | EXCEPTIONS | frozenset({
     "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
-    "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most", "operators.breakdown",
+    "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
+    "operators.breakdown",
     "operators.titles", "operators.unknown", "operators.same", "operators.pairs", "operators.compare",
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""

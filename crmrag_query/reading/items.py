@@ -1,4 +1,5 @@
-"""What a question is made of: names, nouns, dates, numbers and small words, each with where it stands and what it may mean."""
+"""What a question is made of: names, nouns, dates, numbers and small words, each with where it stands and what it may
+mean."""
 
 from __future__ import annotations
 
@@ -369,7 +370,7 @@ def _extended(first: int, last: int, heard: Asked, own: Language, name: str) -> 
         found = at
         while 0 <= at + step < len(words) and words[at + step] in known:
             at += step
-            if words[at] not in own.stop and at in marked:
+            if at in marked and (words[at] not in own.stop or at in heard.capitals):
                 found = at
         return found
 
@@ -454,9 +455,12 @@ UNLIKELY_CUT = 1.8
 """Points below the likeliest cut beyond which none is read."""
 TELLING = frozenset({
     "questions.what", "questions.who", "questions.how_many", "questions.list", "questions.there", "questions.polar",
-    "questions.kind", "operators.and", "operators.or", "operators.not", "operators.without", "operators.neither", "operators.except",
-    "operators.anyone_else", "operators.per", "operators.breakdown", "operators.most", "operators.fewest", "operators.earliest",
-    "operators.latest", "operators.highest", "operators.lowest", "operators.titles", "operators.at_least", "operators.more_than",
+    "questions.kind", "operators.and", "operators.or", "operators.not", "operators.without", "operators.neither",
+    "operators.except",
+    "operators.anyone_else", "operators.per", "operators.breakdown", "operators.most", "operators.fewest",
+    "operators.earliest",
+    "operators.latest", "operators.highest", "operators.lowest", "operators.titles", "operators.at_least",
+    "operators.more_than",
     "operators.or_more", "whole",
 })  # fmt: skip
 

@@ -31,7 +31,8 @@ from crmrag_query.timing import check
 CUTS = 14  # ways to cut a question into items that are read
 EXECUTED = 24  # readings of which the sets are looked at
 EMPTY_SET, EMPTY_COUNT = 0.8, 0.3
-"""What a reading loses that gives nothing: what is asked for is mostly there, less so where a number or a yes is asked for."""
+"""What a reading loses that gives nothing: what is asked for is mostly there, less so where a number or a yes is asked
+for."""
 MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second."""
@@ -43,10 +44,13 @@ CHOICES = 3  # other readings that are offered where none is sure
 class Parsed:
     """What a question was understood to ask.
 
-    ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``: points
+    ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``:
+    points
     of the best; ``certain``: every content word is said by it, and all readings within the margin give the same; ``unknown``:
-    words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids) that words ask for
-    and that nothing states of what is named; ``named``: the names that it ties; ``sort``: the order that was asked for; ``empty``: the plan
+    words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids) that words ask
+    for
+    and that nothing states of what is named; ``named``: the names that it ties; ``sort``: the order that was asked for;
+    ``empty``: the plan
     gives nothing.
     """
 
