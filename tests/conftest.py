@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for name, why in KNOWN_FAULTS.items():
             if item.nodeid.startswith(f"tests/query/{name}"):
-                item.add_marker(pytest.mark.xfail(reason=why))
+                item.add_marker(pytest.mark.xfail(reason=why, strict=False))
     if config.getoption("--hypothesis-profile") != THOROUGH:
         for tried in {item.function for item in items if isinstance(item, pytest.Function)}:
             _with_fewer_examples(tried)
