@@ -62,7 +62,7 @@ class Language:
 
     ``raw``: its file, every value a text; ``stop``: folded words that say nothing by themselves; ``phrases``: small words by
     role (`operators.not`); ``roles``: the same by role; ``numbers``: folded words to their values; ``capitals_name``: whether
-    capitals within a sentence mark names (else nouns).
+    capitals within a sentence mark names (else nouns); ``head_last``: whether a noun stands behind its adjectives.
     """
 
     code: str
@@ -73,6 +73,7 @@ class Language:
     numbers: Mapping[str, int]
     ordinals: Mapping[str, int]
     capitals_name: bool
+    head_last: bool
     _stemmer: Any = field(repr=False, compare=False)
     _endings: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     _noun_endings: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -151,6 +152,7 @@ def language(code: str) -> Language:
         numbers={fold(word): int(value) for word, value in raw["numbers"].items()},
         ordinals={fold(word): int(value) for word, value in raw["ordinals"].items()},
         capitals_name=raw["capitals"] == "names",
+        head_last=raw["head"] == "last",
         _stemmer=Stemmer.Stemmer(raw["stemmer"]),
         _noun_endings=frozenset(
             fold(ending.strip("-")) for rule in raw["plurals"] for ending in rule.replace("/", " ").split()

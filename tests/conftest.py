@@ -28,25 +28,6 @@ SHARE, LEAST = 5, 10
 
 ROOT = Path(__file__).resolve().parent.parent
 
-_UNQUOTED = "words that no reading says are not always quoted where lines are told beside an unsure set"
-_SAINTS = "a word for a kind of person is read as the kind of their pictures where the data has only that"
-_UNREAD = "the reader does not find this reading, or not first"
-KNOWN_FAULTS = {
-    "answers/test_exact_answers.py::test_a_question_with_a_word_that_is_not_understood_is_no_exact_set": _UNQUOTED,
-    "answers/test_exact_answers.py::test_what_is_not_understood_is_listed_with_the_set_that_leaves_it_out": _UNQUOTED,
-    "answers/test_refusal.py::test_a_name_that_the_data_lacks_is_refused_and_not_counted_as_none": _UNQUOTED,
-    "answers/test_refusal.py::test_words_that_are_not_understood_are_quoted": _UNQUOTED,
-    "answers/test_misreadings.py::test_nothing_is_told_as_exact_that_is_not[pictures of persons": _SAINTS,
-    "answers/test_misreadings.py::test_what_is_clear_is_still_read[Which churches were built during the Norman": _UNREAD,
-    "answers/test_exact_answers.py::test_sorted_by_date_the_set_is_the_same_in_another_order": _UNREAD,
-    "answers/test_facts.py::test_a_fact_is_told_in_a_sentence[Who is The Last Ship by?": _UNREAD,
-    "reading/test_parse_negation.py::test_what_is_not_so_or_is_lacking_is_found[Which works have no place": _UNREAD,
-    "reading/test_parse_yes_no.py::test_yes_or_no_is_what_sparql_finds[Did Jan Verhoeck make sculptures": _UNREAD,
-    "reading/test_parse_languages.py::test_a_list_has_the_same_members_in_every_language[maker-de": _UNREAD,
-    "reading/test_parse_compositions.py::test_most_are_told_as_exact": "8 of 15 are told as exact, 9 are meant to be",
-}
-"""Faults that are known and still to be mended, by the tests that show them; none may be added for a new one."""
-
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
@@ -65,10 +46,6 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files whose tests start processes come first, so that at the end no worker waits for another's long one."""
     items.sort(key=lambda item: ROOT / "tests" / "query" in item.path.parents)
-    for item in items:
-        for name, why in KNOWN_FAULTS.items():
-            if item.nodeid.startswith(f"tests/query/{name}"):
-                item.add_marker(pytest.mark.xfail(reason=why, strict=False))
     if config.getoption("--hypothesis-profile") != THOROUGH:
         for tried in {item.function for item in items if isinstance(item, pytest.Function)}:
             _with_fewer_examples(tried)

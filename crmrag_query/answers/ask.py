@@ -16,7 +16,7 @@ from crmrag_query.answers.exact import (
     told_set,
     with_notes,
 )
-from crmrag_query.answers.extractive import NEAR, extract, nothing_of, refusal
+from crmrag_query.answers.extractive import NEAR, extract, lost_words, nothing_of, refusal
 from crmrag_query.answers.facts import NAMED, any_known, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
@@ -427,11 +427,17 @@ class _Turn:
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=True, notes=extracted.notes)
+        text, lost = extracted.text, lost_words(release, parsed, prepared.analysis, prepared.ranked)
+        if (
+            lost and isinstance(exact, Exact) and not extracted.refused
+        ):  # said of the set that stands beside it as well
+            quoted = ", ".join(f"“{word}”" for word in lost)
+            text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
         # Where a reading has a set, though it is not sure, the data may well tell.
         offered = (
             isinstance(exact, Exact) and exact.set.size > 0 and prepared.analysis.form is not Form.SPECIFIC
         )
-        return self._checked(extracted.text, cited, extracted.refused and not offered, extracted.notes)
+        return self._checked(text, cited, extracted.refused and not offered, extracted.notes)
 
     def _reasons(self, cited: SourceList) -> Written:
         """Why something is, where the data tells it; else that it does not, and what it tells."""

@@ -387,11 +387,13 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     words = release.method.sets.words(analysis.reading.language)
     if analysis.form is Form.SPECIFIC and (unnamed := nothing_of(release, parsed, analysis, ranked)):
         return unnamed
-    lost = _lost_words(release, parsed, analysis, ranked)
-    if not lost or not parsed.named or parsed.plan.compute.kind == "ask":
+    lost = lost_words(release, parsed, analysis, ranked)
+    if not lost or parsed.plan.compute.kind == "ask":
         return ""
-    if analysis.form is not Form.SPECIFIC and not (parsed.absent and parsed.empty):
-        return ""  # what lines tell of a list is told, and readings are offered beside it
+    if not (parsed.guessed or (parsed.named and analysis.form is Form.SPECIFIC)) and not (
+        parsed.absent and parsed.empty
+    ):
+        return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):
         language, relations = analysis.reading.language, release.method.relations
         labels = (relations[id].labels.get(language, relations[id].labels["en"]) for id in parsed.absent[:1])
@@ -407,7 +409,7 @@ def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Seq
     return words.not_told.replace("{words}", unnamed) if unnamed else ""
 
 
-def _lost_words(
+def lost_words(
     release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]
 ) -> tuple[str, ...]:
     """Words that no reading says and that stand in none of the best lines; none where the data is in other languages than the

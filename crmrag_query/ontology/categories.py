@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from enum import IntFlag
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crmrag_query.config.loading import CategoriesPart
 from crmrag_query.config.reading import part_file, read_part
 from crmrag_query.ontology.load import load_ontology
@@ -21,6 +24,11 @@ class Category(IntFlag):
     Event = 8
     Concept = 16
     Time = 32
+
+
+def mostly(masks: NDArray[np.uint8]) -> int:
+    """The categories that at least half of some entities have, as a mask; of each a mask of its own, uint8 [n]."""
+    return sum(int(one) for one in Category if len(masks) and np.mean((masks & int(one)) != 0) >= 0.5)
 
 
 class CategoryMap:

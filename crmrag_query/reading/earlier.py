@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-import numpy as np
-
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.categories import Category, mostly
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import (
     Among,
@@ -104,8 +102,7 @@ def _categories(release: Release, plan: Plan | None) -> int:
         members = members_of(release[World], plan)
     except QuestionError:
         return 0
-    own = release[Graph].adjacency.categories[members]
-    return sum(int(one) for one in Category if len(own) and np.mean((own & int(one)) != 0) >= 0.5)
+    return mostly(release[Graph].adjacency.categories[members])
 
 
 def as_list(plan: Plan) -> Plan:

@@ -15,7 +15,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, search, stop_words
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.categories import Category, mostly
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
@@ -25,7 +25,7 @@ from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
 from crmrag_query.reading.lexicon import Kind, Lexicon
 from crmrag_query.reading.ties import Meaning
-from crmrag_query.text import fold, tokenize
+from crmrag_query.text import tokenize
 
 HOMONYMS = 300  # entities of one name that are taken together
 Sort = Literal["name", "noun", "date", "number", "op", "text"]
@@ -167,8 +167,6 @@ def _dates(analysis: Analysis, words: Sequence[str]) -> Iterator[Item]:
 
 # what went before
 
-REFERRING = ("person", "thing", "many", "own", "place", "this", "ones")
-
 
 def _references(release: Release, words: Sequence[str], own: Language, earlier: Antecedent) -> Iterator[Item]:
     """Words that stand for what went before in a conversation."""
@@ -214,12 +212,7 @@ def plan_meaning(world: World, plan: Plan, cost: float = 0.0) -> Meaning:
         nodes = members_of(world, plan)
     except QuestionError:
         nodes = np.empty(0, np.int32)
-    category = sum(
-        int(one)
-        for one in Category
-        if len(nodes) and np.mean((world.adjacency.categories[nodes] & int(one)) != 0) >= 0.5
-    )
-    return Meaning(nodes, plan=plan, cost=cost, category=category)
+    return Meaning(nodes, plan=plan, cost=cost, category=mostly(world.adjacency.categories[nodes]))
 
 
 # names
@@ -402,15 +395,6 @@ def _nouns(
 
 def noun_meaning(world: World, kind: Kind) -> Meaning:
     """A kind of things as a meaning."""
-    category = 0
-    for one in Category:
-        share = (
-            float(np.mean((world.adjacency.categories[kind.nodes] & int(one)) != 0))
-            if len(kind.nodes)
-            else 0.0
-        )
-        if share >= 0.5:
-            category |= int(one)
     return Meaning(
         kind.nodes,
         target=kind.target,
@@ -419,7 +403,7 @@ def noun_meaning(world: World, kind: Kind) -> Meaning:
         maker=kind.maker,
         concepts=kind.concepts if kind.maker else (),
         less=kind.less,
-        category=category,
+        category=mostly(world.adjacency.categories[kind.nodes]),
     )
 
 
@@ -456,12 +440,9 @@ UNLIKELY_CUT = 1.8
 TELLING = frozenset({
     "questions.what", "questions.who", "questions.how_many", "questions.list", "questions.there", "questions.polar",
     "questions.kind", "operators.and", "operators.or", "operators.not", "operators.without", "operators.neither",
-    "operators.except",
-    "operators.anyone_else", "operators.per", "operators.breakdown", "operators.most", "operators.fewest",
-    "operators.earliest",
-    "operators.latest", "operators.highest", "operators.lowest", "operators.titles", "operators.at_least",
-    "operators.more_than",
-    "operators.or_more", "whole",
+    "operators.except", "operators.anyone_else", "operators.per", "operators.breakdown", "operators.most",
+    "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
+    "operators.titles", "operators.at_least", "operators.more_than", "operators.or_more", "whole",
 })  # fmt: skip
 
 
@@ -547,8 +528,3 @@ def _together(a: Item, b: Item, graph: Graph) -> Item | None:
 def text_item(words: Sequence[str], first: int, last: int, score: float) -> Item:
     """Words that are looked for in names as they are."""
     return Item(first, last, "text", score, " ".join(words[first:last]))
-
-
-def folded_words(own: Language, section: str, role: str) -> frozenset[str]:
-    """Words of a language file, folded."""
-    return frozenset(map(fold, own.raw[section][role]))

@@ -248,7 +248,6 @@ class Lexicon:
         return frozenset(found)
 
 
-HEAD_FIRST = ("fr", "it", "es", "el")
 ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
 VAGUE = 0.55
@@ -366,9 +365,9 @@ class KindWords:
         return by_label
 
     def _head(self, text: str, code: str) -> str:
-        """The noun of a phrase in a language: its last word, or its first in languages whose adjectives follow."""
+        """The noun of a phrase in a language: its last word, or its first where adjectives follow it."""
         words = [word for word in tokenize(text) if word not in self.own.stop] or [""]
-        return words[0] if code in HEAD_FIRST else words[-1]
+        return words[-1] if language(code).head_last else words[0]
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
@@ -440,15 +439,16 @@ class KindWords:
         return self._typed(sorted(found), 0.05) if found and found != types else None
 
     def _doubt_others(self, text: str, entry: Mapping[str, Any]) -> None:
-        """Types of the name of a general noun that are of something else (acts of *painting* are no paintings), and classes
-        of which it leaves some out."""
+        """Types of the name of a general noun that are of something else (acts of *painting* are no paintings, pictures of
+        saints are no saints), and classes of which it leaves some out."""
         phrase = tuple(self.own.stem(word) for word in tokenize(text) if word not in self.own.stop)
         wanted = sum(int(Category[name]) for name in entry["implies"])
+        persons = int(Category.Thing) if entry["implies"][0] == "Actor" else 0
         less, own = entry.get("less"), set(entry.get("classes", ()))
         known = self._phrases.get(phrase, [])
         known[:] = [
             (words, replace(kind, cost=max(kind.cost, ELSEWHERE)))
-            if (kind.concepts and not categories_of(self.world, kind.target) & wanted)
+            if (kind.concepts and categories_of(self.world, kind.target) & wanted in (0, persons))
             or (less and not kind.less and not kind.generic and set(kind.target.classes) & own)
             else (words, kind)
             for words, kind in known

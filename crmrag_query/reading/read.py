@@ -22,7 +22,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
 from crmrag_query.reading.columns import Tables
 from crmrag_query.reading.earlier import Antecedent, as_list
-from crmrag_query.reading.grammar import DETERMINING, Grammar, Reading, with_titles
+from crmrag_query.reading.grammar import Grammar, Reading, with_titles
 from crmrag_query.reading.items import Item, cut, items_of, joined
 from crmrag_query.reading.lexicon import Lexicon, vocabulary
 from crmrag_query.reading.ties import Ties
@@ -37,6 +37,8 @@ MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second."""
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
+GUESSED = ("no word for", "without an object")
+"""Doubts by which no word says what ties the things of a question, or what they are tied to."""
 CHOICES = 3  # other readings that are offered where none is sure
 
 
@@ -45,13 +47,10 @@ class Parsed:
     """What a question was understood to ask.
 
     ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``:
-    points
-    of the best; ``certain``: every content word is said by it, and all readings within the margin give the same; ``unknown``:
-    words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids) that words ask
-    for
-    and that nothing states of what is named; ``named``: the names that it ties; ``sort``: the order that was asked for;
-    ``empty``: the plan
-    gives nothing.
+    points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
+    ``unknown``: words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids)
+    that words ask for and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says
+    by what it ties them, or to what; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
     """
 
     plan: Plan | None
@@ -61,6 +60,7 @@ class Parsed:
     unnamed: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
+    guessed: bool = False
     notes: tuple[str, ...] = ()
     others: tuple[Plan, ...] = ()
     sort: Literal["", "label", "date"] = ""
@@ -102,6 +102,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         unnamed=unnamed,
         absent=_absent(release, analysis, best),
         named=best.named,
+        guessed=any(one.startswith(GUESSED) for one in best.doubt),
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
         language=analysis.reading.language,
@@ -149,7 +150,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
     if any(
-        one.first == 0 and one.roles & DETERMINING for one in items
+        one.first == 0 and any(role.startswith("questions.") for role in one.roles) for one in items
     ):  # what opens a question is never passed over
         cuts = [one for one in cuts if any(item.first == 0 for item in one[1])] or cuts
     for score, chosen in cuts[:TABLES]:

@@ -26,8 +26,13 @@ MOST_WALKS = 40  # led on at each step, the cheapest ones
 HARD = 9.0
 """A cost above which no walk leads through a node."""
 CONCEPTUAL = int(Category.Concept) | int(Category.Time) | int(Category.Place)
-INVERSE_PAIRS = ("P108", "P98", "P100", "P94", "P1", "P102", "P4", "P43", "P190")
-"""Properties by which going there and back leads home or to what merely shares a node."""
+
+
+def sample_of(nodes: Ints) -> Ints:
+    """The nodes, or ``SAMPLE`` of them, the same at every call; ascending."""
+    if len(nodes) <= SAMPLE:
+        return nodes
+    return np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
 
 
 @dataclass(frozen=True)

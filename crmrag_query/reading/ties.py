@@ -17,7 +17,7 @@ from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
 from crmrag_query.plans.ways import leading_to
 from crmrag_query.plans.world import Mask
 from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
-from crmrag_query.reading.schema import SAMPLE, Walk
+from crmrag_query.reading.schema import Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
@@ -61,9 +61,9 @@ class Tie:
 
     ``stems``: content words that say it; ``ends``, ``starts``: nouns for its far and its near end; ``phrases``: the same of
     several stems; ``ahead``, ``back``: phrases of folded words that stand between near and far, and between far and near;
-    ``cost``: how unlikely it is to be meant; ``last``: its last property as a step; ``relation``: id of a
-    curated one; ``share``: of the near things that lead to the far; ``stated``: it leads to texts that say something of the
-    near.
+    ``cost``: how unlikely it is to be meant; ``last``, ``first``: the property that leads to the far end, and that which
+    leads back to the near one, as steps; ``relation``: id of a curated one; ``share``: of the near things that lead to the
+    far; ``stated``: it leads to texts that say something of the near.
     """
 
     way: Way
@@ -71,6 +71,7 @@ class Tie:
     stems: Stems
     cost: float
     last: str
+    first: str = ""
     ends: Stems = frozenset()
     starts: Stems = frozenset()
     ahead: tuple[Phrase, ...] = ()
@@ -83,15 +84,16 @@ class Tie:
 
 
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
+MODIFIED = 0.25
+"""What it costs that a thing was changed rather than made: "built" is said of both, and making is meant unless words tell."""
 UNLIKELY: Mapping[str, float] = {
     "same_as": 0.9, "reference": 0.8, "refers_to": 0.35, "about": 0.15, "description": 0.9, "image": 0.6, "homepage": 0.9,
     "web_page": 0.6, "derived_from": 0.6, "symbolizes": 0.4, "rights": 0.6, "rights_holder": 0.5, "condition": 0.4,
     "unit": 0.9, "caused_by": 0.5, "before": 0.6, "borders": 0.6, "name": 0.6, "identifier": 0.8, "accession_number": 0.8,
     "purpose": 0.4, "dimension": 0.5, "dimension_value": 0.9, "formerly_owned_by": 0.3, "destroyed_by": 0.5,
-    "modified_by": 0.25,
-    "influenced_by": 0.5, "production": 0.2, "modification": 0.25, "active_in": 0.25, "event_part": 0.1, "broader": 0.4,
-    "carried_out_by": 0.05, "carries": 0.15, "^carries": 0.3, "participant": 0.1, "modified_in": 0.2, "acquisition": 0.2,
-    "found_at": 0.05, "medium_note": 0.1,
+    "modified_by": MODIFIED, "influenced_by": 0.5, "production": 0.2, "modification": MODIFIED, "active_in": 0.25,
+    "event_part": 0.1, "broader": 0.4, "carried_out_by": 0.05, "carries": 0.15, "^carries": 0.3, "participant": 0.1,
+    "modified_in": 0.2, "acquisition": 0.2, "found_at": 0.05, "medium_note": 0.1,
 }  # fmt: skip
 """What a relation costs that joins too much, or too seldom asked for things, to be guessed; ours, of no data set."""
 
@@ -110,13 +112,15 @@ class Ties:
     def from_release(cls, release: Release) -> Ties:
         return cls(release[Lexicon])
 
-    def between(self, near: Meaning, far: Meaning, code: str, said: Stems) -> list[Tie]:
-        """All ways from near to far that some of the near have.
+    def between(self, near: Meaning, far: Meaning, code: str, said: Stems, asked: bool = False) -> list[Tie]:
+        """All ways from near to far that some of the near have; ``asked`` whether they have one: those that none has, too.
 
         Walks are looked for where the relations leave something of the question unsaid (``said``: its content stems).
         """
+        even_none = far.named and (near.named or asked)
         relations = self._kept(
-            ("relations", code, near.key, far.key), lambda: self._relations(near, far, code)
+            ("relations", code, near.key, far.key, even_none),
+            lambda: self._relations(near, far, code, even_none),
         )
         known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
         if relations and said <= known:
@@ -161,7 +165,7 @@ class Ties:
         categories = self.world.adjacency.categories
         return np.asarray((categories == 0) | ((categories & domain) != 0))
 
-    def _relations(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
+    def _relations(self, near: Meaning, far: Meaning, code: str, even_none: bool) -> Iterator[Tie]:
         near_kinds, far_kinds = self.schema.kinds(near.nodes), self.schema.kinds(far.nodes)
         wanted = self.world.mask(near.nodes)
         for id, relation in self.world.relations.items():
@@ -178,9 +182,7 @@ class Ties:
                     reached = int((leading_to(self.world, way, far.nodes) & wanted).sum())
                 except QuestionError:
                     continue
-                if reached or (
-                    near.named and far.named
-                ):  # between two names a way may be asked for that is none
+                if reached or even_none:
                     yield self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
 
     def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
@@ -188,7 +190,9 @@ class Ties:
         paths = self.world.relations[id].paths
         path = paths[0] if paths else ()
         steps = [step.rstrip("*!") for step in path if not step.endswith("*")] or [""]
-        last = self._turned(steps[0]) if inverse else steps[-1]
+        last, first = steps[-1], self._turned(steps[0])
+        if inverse:
+            last, first = first, last
         cost = UNLIKELY.get(f"^{id}" if inverse else id, UNLIKELY.get(id, 0.0)) + (0.02 if inverse else 0.0)
         return Tie(
             Way(relations=(id,), inverse=inverse),
@@ -196,6 +200,7 @@ class Ties:
             words.says,
             cost,
             last,
+            first,
             ends=words.starts if inverse else words.ends,
             starts=words.ends if inverse else words.starts,
             ahead=words.backward if inverse else words.forward,
@@ -235,10 +240,7 @@ class Ties:
     def _walks(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
         turned = len(far.nodes) <= len(near.nodes)
         start, goal = (far, near) if turned else (near, far)
-        nodes = start.nodes
-        sampled = len(nodes) > SAMPLE
-        if sampled:
-            nodes = np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
+        nodes = sample_of(start.nodes)
         walks = self.schema.walks(nodes, self.world.mask(goal.nodes), self.schema.kinds(goal.nodes))
         for walk in walks[:MOST_WALKS]:
             if turned:
@@ -254,7 +256,7 @@ class Ties:
             stems |= self.lexicon.step_stems(step, code)
         for kinds in walk.through:
             stems |= self.lexicon.class_stems(kinds, code)
-        cost = 0.25 + walk.cost
+        cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
         steps = self._with_parts(steps, walk)
         return Tie(
             Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, steps[-1], share=min(share, 1.0)
@@ -297,9 +299,7 @@ class Ties:
                     ahead=words.forward, back=words.backward, phrases=(*words.phrases, *words.noun_phrases), relation=id,
                     share=count / len(near.nodes),
                 )  # fmt: skip
-        nodes = near.nodes
-        if len(nodes) > SAMPLE:
-            nodes = np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
+        nodes = sample_of(near.nodes)
         goal = self.world.dated
         walks = self.schema.walks(nodes, goal, self.schema.kinds(goal), 3)[:MOST_WALKS]
         known = {walk.steps for walk in walks}
@@ -309,7 +309,7 @@ class Ties:
                 tie = self._walk(walk.steps, walk, 0.0, code)
                 if count := self._count(near, tie.way):
                     yield Tie(
-                        tie.way, tie.key, tie.stems, 0.3 + walk.cost, tie.last, share=count / len(near.nodes)
+                        tie.way, tie.key, tie.stems, tie.cost + 0.05, tie.last, share=count / len(near.nodes)
                     )
 
     def _ends_at_date(self, walk: Walk) -> bool:
@@ -352,9 +352,7 @@ class Ties:
                     continue
                 if count:
                     yield self._relation(id, inverse, count / len(near.nodes), code)
-        nodes = near.nodes
-        if len(nodes) > SAMPLE:
-            nodes = np.sort(np.random.default_rng(0).choice(nodes, SAMPLE, replace=False))
+        nodes = sample_of(near.nodes)
         everything = np.ones(self.world.size, bool)
         for walk in self.schema.walks(nodes, everything, frozenset(range(len(self.schema.codes))), 2):
             tie = self._walk(walk.steps, walk, 0.5, code)
