@@ -54,6 +54,7 @@ GAP, REACH = (
     4,
 )  # words between two of a name's that are none of it; how far they may lie apart, stop words counted
 VARIANT = 0.9  # likeness of two spellings of a word (Phorbiotissa, Forviotissa; diamond, diamonds)
+LIKE_LETTERS = 0.5  # share of letters that words of one sound must share
 SIMILAR_WORDS = 12  # words taken for a misspelt one, at most
 WORD_POSTINGS = 4000  # names are looked for by words that at most so many share …
 QUESTION_POSTINGS = 40_000  # … and so many in all, the rarest words first
@@ -587,7 +588,7 @@ def alternatives(index: NameIndex, word: str) -> list[Alternative]:
     found: dict[int, float] = {}
     own = index.number(word)
     if is_spelt(word, index.spelling.shortest):
-        found = {int(n): VARIANT for n in index.sounding(sound(word, index.spelling.shortest))}
+        found = _sounding(index, word)
         if own is None:
             for number, likeness in _misspelt(index, word):
                 found[number] = max(likeness, found.get(number, 0.0))
@@ -595,6 +596,15 @@ def alternatives(index: NameIndex, word: str) -> list[Alternative]:
         found[own] = 1.0
     ranked = sorted(found.items(), key=lambda one: (-one[1], -index.count(one[0]), one[0]))
     return [Alternative(number, likeness) for number, likeness in ranked[:SIMILAR_WORDS]]
+
+
+def _sounding(index: NameIndex, word: str) -> dict[int, float]:
+    """Words of a like sound with their likeness: those of which more letters are the same than not (Goethe is no "Gott")."""
+    from rapidfuzz.distance import OSA
+
+    numbers = index.sounding(sound(word, index.spelling.shortest))
+    near = (OSA.normalized_similarity(word, other) > LIKE_LETTERS for other in index.spelt(numbers))
+    return {int(number): VARIANT for number, like in zip(numbers, near, strict=True) if like}
 
 
 def _misspelt(index: NameIndex, word: str) -> list[tuple[int, float]]:
@@ -627,7 +637,8 @@ class Runs:
     ``first``, ``last``: terms, both inclusive; ``mass``: weight of the words in common, each times its likeness; ``share``:
     ``mass`` of the bag's weight; ``density``: share of the stretch's words that are the bag's; ``whole``: all words of the
     bag's content and no others; ``exact``: every word is spelt as in the name; ``words``: words of the bag's content that
-    are found; ``rarest``: names that have the rarest of them; ``score``: see the module.
+    are found; ``rarest``: names that have the rarest of them; ``score``: see the module; ``alone``: the same whatever else
+    the stretch names.
     """
 
     bag: Longs
@@ -641,6 +652,7 @@ class Runs:
     words: Longs
     rarest: Longs
     score: Doubles
+    alone: Doubles
 
     def __len__(self) -> int:
         return len(self.bag)
@@ -829,7 +841,8 @@ def _measured(
     whole = (words >= index.bag_size[bag]) & (density >= 1)
     whole &= ~idle_quote[first] | (share >= 1)  # of stop words only: all of them
     density = np.minimum(density, 1.0)
-    return Runs(bag, first, last, mass, share, density, whole, exact, words, rarest, share * density)
+    score = share * density
+    return Runs(bag, first, last, mass, share, density, whole, exact, words, rarest, score, score)
 
 
 def _ends(run: Longs, term: Longs, count: int, quote: Longs) -> tuple[Longs, Longs]:
@@ -879,13 +892,14 @@ def link(
 
 def _scored(index: NameIndex, runs: Runs, terms: tuple[Term, ...]) -> Runs:
     """Those of use, with their scores."""
-    score, part = runs.score.copy(), ~runs.whole
+    alone, part = runs.score.copy(), ~runs.whole
+    score = alone.copy()
     score[part] /= 1 + np.log(_rivals(runs, score))[part]
     common = max(COMMON_NAMES, COMMON_SHARE * index.bags)
     score[part & (runs.words == 1) & (runs.rarest > common) & (score < COMMON_LEAST)] = 0
     number = np.array([t.word.isdigit() and len(t.word) <= DIGITS for t in terms])
     score[number[runs.first] & (runs.first == runs.last)] *= SHORT_NUMBER
-    return replace(runs, score=score).take(score >= LEAST)
+    return replace(runs, score=score, alone=alone).take((score > 0) & (alone >= LEAST))
 
 
 def _rivals(runs: Runs, score: Doubles) -> Longs:
@@ -910,20 +924,21 @@ def _winners(runs: Runs) -> list[int]:
     for row, first, last in zip(
         order.tolist(), runs.first[order].tolist(), runs.last[order].tolist(), strict=True
     ):
-        if not taken[first : last + 1].any():
+        if runs.score[row] >= LEAST and not taken[first : last + 1].any():
             taken[first : last + 1] = True
             found.append(row)
     return found
 
 
 def _mention(index: NameIndex, question: Question, runs: Runs, winner: int, most: int) -> Mention:
-    """The mention of a run, with the entities of all runs within its stretch that do nearly as well.
+    """The mention of a run, with the entities of all runs within its stretch that would do nearly as well alone.
 
     The score of one that names less of the stretch is lessened by as much.
     """
     first, last = int(runs.first[winner]), int(runs.last[winner])
-    score = runs.score * np.minimum(runs.mass / runs.mass[winner], 1)
-    near = (runs.first >= first) & (runs.last <= last) & (score >= KEEP * score[winner])
+    less = np.minimum(runs.mass / runs.mass[winner], 1)
+    score = runs.score * less
+    near = (runs.first >= first) & (runs.last <= last) & (runs.alone * less >= KEEP * runs.alone[winner])
     if runs.whole[winner] and runs.exact[winner]:
         near &= runs.exact
     rows = np.flatnonzero(near)

@@ -54,6 +54,10 @@ NAMES: tuple[str | tuple[int, str, int], ...] = (
     (23, "Saint George", 0),
     (24, "Saint George on Horseback", 0),
     (25, "The Who", 0),
+    (26, "Gott mag", 0),
+    (27, "An Elegy for Goethe", 0),
+    (28, "Klopstocks Werke", 0),
+    (29, "Friedrich Gottlieb Klopstock", 0),
 )  # fmt: skip
 
 
@@ -69,6 +73,14 @@ def found(index: NameIndex, question: str) -> dict[int, LinkedEntity]:
 def best(index: NameIndex, question: str) -> list[int]:
     """The first entity of each mention."""
     return [mention.entities[0].entity for mention in link(index, question, STOP, PLAIN)]
+
+
+def test_a_short_word_of_one_sound_with_other_letters_is_another(index: NameIndex) -> None:
+    assert set(found(index, "something by Goethe")) == {27}
+
+
+def test_a_longer_name_that_a_word_is_as_much_of_is_found_beside_a_shorter(index: NameIndex) -> None:
+    assert set(found(index, "poems by Klopstok")) == {28, 29}
 
 
 @pytest.mark.parametrize(
