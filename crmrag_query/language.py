@@ -77,6 +77,9 @@ class Language:
     _stemmer: Any = field(repr=False, compare=False)
     _endings: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     _noun_endings: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    _numbers: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = field(
+        default=(), repr=False, compare=False
+    )
     _irregular: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     _stems: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
@@ -106,6 +109,17 @@ class Language:
             for at in range(same, max(same - LONGEST_ENDING, 0), -1)
         )
 
+    def other_stems(self, word: str) -> frozenset[str]:
+        """The stems of a folded noun in its regular other numbers and cases, where a stemmer takes them for other words:
+        "mujer" and "mujeres"."""
+        found = set[str]()
+        for endings in self._numbers:
+            for said in (ending for some in endings for ending in some if word.endswith(ending)):
+                base = word.removesuffix(said)
+                if len(base) >= MAN:
+                    found.update(self.stem(base + other) for some in endings for other in some)
+        return frozenset(found - {self.stem(word)})
+
     def numbers_of(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """Words, none for none, and the same with the last in its irregular other number: woman and women."""
         if not words:
@@ -123,6 +137,12 @@ class Language:
     def all_stems(self, texts: Iterable[str]) -> frozenset[str]:
         """Stems of all words of some texts."""
         return frozenset(stem for text in texts for stem in self.stems(text))
+
+
+def _number_rule(rule: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The endings of a singular and those of its plural: "z / ces"; "-" is none."""
+    one, many = (tuple(fold(ending.strip("-")) for ending in part.split()) for part in rule.split("/"))
+    return one, many
 
 
 @lru_cache(maxsize=len(READ))
@@ -157,6 +177,7 @@ def language(code: str) -> Language:
         _noun_endings=frozenset(
             fold(ending.strip("-")) for rule in raw["plurals"] for ending in rule.replace("/", " ").split()
         ),
+        _numbers=tuple(_number_rule(rule) for rule in raw["plurals"]),
         _irregular=tuple(
             (fold(one.strip()), fold(other.strip()))
             for one, other in (rule.split("/") for rule in (*raw["irregular"], *raw["plurals"]))

@@ -30,6 +30,18 @@ def test_classes_and_properties_with_words_are_in_the_ontology(code: str) -> Non
     assert [name for name in table["properties"] if name not in ontology.properties] == []
 
 
+@pytest.mark.parametrize(("code", "one", "many"), [
+    ("es", "mujer", "mujeres"), ("es", "imagen", "imagenes"), ("el", "σχεδιο", "σχεδια"), ("it", "moneta", "monete"),
+    ("fr", "cheval", "chevaux"), ("de", "bild", "bilder"),
+])  # fmt: skip
+def test_a_noun_is_known_in_its_other_number_whatever_a_stemmer_makes_of_it(
+    code: str, one: str, many: str
+) -> None:
+    own = language(code)
+    assert own.stem(many) in {own.stem(one)} | own.other_stems(one)
+    assert own.is_form_of(many, one)
+
+
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_has_words_for_every_role(code: str) -> None:
     english, own = language("en").roles, language(code).roles
