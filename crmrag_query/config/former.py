@@ -84,3 +84,9 @@ MOVED = {
     "linking.plain": "questions.yaml",
 }
 """Words of languages that stood in other files, and the file or folder that holds them now."""
+FORMER_FILES = {
+    "kinds.yaml": "Labels of types in the data are read by themselves, words for a relation stand in relations.yaml.",
+    "parsing.yaml": "Words of languages stand in the product's config/languages.",
+    "exonyms.yaml": "What places and peoples are called in other languages stands in the product's config/words/names.yaml.",
+}
+"""Files of a project's own that were read once, and where their words come from now."""

@@ -30,7 +30,7 @@ from crmrag_query.config.build import (
     Suspects,
 )
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
-from crmrag_query.config.former import FORMER
+from crmrag_query.config.former import FORMER, FORMER_FILES
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -156,6 +156,14 @@ def load_method(folder: Path | str | None = None) -> Method:
 
     Raises ConfigError with every mistake of the first file that has any.
     """
+    for name, instead in FORMER_FILES.items():
+        if (config_folder(folder) / name).is_file():
+            raise ConfigError.single(
+                config_folder(folder) / name,
+                "(whole file)",
+                "is read no more",
+                remedy=f"{instead} Remove it.",
+            )
     constants = _over_shipped(Constants, "method.yaml", folder)
     sets = load_relationships(folder)
     if constants.relationships not in sets:

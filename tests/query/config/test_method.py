@@ -264,6 +264,13 @@ def test_the_former_keys_are_whole_ones() -> None:
     assert "endpoint.requests.retries" in DatasetConfig.former
 
 
+@pytest.mark.parametrize("name", ["kinds.yaml", "parsing.yaml", "exonyms.yaml"])
+def test_a_file_that_is_read_no_more_is_named_with_where_its_words_are_now(folder: Path, name: str) -> None:
+    (folder / name).write_text("kinds: {}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"{name}(.|\n)*read no more(.|\n)*Remove it"):
+        load_method(folder)
+
+
 def test_all_mistakes_of_a_file_are_told_at_once(folder: Path) -> None:
     edit(folder / "method.yaml", "  k1: 1.5", "  k1: high")
     edit(folder / "method.yaml", "  entities: 1000", "  entitys: 1000")
