@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,7 +36,7 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.world import World
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
-from crmrag_query.reading.items import IDLE, JOINS, Item, plan_meaning, text_item
+from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, Item, plan_meaning, text_item
 from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold, tokenize
@@ -162,7 +162,8 @@ class State:
 class Reading:
     """A plan with its score; ``uncovered``: content words that it does not say; ``doubt``: why it is not sure; ``named``:
     the names that it ties; ``refers``: it goes on from what went before; ``size`` and ``result``: of its set, once it was
-    executed."""
+    executed; ``same``: another plan for its words, which, if it gives the same, leaves no doubt of those ``without an
+    object``."""
 
     plan: Plan
     score: float
@@ -174,6 +175,7 @@ class Reading:
     size: int = -1
     result: bytes = b""
     settled: bool = True
+    same: Plan | None = None
 
 
 @dataclass
@@ -293,17 +295,22 @@ class Grammar:
             yield "nothing is spoken of"
         if any(one.roles & NEVER_A_SET for one in self.items):
             yield "how or why"
+        if self.form.described and len(spoken) == 1 and spoken[0].sort == "name":
+            yield "one thing is described"
         for at, word in enumerate(self.words):
             if at in before:
                 continue
-            unheard = not any(one.last < at for one in spoken) and at not in small
+            article = any(
+                at < one.first <= at + 2 for one in self.items if one.sort in ("noun", "name", "number")
+            )
+            unheard = not any(one.last < at for one in spoken) and at not in small and not article
             if unheard and any(word in roles[f"pronouns.{one}"] for one in ("many", "thing", "person")):
                 yield f"stands for something: {word}"
             if not at:
                 continue
             if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
                 yield f"stands for something: {word}"
-            if word in roles["operators.only"]:
+            if any("operators.only" in role for _, role in self.own.phrases.at(self.words, at)):
                 yield f"only: {word}"
         if self.form.asks and not self.form.counts:
             for item in spoken:
@@ -365,6 +372,8 @@ class Grammar:
     def _heads(self, spoken: Sequence[Item], base: float) -> Iterator[tuple[State, list[Item]]]:
         form, nouns = self.form, [item for item in spoken if item.sort == "noun"]
         openers = [item for item in self.items if item.roles & DETERMINING]
+        if form.counts:  # "wie viele … gibt es je …": what stands behind "how many" is counted
+            openers = [one for one in openers if "questions.how_many" in one.roles] or openers
         direct = None
         referring = [item for item in spoken if item.refers]
         if self.words and form.what and self._dangles():
@@ -380,6 +389,8 @@ class Grammar:
         ) -> State:
             unsure = item is not None and not meaning.named and meaning.cost >= VAGUE
             doubt = frozenset({f"vague: {item.text}"}) if item is not None and unsure else frozenset()
+            if item is not None and meaning.named:
+                doubt |= self._unsure_name(item, meaning)
             return State((meaning,), (item,), (), frozenset(), used, base + score - meaning.cost, doubt=doubt)
 
         if (
@@ -394,17 +405,23 @@ class Grammar:
             said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)
             if said_to_be is not None:
                 for meaning in said_to_be.meanings[:MEANINGS]:
+                    if meaning.category & EVENT:
+                        continue  # "qui est mort": nobody is a death
                     yield start(meaning, said_to_be, 0.3), [one for one in spoken if one is not said_to_be]
             nodes = category_nodes(self.world, "Actor")
             if len(nodes):
                 target = Target(categories=("Actor",))
                 yield start(Meaning(nodes, target, generic=True, category=ACTOR), None, 0.2), list(spoken)
             return
-        if direct is not None and form.counts and self._is_type(direct):
-            # "which kinds of object are there, and how many of each": so many objects of each kind
-            of = next(
-                (noun for noun in nouns if noun.first >= direct.last and "of" in self._lead(noun)), None
-            )
+        if direct is not None and direct.sort == "noun":
+            # "which kinds of object are there (and how many of each)": so many objects of each kind
+            of: Item | None = None
+            if any(one.roles & {"questions.kind"} for one in openers):
+                of = direct
+            elif form.counts and self._is_type(direct):
+                of = next(
+                    (noun for noun in nouns if noun.first >= direct.last and "of" in self._lead(noun)), None
+                )
             for meaning in of.meanings[:MEANINGS] if of is not None else ():
                 group = Compute(kind="group", way=Way(relations=("type",)))
                 begun = replace(start(meaning, of, 1.6), compute=group, used=self._per_words())
@@ -517,9 +534,10 @@ class Grammar:
             - self.own.roles["prepositions.of"]
         )
         copula = self.own.roles["verbs.be"] if "questions.what" in opener.roles else frozenset()
+        partitive = frozenset(map(fold, self.own.raw["asking"].get("of", ())))  # which *of* the
         for at in range(opener.last, noun.first):
             word = self.words[at]
-            if at in inside or word == "s" or (word in copula and at == opener.last):
+            if at in inside or word == "s" or (at == opener.last and word in copula | partitive):
                 continue
             if word not in self.own.stop or word in verbs or word in parting:
                 return False
@@ -625,13 +643,7 @@ class Grammar:
                 conditions=(*state.conditions, (parent, condition)),
                 score=state.score + gain - meaning.cost - far_cost,
             )
-        unsure = (
-            frozenset({f"part of a name: {item.text}"})
-            if item.sort == "name" and not item.whole
-            else frozenset()
-        )
-        if unsure and meaning.named and self._is_like(item, meaning):
-            unsure = frozenset({f"unknown: {item.text}"})
+        unsure = self._unsure_name(item, meaning)
         if not meaning.named and meaning.cost >= VAGUE:
             unsure |= {f"vague: {item.text}"}
         if (
@@ -659,6 +671,13 @@ class Grammar:
                 meaning,
             )
 
+    def _unsure_name(self, item: Item, meaning: Meaning) -> frozenset[str]:
+        """Why a name may mean something else: it is only a part of one, or only spelled nearly like one."""
+        if item.sort != "name" or item.whole:
+            return frozenset()
+        like = meaning.named and self._is_like(item, meaning)
+        return frozenset({f"unknown: {item.text}" if like else f"part of a name: {item.text}"})
+
     def _is_like(self, item: Item, meaning: Meaning) -> bool:
         """Whether a name is only spelled nearly as what it was linked to: *Vienna* for Siena."""
         labels = (label for node in meaning.nodes[:5] for label in self.graph.labels(int(node)))
@@ -679,6 +698,12 @@ class Grammar:
         tie = condition.tie
         assert tie is not None
         timed = bool(unit := self._unit()) and self._asks_for(unit)
+        pairs = next((one for one in self.items if "operators.pairs" in one.roles), None)
+        if parent == 0 and pairs is not None and "operators.same" in flags and not meaning.named:
+            ways = state.compute.ways if state.compute is not None else ()
+            made = Compute(kind="pairs", ways=(*ways, tie.way))
+            used = state.used | {pairs.first, flags["operators.same"].first}
+            return replace(state, compute=made, used=used, score=state.score + 0.5)
         if parent == 0 and state.compute is None and not meaning.named and not timed:
             to = self._anchor(state, condition.child)
             for role, ascending in (("operators.most", False), ("operators.fewest", True)):
@@ -690,12 +715,7 @@ class Grammar:
                         state, compute=made, used=state.used | {flags[role].first}, score=state.score + 0.5
                     )
             per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
-            if (
-                per is None
-                and self.form.counts
-                and item.first
-                and self.words[item.first - 1] in self.own.roles["operators.each"]
-            ):
+            if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
                 per = item
             if per is not None:
                 made = Compute(kind="group", way=tie.way, to=Anchor() if meaning.generic else to)
@@ -738,6 +758,13 @@ class Grammar:
         down = next((one for one in self.items if "operators.breakdown" in one.roles), None)
         return down if down is not None and "agent" in self._lead(item) and down.last <= item.first else None
 
+    def _counts_each(self, item: Item, meaning: Meaning) -> bool:
+        """Whether things are counted for each of a kind: each church, "by genre"; but by women is not for each of them."""
+        word, roles = self.words[item.first - 1], self.own.roles
+        return word in roles["operators.each"] or (
+            word in roles["operators.per"] and meaning.category != ACTOR
+        )
+
     def _first(self, state: State, op: Item) -> int:
         """How many are asked for: the number beside a superlative, or before what is asked for; else one."""
         head = state.places[0]
@@ -747,7 +774,8 @@ class Grammar:
                 before = head is not None and 0 <= head.first - item.last <= 2
                 if beside or before:
                     return item.value
-        return 1
+        bare = self.words[head.first - 1] if head is not None and head.first else ""
+        return self.own.numbers.get(bare) or 1  # "les *deux* œuvres", where the two words are one phrase
 
     def _ways(
         self, state: State, parent: int, near: Meaning, far: Meaning, item: Item
@@ -917,13 +945,10 @@ class Grammar:
             return False
         between = self.words[place.last : item.first]
         verbs = self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
-        return all(word in self.own.stop and word not in verbs for word in between) and self._lead(item) <= {
-            "of",
-            "material",
-            "about",
-            "from",
-            "agent",
-        }
+        lead = self._lead(item)
+        if "agent" in lead and "of" not in lead:
+            return False  # works *by* X are no works named X
+        return all(word in self.own.stop and word not in verbs for word in between) and lead <= NAMING
 
     def _is_said(self, state: State, parent: int, item: Item) -> bool:
         """Whether nothing but forms of "to be" and small words without a place or an agent stand between two nouns."""
@@ -1003,19 +1028,27 @@ class Grammar:
         head, place = state.nodes[0], state.places[0]
         left = [at for at in self.free if at not in state.covered]
         ops = {role: item for item in self.items if item.sort == "op" for role in item.roles}
+        unit = self._unit()
+        bare: Related | None = None
+        says: frozenset[int] = frozenset()
         extra: list[Constraint] = []
-        if left and not head.named:
-            found = self._existing(state, left, ops)
+        open_words = left
+        if unit and self._is_split(unit, ops) and (dates := self._best_dates(head)):
+            # "made per century": these words say the date
+            left = [at for at in left if at not in self._said_by(dates[0])]
+            open_words = [at for at in left if self.words[at] not in self._unit_words()]
+        if open_words and not head.named:
+            found = self._existing(state, open_words, ops)
             if found is not None:
-                constraint, says, gain, negation = found
-                bare = f"without an object: {' '.join(self.words[at] for at in sorted(says))}"
-                state = replace(state, doubt=state.doubt | {bare})
-                if constraint is not None:
-                    extra.append(constraint)
+                bare, says, gain, restricts = found
+                text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
+                state = replace(state, doubt=state.doubt | {text})
+                if restricts:
+                    extra.append(bare)
+                if bare.negated:
+                    used |= {ops[role].first for role in NEGATIONS & ops.keys()}
                 left = [at for at in left if at not in says]
                 score += gain
-                used |= negation
-        unit = self._unit()
         timed = bool(unit) and self._asks_for(unit)
         if compute is None and not form.counts and not timed:
             ranked = self._ranked(state, ops)
@@ -1025,8 +1058,7 @@ class Grammar:
                 used |= used_by
         if compute is None and unit:
             dates = self._best_dates(head)
-            split = ops.keys() & {"operators.per", "operators.breakdown"} or self._each(unit)
-            if dates and (split or ("operators.most" in ops and self._asks_for(unit))):
+            if dates and self._is_split(unit, ops):
                 most = 1 if "operators.most" in ops else None
                 compute = Compute(kind="group", way=dates[0].way, by=unit, first=most)  # type: ignore[arg-type]
                 used |= {ops["operators.most"].first} if most else set()
@@ -1073,7 +1105,11 @@ class Grammar:
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
         )
         refers = any(one is not None and one.refers for one in state.places)
-        yield Reading(plan, score, uncovered, doubt, sort, named, refers)
+        same = None
+        if bare is not None and place is not None and self._leads_to_more(says):
+            others = [one for one in where if one is not bare]
+            same = plan.model_copy(update={"where": tuple(others if bare in where else [*where, bare])})
+        yield Reading(plan, score, uncovered, doubt, sort, named, refers, same=same)
 
     def _gone_on(
         self,
@@ -1109,8 +1145,9 @@ class Grammar:
 
     def _existing(
         self, state: State, left: Sequence[int], ops: Mapping[str, Item]
-    ) -> tuple[Related | None, frozenset[int], float, frozenset[int]] | None:
-        """A way to anything at all that words without an object say: "inscriptions that were *transcribed*"."""
+    ) -> tuple[Related, frozenset[int], float, bool] | None:
+        """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; these words,
+        what they gain, and whether it restricts anything: nothing that nearly all have does."""
         said = frozenset(self.stems[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"])
         if not said:
             return None
@@ -1123,18 +1160,28 @@ class Grammar:
         if best is None or best[1] <= -self.weights.uncovered / 2:
             return None
         tie, gain, says = best
+        negated = any(role in NEGATIONS and item.first not in state.used for role, item in ops.items())
         if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS:
-            return None, says, 0.3 * len(says), frozenset()  # what nearly all have restricts nothing
-        negation = frozenset(
-            item.first for role, item in ops.items() if role in NEGATIONS and item.first not in state.used
-        )
-        return Related(way=tie.way, negated=bool(negation)), says, gain, negation
+            return Related(way=tie.way), says, 0.3 * len(says), False
+        return Related(way=tie.way, negated=negated), says, gain, True
+
+    def _leads_to_more(self, said: Collection[int]) -> bool:
+        """Whether something that ties stands behind words: "*painted* on ivory", not "and were *born* there"."""
+        if any(one.first > max(said) for one in self.items if one.sort in ("name", "noun", "date")):
+            return True
+        return any(word in self._unit_words() for word in self.words[max(said) + 1 :])
 
     def _unit(self) -> str:
         for unit in ("century", "decade", "year"):
             if set(self.words) & self.own.roles[f"time.{unit}"]:
                 return unit
         return ""
+
+    def _is_split(self, unit: str, ops: Mapping[str, Item]) -> bool:
+        """Whether what is asked for is told apart by a unit of time: per century, in which decade most."""
+        if not ops.keys().isdisjoint(("operators.per", "operators.breakdown")) or self._each(unit):
+            return True
+        return "operators.most" in ops and self._asks_for(unit)
 
     def _each(self, unit: str) -> bool:
         words = self.own.roles[f"time.{unit}"]
@@ -1283,8 +1330,11 @@ class Grammar:
 
 POSSESSIVE = re.compile("['’]s?$")
 SIGNS = ' .,;:!?()[]"“”„«»‘'
+NAMING = frozenset({"of", "material", "about", "from", "agent"})
+"""Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
 OWNING = frozenset({"of", "agent", "about"})
 """Roles of prepositions behind a noun that says a relation itself: works *of*, portraits *of*."""
+BARE = "without an object"
 NEARLY_ALL = 0.9  # a share of the things asked for
 SECOND = frozenset(
     {"questions.who", "questions.where", "questions.when", "questions.what", "questions.how_many"}
@@ -1301,7 +1351,6 @@ PREPOSITION_ROLES = ("agent", "place", "from", "of", "with", "about", "to", "tim
 DETERMINING = frozenset(
     {"questions.what", "questions.how_many", "questions.kind", "questions.list", "questions.there"}
 )
-NEGATIONS = frozenset({"operators.not", "operators.without", "operators.neither"})
 EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
 TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
 SUPERLATIVE = frozenset({

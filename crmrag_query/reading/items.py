@@ -3,7 +3,7 @@ mean."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -14,7 +14,17 @@ from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
-from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, search, stop_words
+from crmrag_query.linking import (
+    LinkedEntity,
+    Mention,
+    NameIndex,
+    latin,
+    link,
+    plain_words,
+    rough,
+    search,
+    stop_words,
+)
 from crmrag_query.ontology.categories import Category, mostly
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Plan
@@ -228,33 +238,40 @@ def _names(release: Release, analysis: Analysis, heard: Asked, own: Language) ->
         HOMONYMS,
     )
     foreign = tuple(release[Exonyms].mentions(heard.words, own.code, mentions))
-    for mention in (*mentions, *_capitalised(release, mentions, heard, own), *foreign):
-        item = name_item(release, mention, heard, own)
+    for mention in (*mentions, *_inner(release, mentions, heard, own), *foreign):
+        item = name_item(release, mention, heard, own, mention in foreign)
         if item is not None:
             yield item
 
 
-def _capitalised(
-    release: Release, mentions: Sequence[Mention], heard: Asked, own: Language
-) -> Iterator[Mention]:
-    """What the capitalised words of a mention name by themselves: "*Walters* commission" may be no name as a whole."""
+def _inner(release: Release, mentions: Sequence[Mention], heard: Asked, own: Language) -> Iterator[Mention]:
+    """What a part of a mention names by itself, as its whole may be no name: its capitalised words, "*Walters* commission",
+    and of a part of a name what stands behind its first word, "Gedichte von *Matthisson*"."""
     method = release.method
-    written = heard.capitals
     for mention in mentions:
         inside = range(mention.first, mention.last)
-        first = next((at for at in inside if at in written), mention.last)
-        last = next((at + 1 for at in reversed(inside) if at in written), first)
-        if not own.capitals_name or first >= last or (first, last) == (mention.first, mention.last):
-            continue
-        tokens = heard.words[first:last]
-        for one in link(
-            release[NameIndex], tokens, stop_words(method.questions), plain_words(method.questions), HOMONYMS
-        ):
-            yield replace(one, first=one.first + first, last=one.last + first)
+        at = [one for one in inside if one in heard.capitals]
+        starts = {(at[0], at[-1] + 1)} if at and own.capitals_name else set[tuple[int, int]]()
+        if len(mention.entities) and mention.entities[0].how not in WHOLE:
+            content = [one for one in inside if heard.words[one] not in own.stop]
+            starts |= {(one, mention.last) for one in content[1:2]}
+        for first, last in starts - {(mention.first, mention.last)}:
+            tokens = heard.words[first:last]
+            for one in link(
+                release[NameIndex],
+                tokens,
+                stop_words(method.questions),
+                plain_words(method.questions),
+                HOMONYMS,
+            ):
+                yield replace(one, first=one.first + first, last=one.last + first)
 
 
-def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -> Item | None:
-    """A linked name as an item: whole names before parts, all that share one together, one meaning a category."""
+def name_item(
+    release: Release, mention: Mention, heard: Asked, own: Language, foreign: bool = False
+) -> Item | None:
+    """A linked name as an item: whole names before parts, all that share one together, one meaning a category; ``foreign``:
+    the data calls it otherwise."""
     words, graph = heard.words, release[Graph]
     first, last = mention.first, min(mention.last, len(words))
     if last <= first or not mention.entities:
@@ -264,12 +281,14 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
     best = mention.entities[0].score
     whole = [one for one in mention.entities if one.how in WHOLE]
     parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
-    whole += _within(release, mention, words[first:last], whole)
+    said = [words[first:last], *({tuple(tokenize(one.name)) for one in whole} if foreign else ())]
+    whole += (one for tokens in said for one in _within(release, mention, tokens, whole))
     meanings: list[Meaning] = []
-    bearers = _bearers(release, mention, words[first:last], parts) if not whole else {}
+    bearers = _bearers(release, mention, words[first:last]) if not whole else []
     if bearers:
-        parts = list(bearers.values())
-    for tier, cost in ((whole, 0.0), (parts, 0.3 if whole else 0.1)):
+        parts = [] if mention.entities[0] in bearers else [one for one in parts if one not in bearers]
+    part = 0.3 if whole else BESIDE if bearers else 0.1
+    for tier, cost in ((whole, 0.0), (bearers, 0.1), (parts, part)):
         grouped: dict[int, list[int]] = {}
         for one in tier:
             grouped.setdefault(int(categories[one.entity]), []).append(one.entity)
@@ -298,13 +317,14 @@ def name_item(release: Release, mention: Mention, heard: Asked, own: Language) -
         and meanings[0].category != int(Category.Concept)
     ):
         score -= 0.8 if own.capitals_name else 0.3
-    if last - first == 1 and words[first] in own.roles["verbs.empty"] and not capital and not quoted:
+    plain = words[first] in own.roles["verbs.empty"] or (not whole and words[first] in own.numbers)
+    if last - first == 1 and plain and not capital and not quoted:
         return None
     named = {at for at in range(first, last) if words[at] not in own.stop}
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
     stems = frozenset(own.stem(word) for word in words[first:last])
-    whole_or_only = bool(whole) or len({one.name for one in bearers.values()}) == 1
+    whole_or_only = bool(whole) or (bool(bearers) and not parts and len({one.name for one in bearers}) == 1)
     return Item(
         first,
         last,
@@ -335,21 +355,31 @@ def _within(
     ]
 
 
-def _bearers(
-    release: Release, mention: Mention, said: Sequence[str], parts: Sequence[LinkedEntity]
-) -> Mapping[str, LinkedEntity]:
-    """All persons and groups, by name, of which a part of a name is the last word, "Bierstadt", or the first before a comma;
-    none where the likeliest is no such."""
-    bare, found = list(said), dict[str, LinkedEntity]()
-    categories = release[World].adjacency.category
+def _bearers(release: Release, mention: Mention, said: Sequence[str]) -> list[LinkedEntity]:
+    """Persons and groups that a part of their name means: its last word, "Bierstadt", or what stands before a comma;
+    where it is neither of any, all whose names have it, "the Getty"."""
+    categories, spelling = release[World].adjacency.category, release[NameIndex].spelling.shortest
     plain = plain_words(release.method.questions)
-    for one in (*mention.entities, *search(release[NameIndex], " ".join(bare), HOMONYMS, plain)):
-        name, before = tokenize(one.name.split("(")[0].split(",")[0]), tokenize(one.name.split(",")[0])
-        surname = name[-1:] == bare[-1:] and set(bare) <= set(name)
-        if int(categories[one.entity]) == int(Category.Actor) and (surname or before == bare):
-            found.setdefault(f"{one.name} {one.entity}", one)
-    likeliest = f"{parts[0].name} {parts[0].entity}" if parts else ""
-    return found if likeliest in found else {}
+
+    def sounds(words: Sequence[str]) -> list[str]:
+        return [rough(latin(word), spelling) for word in words]
+
+    bare = sounds(said)
+    surnames, others, seen = list[LinkedEntity](), list[LinkedEntity](), set[int]()
+    for one in (*mention.entities, *search(release[NameIndex], " ".join(said), HOMONYMS, plain)):
+        if one.entity in seen or int(categories[one.entity]) != int(Category.Actor):
+            continue
+        seen.add(one.entity)
+        name, before = sounds(tokenize(one.name.split("(")[0].split(",")[0])), one.name.split(",")[0]
+        if (name[-1:] == bare[-1:] and set(bare) <= set(name)) or sounds(tokenize(before)) == bare:
+            surnames.append(one)
+        elif set(bare) <= set(sounds(tokenize(one.name))):
+            others.append(one)
+    return surnames or others
+
+
+BESIDE = 0.25
+"""What it costs that a part of a name means something else than persons and groups that it is a name of, too."""
 
 
 def _extended(first: int, last: int, heard: Asked, own: Language, name: str) -> tuple[int, int]:
@@ -416,8 +446,9 @@ def cut(
         by_start.setdefault(item.first, []).append(item)
     best: list[list[tuple[float, tuple[Item, ...]]]] = [[] for _ in range(len(words) + 1)]
     best[0] = [(0.0, ())]
+    denying = {item.first for item in items if item.roles & NEGATIONS}
     for at in range(len(words)):
-        skip = 0.0 if words[at] in own.stop else -0.35
+        skip = -UNHEARD if at in denying else 0.0 if words[at] in own.stop else -0.35
         for score, chosen in sorted(best[at], key=lambda one: -one[0])[: 2 * most]:
             best[at + 1].append((score + skip, chosen))
             for item in by_start.get(at, ()):
@@ -465,6 +496,9 @@ def joined(items: tuple[Item, ...], words: Sequence[str], own: Language, graph: 
 
 
 JOINS = frozenset({"operators.and", "operators.or"})
+NEGATIONS = frozenset({"operators.not", "operators.without", "operators.neither"})
+UNHEARD = 2.0
+"""Points that it costs to pass over a word that denies something."""
 
 
 def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Language) -> int:

@@ -262,6 +262,7 @@ class KindWords:
     def __init__(self, world: World, own: Language) -> None:
         self.world, self.own = world, own
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
+        self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
         self._generic: set[str] = set()
         self._made: dict[tuple[Target, tuple[str, ...]], Ints] = {}
@@ -304,7 +305,10 @@ class KindWords:
 
     def _called(self, phrase: Phrase, said: Sequence[str]) -> list[Kind]:
         """The kinds that a phrase names in any number or case: "publishers" is a publisher, "published" is not."""
-        known = self._phrases.get(phrase, ())
+        keys = (phrase, *sorted(self._forms.get(phrase, ())))
+        known = sorted(
+            (one for key in keys for one in self._phrases.get(key, ())), key=lambda one: one[1].cost
+        )
         fitting = (kind for words, kind in known if all(map(self.own.is_form_of, said, words)))
         return list({(one.target, one.maker): one for one in fitting}.values())
 
@@ -317,7 +321,12 @@ class KindWords:
     def _add(self, text: str, kind: Kind, instead: bool = False) -> None:
         """A name of a kind, with its irregular plural or singular; ``instead`` of kinds of that name with fewer types."""
         for words in self.own.numbers_of(tuple(word for word in tokenize(text) if word not in self.own.stop)):
-            known = self._phrases.setdefault(tuple(map(self.own.stem, words)), [])
+            phrase = tuple(map(self.own.stem, words))
+            known = self._phrases.setdefault(phrase, [])
+            at = -1 if self.own.head_last else 0
+            for stem in self.own.other_stems(words[at]) if words else ():
+                other = (*phrase[:-1], stem) if self.own.head_last else (stem, *phrase[1:])
+                self._forms.setdefault(other, set()).add(phrase)
             if instead and kind.concepts and not kind.maker:
                 known[:] = [
                     one
@@ -372,12 +381,13 @@ class KindWords:
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
         for head, nodes in self._heads.items():
-            generic = self.own.stem(head) in self._generic
+            stem = self.own.stem(head)
+            exact = any(one.concepts and not one.cost for _, one in self._phrases.get((stem,), ()))
             if (
                 head
-                and not generic
+                and stem not in self._generic
                 and len(nodes) <= 200
-                and (kind := self._typed(sorted(nodes), 0.25)) is not None
+                and (kind := self._typed(sorted(nodes), 0.65 if exact else 0.25)) is not None
             ):
                 self._add(head, kind)
 
@@ -444,15 +454,26 @@ class KindWords:
         phrase = tuple(self.own.stem(word) for word in tokenize(text) if word not in self.own.stop)
         wanted = sum(int(Category[name]) for name in entry["implies"])
         persons = int(Category.Thing) if entry["implies"][0] == "Actor" else 0
-        less, own = entry.get("less"), set(entry.get("classes", ()))
+        less, own = entry.get("less", ()), set(entry.get("classes", ()))
         known = self._phrases.get(phrase, [])
         known[:] = [
             (words, replace(kind, cost=max(kind.cost, ELSEWHERE)))
             if (kind.concepts and categories_of(self.world, kind.target) & wanted in (0, persons))
-            or (less and not kind.less and not kind.generic and set(kind.target.classes) & own)
+            or (
+                not kind.less
+                and not kind.generic
+                and set(kind.target.classes) & own
+                and self._holds(kind, less)
+            )
             else (words, kind)
             for words, kind in known
         ]
+
+    def _holds(self, kind: Kind, codes: Sequence[str]) -> bool:
+        """Whether some of a kind are of classes."""
+        return any(
+            overlap(self.world, kind.target, Target(classes=(code,))) for code in codes if code in self._codes
+        )
 
     def _types_of(
         self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Mapping[Phrase, set[int]]

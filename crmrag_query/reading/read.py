@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -22,7 +22,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
 from crmrag_query.reading.columns import Tables
 from crmrag_query.reading.earlier import Antecedent, as_list
-from crmrag_query.reading.grammar import Grammar, Reading, with_titles
+from crmrag_query.reading.grammar import BARE, DETERMINING, Grammar, Reading, with_titles
 from crmrag_query.reading.items import Item, cut, items_of, joined
 from crmrag_query.reading.lexicon import Lexicon, vocabulary
 from crmrag_query.reading.ties import Ties
@@ -30,15 +30,17 @@ from crmrag_query.timing import check
 
 CUTS = 14  # ways to cut a question into items that are read
 EXECUTED = 24  # readings of which the sets are looked at
-EMPTY_SET, EMPTY_COUNT = 0.8, 0.3
+EMPTY = {"count": 0.3, "ask": 0.3, "rank": 1.6, "group": 1.6}
+EMPTY_SET = 0.8
 """What a reading loses that gives nothing: what is asked for is mostly there, less so where a number or a yes is asked
-for."""
+for, and hardly where nothing is ranked or counted by kind."""
 MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
-themselves, or give nothing, within the second."""
+themselves, or give nothing, within the second. A "no" must be alone within the first, whatever the others are."""
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
-GUESSED = ("no word for", "without an object")
+GUESSED = ("no word for", BARE)
 """Doubts by which no word says what ties the things of a question, or what they are tied to."""
+UNASKED = 1.0  # points that a cut loses which leaves out the noun that is asked for
 CHOICES = 3  # other readings that are offered where none is sure
 
 
@@ -83,10 +85,13 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         return Parsed(None, language=analysis.reading.language)
     best = found[0]
     rivals = [one for one in found[1:] if one.result != best.result]
+    denies = best.plan.compute.kind == "ask" and not best.size
     close = [
         one
         for one in rivals
-        if one.score + 1e-6 >= best.score - (CLOSE if one.doubt or one.uncovered or not one.size else MARGIN)
+        if one.score + 1e-6
+        >= best.score
+        - (MARGIN if denies else CLOSE if one.doubt or one.uncovered or not one.size else MARGIN)
     ]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
     unnamed = tuple(
@@ -152,7 +157,9 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     if any(
         one.first == 0 and any(role.startswith("questions.") for role in one.roles) for one in items
     ):  # what opens a question is never passed over
-        cuts = [one for one in cuts if any(item.first == 0 for item in one[1])] or cuts
+        cuts = [one for one in cuts if any(item.first == 0 and item.sort == "op" for item in one[1])] or cuts
+    heads = {one.first for one in items if one.sort == "noun"}
+    cuts = [(score - UNASKED * _passes_over(chosen, heads), chosen) for score, chosen in cuts]
     for score, chosen in cuts[:TABLES]:
         plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
         if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
@@ -174,6 +181,12 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     return sorted((one for one in weighed if one is not None), key=lambda one: -one.score)
 
 
+def _passes_over(items: Sequence[Item], nouns: Collection[int]) -> bool:
+    """Whether a noun right behind "which" or "how many" is left out, where a verb is written alike: which *works* show …"""
+    opener = next((one for one in items if one.roles & DETERMINING), None)
+    return opener is not None and opener.last in nouns and not any(one.first == opener.last for one in items)
+
+
 def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float, tuple[Item, ...]]]:
     """A cut with words of titles as texts, and with what "and" and "or" join as one."""
     titled = list(with_titles(items, grammar.words, grammar.own))
@@ -193,10 +206,15 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     except QuestionError:
         return None
     size, kind = outcome.size, reading.plan.compute.kind
-    lost = 0.0 if size else EMPTY_COUNT if kind in ("count", "ask") else EMPTY_SET
+    lost = 0.0 if size else EMPTY.get(kind, EMPTY_SET)
     settled = outcome.settled or reading.plan.compute.first is None
     settled &= _all_are_told(reading.plan, release[World])
-    return replace(reading, score=reading.score - lost, size=size, result=digest(outcome), settled=settled)
+    result, doubt = digest(outcome), reading.doubt
+    if reading.same is not None and size and digest(execute(reading.same, release[World])) == result:
+        doubt = frozenset(one for one in doubt if not one.startswith(BARE))
+    return replace(
+        reading, score=reading.score - lost, size=size, result=result, settled=settled, doubt=doubt
+    )
 
 
 def _all_are_told(plan: Plan, world: World) -> bool:

@@ -137,8 +137,8 @@ def _of_categories(world: World) -> Longs:
 
 
 def prefixes_of(world: World) -> list[tuple[str, Target]]:
-    """What the names of nearly all entities of a class begin with: "Digital copy of …"."""
-    graph, found = world.graph, []
+    """What the names of nearly all entities of a class begin with, "Digital copy of …", with the narrowest such class."""
+    graph, found = world.graph, dict[str, tuple[int, Target]]()
     for number in range(len(graph.class_codes)):
         code, iri = graph.class_code(number), graph.class_iri(number)
         target = Target(classes=(code if code in world.ontology.classes else iri,))
@@ -155,5 +155,7 @@ def prefixes_of(world: World) -> list[tuple[str, Target]]:
             for label in graph.labels(node)
             if (match := _PREFIX.match(label.text))
         )
-        found += [(prefix, target) for prefix, times in begun.most_common(2) if times > len(sample) * 0.7]
-    return found
+        for prefix, times in begun.most_common(2):
+            if times > len(sample) * 0.7 and len(nodes) < found.get(prefix, (world.size + 1, target))[0]:
+                found[prefix] = len(nodes), target
+    return [(prefix, target) for prefix, (_, target) in found.items()]

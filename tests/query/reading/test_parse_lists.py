@@ -65,6 +65,8 @@ RIGHT = [
     ("Which paintings by Salvemini are there?", PAINTING + f"{BY} :salvemini"),
     ("Who made Saint George?", "VALUES ?x { :salvemini }"),
     ("Which works depict Saint George?", "?x @depicts :george"),
+    ("Which works does the Trust own?", "?x @owner :trust"),  # a part of its name, and no person's last
+    ("Which works are not by Castelli?", WORK + "FILTER NOT EXISTS { ?x @maker :castelli }"),
 ]  # fmt: skip
 
 
