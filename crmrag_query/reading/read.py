@@ -155,7 +155,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
     if any(
-        one.first == 0 and any(role.startswith("questions.") for role in one.roles) for one in items
+        one.first == 0 and one.sort == "op" for one in items
     ):  # what opens a question is never passed over
         cuts = [one for one in cuts if any(item.first == 0 and item.sort == "op" for item in one[1])] or cuts
     heads = {one.first for one in items if one.sort == "noun"}
