@@ -16,12 +16,14 @@ from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import LANGUAGES
 from crmrag_query.linking import Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.channels import OTHER, ReleaseChannels
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import fold, same_stem, tokenize
 
 SHOWN_TYPES = 3
@@ -380,7 +382,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     """What to say where the data does not tell, in the question's language; "" where it may.
 
     That needs evidence: something that the question names was found, what is asked of it is said by words that no reading
-    says, and none of the lines that were found says them. A relation that these words ask for is told by its name.
+    says, and none of the lines that were found says them; of a list, no document of the data. A relation that these words
+    ask for is told by its name.
     """
     if parsed.plan is None or parsed.certain:
         return ""
@@ -390,9 +393,9 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     lost = lost_words(release, parsed, analysis, ranked)
     if not lost or parsed.plan.compute.kind == "ask":
         return ""
-    if not (parsed.guessed or (parsed.named and analysis.form is Form.SPECIFIC)) and not (
-        parsed.absent and parsed.empty
-    ):
+    asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or parsed.named)
+    strange = parsed.guessed and not any(release[SparseIndex].terms(word) for word in lost)
+    if not asked_of_one and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):
         language, relations = analysis.reading.language, release.method.relations
@@ -413,9 +416,10 @@ def lost_words(
     release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]
 ) -> tuple[str, ...]:
     """Words that no reading says and that stand in none of the best lines; none where the data is in other languages than the
-    question, or where the question asks to be told about something."""
+    question, where we have no words of its language, or where it asks to be told about something."""
     reading = analysis.reading
-    if reading.language not in release.manifest.languages or reading.rule.startswith("tell"):
+    known = reading.language in release.manifest.languages and reading.language in LANGUAGES
+    if not known or reading.rule.startswith("tell"):
         return ()
     said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
     return tuple(

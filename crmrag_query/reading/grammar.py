@@ -835,6 +835,8 @@ class Grammar:
             )
             if elsewhere and not near.category & EVENT:
                 gain -= w.elsewhere
+                if "place" in leads and leads.isdisjoint(("from", "of", "agent")):
+                    evidence = False  # what *is in* a place need not have been made there
             if bare and tie.last in PREMODIFYING:
                 gain += w.premodifier
                 evidence = evidence or tie.last == "P2"

@@ -381,8 +381,10 @@ class KindWords:
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
         for head, nodes in self._heads.items():
-            stem = self.own.stem(head)
-            exact = any(one.concepts and not one.cost for _, one in self._phrases.get((stem,), ()))
+            stem = self.own.stem(
+                head
+            )  # a type of that very name is meant first, and so is told apart from these
+            exact = any(one.concepts and one.cost <= 0.05 for _, one in self._phrases.get((stem,), ()))
             if (
                 head
                 and stem not in self._generic

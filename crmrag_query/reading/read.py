@@ -40,7 +40,7 @@ themselves, or give nothing, within the second. A "no" must be alone within the 
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
 GUESSED = ("no word for", BARE)
 """Doubts by which no word says what ties the things of a question, or what they are tied to."""
-UNASKED = 1.0  # points that a cut loses which leaves out the noun that is asked for
+UNASKED = 3.0  # points that a cut loses which leaves out the noun that is asked for
 CHOICES = 3  # other readings that are offered where none is sure
 
 
@@ -184,7 +184,9 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
 def _passes_over(items: Sequence[Item], nouns: Collection[int]) -> bool:
     """Whether a noun right behind "which" or "how many" is left out, where a verb is written alike: which *works* show …"""
     opener = next((one for one in items if one.roles & DETERMINING), None)
-    return opener is not None and opener.last in nouns and not any(one.first == opener.last for one in items)
+    if opener is None or opener.last not in nouns:
+        return False
+    return not any(one.first == opener.last and one.sort != "op" for one in items)
 
 
 def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float, tuple[Item, ...]]]:
