@@ -480,6 +480,8 @@ class Grammar:
         for noun in nouns:
             if noun.first < head.last or self._is_time(noun):
                 continue
+            if self._is_plural(head) and not self._is_plural(noun):
+                break  # "which works *name* …": what stands before a noun to say more of it is in the singular
             gap = range(head.last, noun.first)
             joins = {at for one in self.items if one.roles & JOINS for at in range(one.first, one.last)}
             free = [at for at in gap if at not in joins]
@@ -491,6 +493,12 @@ class Grammar:
                 break
             head = noun
         return head
+
+    def _is_plural(self, item: Item) -> bool:
+        """Whether a noun ends as the language's plurals do."""
+        asking = self.own.raw["asking"]
+        endings, others = (tuple(asking.get(key, ())) for key in ("plurals", "not_plurals"))
+        return item.text.endswith(endings) and not item.text.endswith(others)
 
     def _is_type(self, item: Item) -> bool:
         """Whether a noun means kinds of things."""
