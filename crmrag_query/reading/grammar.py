@@ -1043,7 +1043,8 @@ class Grammar:
         says: frozenset[int] = frozenset()
         extra: list[Constraint] = []
         open_words = left
-        if unit and self._is_split(unit, ops) and (dates := self._best_dates(head)):
+        dates = self._best_dates(head) if unit and self._is_split(unit, ops) else []
+        if dates:
             # "made per century": these words say the date
             left = [at for at in left if at not in self._said_by(dates[0])]
             open_words = [at for at in left if self.words[at] not in self._unit_words()]
@@ -1066,15 +1067,13 @@ class Grammar:
                 compute, gain, used_by = ranked
                 score += gain
                 used |= used_by
-        if compute is None and unit:
-            dates = self._best_dates(head)
-            if dates and self._is_split(unit, ops):
-                most = 1 if "operators.most" in ops else None
-                compute = Compute(kind="group", way=dates[0].way, by=unit, first=most)  # type: ignore[arg-type]
-                used |= {ops["operators.most"].first} if most else set()
-                left = [at for at in left if self.words[at] not in self._unit_words()]
-                used |= {ops[role].first for role in ("operators.per", "operators.breakdown") if role in ops}
-                score += 0.5
+        if compute is None and dates:
+            most = 1 if "operators.most" in ops else None
+            compute = Compute(kind="group", way=dates[0].way, by=unit, first=most)  # type: ignore[arg-type]
+            used |= {ops["operators.most"].first} if most else set()
+            left = [at for at in left if self.words[at] not in self._unit_words()]
+            used |= {ops[role].first for role in ("operators.per", "operators.breakdown") if role in ops}
+            score += 0.5
         if compute is None:
             compute = Compute(kind="count" if form.counts else "ask" if form.asks else "list")
         if "operators.sort_date" in ops:
