@@ -243,6 +243,15 @@ def distinct(keys: Whole) -> Whole:
     return ordered[first]
 
 
+def shared(some: Ints, others: Ints) -> Ints:
+    """What stands in both, of arrays that are ascending and hold each number once."""
+    few, many = sorted((some, others), key=len)
+    if not len(few):
+        return few
+    at = np.minimum(np.searchsorted(many, few), len(many) - 1)
+    return few[many[at] == few]
+
+
 def sorted_rows(columns: Sequence[Ints]) -> list[Ints]:
     """Columns of one length, none negative, with their rows in order of the first column, then of the second …
 

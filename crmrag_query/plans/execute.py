@@ -7,7 +7,7 @@ for each condition one way, node by node, each step a triple.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -199,8 +199,14 @@ class Found:
     excluded: dict[str, Ints]
 
 
-def find_members(world: World, plan: Plan, asked: Mask | None = None) -> Found:
-    """The members: entities of the target, of those ``asked``, for which every constraint holds. Raises QuestionError."""
+def find_members(world: World, plan: Plan) -> Found:
+    """The members: entities of the target for which every constraint holds, and who is left out. Raises QuestionError."""
+    among, within = _narrowed(world, plan)
+    return Found(within, _left_out(world, plan, among, within))
+
+
+def _narrowed(world: World, plan: Plan, asked: Mask | None = None) -> tuple[Mask, Mask]:
+    """Of the target, and of those ``asked``, whom all but dates, texts and choices keep, and whom these keep too."""
     among = targeted(world, plan.target)
     among = among if asked is None else among & asked
     last = [one for one in plan.where if isinstance(one, Dated | Texted | Either)]
@@ -210,7 +216,7 @@ def find_members(world: World, plan: Plan, asked: Mask | None = None) -> Found:
     within = among
     for one in sorted(last, key=lambda one: not isinstance(one, Dated)):
         within = satisfying(world, one, within)
-    return Found(within, _left_out(world, plan, among, within))
+    return among, within
 
 
 def _left_out(world: World, plan: Plan, among: Mask, within: Mask) -> dict[str, Ints]:
@@ -242,10 +248,9 @@ def _stated(world: World, constraint: Constraint, among: Mask) -> Mask:
     check()
     match constraint:
         case Related():
-            return leading_to(world, constraint.way, anchored(world, constraint.to), among)
+            return related(world, constraint, among)
         case Dated():
-            ends = within_period(world, constraint)
-            return ends if constraint.way is None else leading_to(world, constraint.way, _nodes(ends), among)
+            return dated(world, constraint, among)
         case Texted():
             return holding(world, constraint, among)
         case Among():
@@ -259,6 +264,29 @@ def _stated(world: World, constraint: Constraint, among: Mask) -> Mask:
             for one in constraint.of:
                 found |= satisfying(world, one, among & ~found)
             return found
+
+
+def related(world: World, constraint: Related, among: Mask | None = None) -> Mask:
+    """Nodes, perhaps of ``among`` alone, that lead by the way to the anchor, negated or not."""
+    way, anchor = constraint.way, constraint.to
+    return _recalled(world, way, anchor, lambda: anchored(world, anchor), among)
+
+
+def dated(world: World, constraint: Dated, among: Mask | None = None) -> Mask:
+    """Nodes, perhaps of ``among`` alone, with a date in the period, or that lead by the way to one, negated or not."""
+    if constraint.way is None:
+        return within_period(world, constraint)
+    period = constraint.model_copy(update={"negated": False, "way": None})
+    return _recalled(world, constraint.way, period, lambda: _nodes(within_period(world, period)), among)
+
+
+def _recalled(
+    world: World, way: Way, to: Hashable, ends: Callable[[], Ints | None], among: Mask | None
+) -> Mask:
+    """Nodes that lead by the way to the ends, kept for other plans; not by relationships, which look at ``among`` alone."""
+    if any(route.relationship for routes in links_of(world, way) for route in routes):
+        return leading_to(world, way, ends(), among)
+    return world.unpacked(world.recalled((way, to), lambda: leading_to(world, way, ends())))
 
 
 def within_period(world: World, constraint: Dated, nodes: Ints | slice = ALL) -> Mask:
@@ -365,7 +393,7 @@ def members_of(world: World, plan: Plan, asked: Mask | None = None) -> Ints:
         assert paired is not None
         found = distinct(paired.member)
     else:
-        return _nodes(find_members(world, plan, asked).members)
+        return _nodes(_narrowed(world, plan, asked)[1])
     return found if asked is None else found[asked[found]]
 
 

@@ -365,9 +365,12 @@ def leading_by(
             doubtful[found[itself]] = True
         if ends is None and literals and route.literals:
             sure[_before_literals(world, route)] = True
-    doubtful &= ~sure
     if among is not None:
         sure &= among
+    if all(one.relationship is None for one in routes):
+        return sure
+    doubtful &= ~sure
+    if among is not None:
         doubtful &= among
     return sure | _leading_elsewhere(world, [one for one in routes if one.relationship], starts, doubtful)
 

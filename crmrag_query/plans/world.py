@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,6 +34,8 @@ from crmrag_query.text import fold
 
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
+Bits = npt.NDArray[np.uint8]  # a mask, eight nodes to a byte
+RECENT_BYTES = 64 << 20  # of masks: some 400 at 1.2 million nodes; a question asks for about 200
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,9 @@ class World:
     config: PlansConfig = field(default_factory=PlansConfig, repr=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _making: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _recent: OrderedDict[Hashable, Bits] = field(
+        default_factory=OrderedDict, init=False, repr=False, compare=False
+    )
 
     def kept(self, make: Callable[..., T], *key: Hashable) -> T:
         """What ``make`` gives of this world and key, made once whichever threads ask for it."""
@@ -55,6 +61,27 @@ class World:
                 if (make, key) not in self._kept:
                     self._kept[make, key] = make(self, *key)
         return cast(T, self._kept[make, key])
+
+    def recalled(self, key: Hashable, make: Callable[[], Mask]) -> Bits:
+        """The mask over all nodes that ``make`` gives, which depends on nothing but the key; recent ones are kept as bits.
+
+        The readings of one question ask for the same conditions again and again.
+        """
+        with self._making:
+            known = self._recent.get(key)
+            if known is not None:
+                self._recent.move_to_end(key)
+                return known
+        found = np.packbits(make())
+        with self._making:
+            self._recent[key] = found
+            while len(self._recent) * (self.size // 8 + 1) > RECENT_BYTES:
+                self._recent.popitem(last=False)
+        return found
+
+    def unpacked(self, bits: Bits) -> Mask:
+        """A mask again."""
+        return np.unpackbits(bits, count=self.size).view(bool)
 
     @classmethod
     def from_release(cls, release: Release) -> World:

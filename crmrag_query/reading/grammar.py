@@ -13,9 +13,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from crmrag_query.dates import Interval
+from crmrag_query.graph.arrays import shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
 from crmrag_query.ontology.categories import Category
@@ -619,7 +618,7 @@ class Grammar:
         left_out = frozenset({f"which are left out: {item.text}"} if excepted and item.refers else ())
         state = replace(state, doubt=state.doubt | left_out)
         grown = replace(state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used)
-        if excepted and meaning.named and len(inside := np.intersect1d(near.nodes, meaning.nodes)):
+        if excepted and meaning.named and len(inside := shared(near.nodes, meaning.nodes)):
             iris = tuple(self.graph.iri(int(node)) for node in inside)
             nodes = (*state.nodes, replace(meaning, iris=iris))
             condition = Condition(None, new, True, among=True)
@@ -634,10 +633,10 @@ class Grammar:
         if (
             is_said
             and self._is_said_to_be(state, parent, item)
-            and len(inside := np.intersect1d(near.nodes, meaning.nodes))
+            and len(inside := shared(near.nodes, meaning.nodes))
         ):  # "the church *of Asinou*", "the anthology *X*"
             iris = tuple(self.graph.iri(int(node)) for node in inside)
-            nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside.astype(np.int32)))
+            nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside))
             condition = Condition(None, new, negated, among=True)
             yield replace(
                 grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
@@ -945,7 +944,7 @@ class Grammar:
         return self._phrase_lead(before) if before is not None else self._lead(item)
 
     def _is_kind_of(self, near: Meaning, far: Meaning) -> bool:
-        both = len(np.intersect1d(near.nodes, far.nodes, assume_unique=True))
+        both = self.ties.both(near, far)
         return both > 0 and (both < len(near.nodes) or near.named)
 
     def _is_said_to_be(self, state: State, parent: int, item: Item) -> bool:

@@ -543,5 +543,9 @@ class KindWords:
 
 def category_nodes(world: World, name: str) -> Ints:
     """All entities of a category, ascending."""
+    return world.kept(_category_nodes, name)
+
+
+def _category_nodes(world: World, name: str) -> Ints:
     mask = (world.adjacency.categories & int(Category[name])) != 0
     return np.flatnonzero(mask & world.entities).astype(np.int32)

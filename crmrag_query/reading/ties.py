@@ -9,15 +9,15 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.arrays import Ints, shared
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
 from crmrag_query.plans.ways import leading_to
-from crmrag_query.plans.world import Mask
+from crmrag_query.plans.world import Bits, Mask
 from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
-from crmrag_query.reading.schema import Walk, sample_of
+from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
@@ -52,7 +52,7 @@ class Meaning:
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for meanings of the same nodes."""
-        return (self.iris, self.target, self.less, self.maker, None if self.plan is None else id(self.plan))
+        return (self.iris, self.target, self.less, self.maker and self.concepts, self.plan)
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,7 @@ class Ties:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.world, self.schema = lexicon, lexicon.world, lexicon.schema
         self._between: dict[tuple[object, ...], list[Tie]] = {}
+        self._kinds_of: dict[tuple[object, ...], frozenset[int]] = {}
         self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
         self._counts: dict[str, tuple[int, int]] = {}
         self._said: dict[tuple[str, str], RelationWords] = {}
@@ -138,6 +139,24 @@ class Ties:
             found = self._between[key] = list(make())
         return found
 
+    def _bits(self, meaning: Meaning) -> Bits:
+        return self.world.recalled(meaning.key, lambda: self.world.mask(meaning.nodes))
+
+    def both(self, one: Meaning, other: Meaning) -> int:
+        """How many nodes two meanings share."""
+        if min(len(one.nodes), len(other.nodes)) <= SAMPLE:
+            return len(shared(one.nodes, other.nodes))
+        return int(np.bitwise_count(self._bits(one) & self._bits(other)).sum())
+
+    def _kinds(self, meaning: Meaning) -> frozenset[int]:
+        """The kinds of the nodes that are meant."""
+        if len(meaning.nodes) <= SAMPLE:
+            return self.schema.kinds(meaning.nodes)
+        found = self._kinds_of.get(meaning.key)
+        if found is None:
+            found = self._kinds_of[meaning.key] = self.schema.kinds(meaning.nodes)
+        return found
+
     def reach(self, id: str) -> tuple[frozenset[int], frozenset[int]]:
         """The kinds of nodes that a relation leads from, and to."""
         found = self._reach.get(id)
@@ -166,8 +185,8 @@ class Ties:
         return np.asarray((categories == 0) | ((categories & domain) != 0))
 
     def _relations(self, near: Meaning, far: Meaning, code: str, even_none: bool) -> Iterator[Tie]:
-        near_kinds, far_kinds = self.schema.kinds(near.nodes), self.schema.kinds(far.nodes)
-        wanted = self.world.mask(near.nodes)
+        near_kinds, far_kinds = self._kinds(near), self._kinds(far)
+        wanted = self._bits(near)
         for id, relation in self.world.relations.items():
             if not (relation.paths or relation.relationships) or relation.value not in ("entity", "text"):
                 continue
@@ -179,7 +198,10 @@ class Ties:
                 check()
                 way = Way(relations=(id,), inverse=inverse)
                 try:
-                    reached = int((leading_to(self.world, way, far.nodes) & wanted).sum())
+                    leading = self.world.recalled(
+                        (way, far.key), lambda way=way: leading_to(self.world, way, far.nodes)
+                    )
+                    reached = int(np.bitwise_count(leading & wanted).sum())
                 except QuestionError:
                     continue
                 if reached or even_none:
@@ -241,7 +263,7 @@ class Ties:
         turned = len(far.nodes) <= len(near.nodes)
         start, goal = (far, near) if turned else (near, far)
         nodes = sample_of(start.nodes)
-        walks = self.schema.walks(nodes, self.world.mask(goal.nodes), self.schema.kinds(goal.nodes))
+        walks = self.schema.walks(nodes, self.world.unpacked(self._bits(goal)), self._kinds(goal))
         for walk in walks[:MOST_WALKS]:
             if turned:
                 steps = tuple(self.schema.inverse[step] for step in reversed(walk.steps))
@@ -322,9 +344,9 @@ class Ties:
         return bool((self.world.adjacency.categories[near.nodes] & category).any())
 
     def _count(self, near: Meaning, way: Way) -> int:
-        plan = Plan(where=(Dated(way=way, certain=False),))
+        """How many of the near lead by the way to a date."""
         try:
-            return int(self.world.mask(near.nodes)[members_of(self.world, plan)].sum())
+            return int(dated(self.world, Dated(way=way, certain=False))[near.nodes].sum())
         except QuestionError:
             return 0
 
@@ -333,7 +355,7 @@ class Ties:
         return self._kept(("any", code, near.key, stems), lambda: self._existing(near, code, stems))
 
     def _existing(self, near: Meaning, code: str, stems: Stems) -> Iterator[Tie]:
-        near_kinds = self.schema.kinds(near.nodes)
+        near_kinds = self._kinds(near)
         for id, relation in self.world.relations.items():
             if not (relation.paths or relation.relationships):
                 continue
@@ -345,20 +367,27 @@ class Ties:
                 starts, ends = self.reach(id)
                 if not near_kinds & (ends if inverse else starts):
                     continue
-                plan = Plan(where=(Related(way=Way(relations=(id,), inverse=inverse)),))
+                anything = Related(way=Way(relations=(id,), inverse=inverse))
                 try:
-                    count = int(self.world.mask(near.nodes)[members_of(self.world, plan)].sum())
+                    count = int(related(self.world, anything)[near.nodes].sum())
                 except QuestionError:
                     continue
                 if count:
                     yield self._relation(id, inverse, count / len(near.nodes), code)
-        nodes = sample_of(near.nodes)
+        yield from (
+            tie
+            for tie in self._kept(("first", code, near.key), lambda: self._first(near, code))
+            if tie.stems & stems
+        )
+
+    def _first(self, near: Meaning, code: str) -> Iterator[Tie]:
+        """Walks of one or two steps from near to anything at all, each said by what it ends in too."""
         everything = np.ones(self.world.size, bool)
-        for walk in self.schema.walks(nodes, everything, frozenset(range(len(self.schema.codes))), 2):
+        every_kind = frozenset(range(len(self.schema.codes)))
+        for walk in self.schema.walks(sample_of(near.nodes), everything, every_kind, 2):
             tie = self._walk(walk.steps, walk, 0.5, code)
-            said = set(tie.stems) | self.lexicon.class_stems(self.schema.kinds(walk.ends), code)
-            if said & stems:
-                yield Tie(tie.way, tie.key, frozenset(said), tie.cost, tie.last, share=0.5)
+            said = tie.stems | self.lexicon.class_stems(self.schema.kinds(walk.ends), code)
+            yield Tie(tie.way, tie.key, said, tie.cost, tie.last, share=0.5)
 
 
 DATE_COST: Mapping[str, float] = {
