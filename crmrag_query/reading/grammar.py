@@ -42,7 +42,7 @@ from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import check
 
 FINISHED = 6  # of these that become plans
-BEAM = 12  # readings in the making that are kept after each item
+BEAM = 8  # readings in the making that are kept after each item
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
 ACTOR, TIME = int(Category.Actor), int(Category.Time)
