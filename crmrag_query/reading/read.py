@@ -38,6 +38,7 @@ MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second. A "no" must be alone within the first, whatever the others are."""
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
+HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
 GUESSED = ("no word for", BARE)
 """Doubts by which no word says what ties the things of a question, or what they are tied to."""
 UNASKED = 3.0  # points that a cut loses which leaves out the noun that is asked for
@@ -176,9 +177,13 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
                 ValidationError,
             ):  # longer than a plan may be, such as a word of a thousand letters
                 continue
-    best = sorted(found.values(), key=lambda one: -one.score)[:EXECUTED]
-    weighed = (_weighed(release, one) for one in best)
-    return sorted((one for one in weighed if one is not None), key=lambda one: -one.score)
+    weighed: list[Reading] = []
+    for one in sorted(found.values(), key=lambda one: -one.score)[:EXECUTED]:
+        if weighed and one.score < max(known.score for known in weighed) - HOPELESS:
+            break  # its set can only lower its score
+        if (whole := _weighed(release, one)) is not None:
+            weighed.append(whole)
+    return sorted(weighed, key=lambda one: -one.score)
 
 
 def _passes_over(items: Sequence[Item], nouns: Collection[int]) -> bool:
