@@ -260,10 +260,15 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     spans = relation_spans(reading.language, words)
     filler = own.roles["verbs.empty"] | frozenset(map(fold, own.raw["whole"]["nouns"]))
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
+    heads = set(reading.heads)  # "which *works*" is no verb
     chosen = [
         one
         for one in _chosen(spans, words, language)
-        if (one.first, one.last) not in nouns or not filler.issuperset(words[one.first : one.last])
+        if not (
+            filler.issuperset(words[one.first : one.last])
+            if (one.first, one.last) in nouns
+            else heads.issuperset(range(one.first, one.last))
+        )
     ]
     if len(chosen) > PHRASES or _is_chain(release, chosen, words, nodes):
         return None

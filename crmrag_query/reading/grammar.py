@@ -400,6 +400,8 @@ class Grammar:
             # "And any with lions?", "How many are drawings?": of those before
             lead = -0.2 if direct is not None else 0.5
             yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
+            if self.words[0] in self.own.roles["dialogue.only"]:
+                return  # "only the women": of those before
         if form.who and direct is None:
             said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)
             if said_to_be is not None:
@@ -953,7 +955,7 @@ class Grammar:
         if place is None or place.sort != "noun" or item.first < place.last:
             return False
         between = self.words[place.last : item.first]
-        verbs = self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
+        verbs = self.own.roles["verbs.have"] | self.own.roles["verbs.do"] | self.own.roles["questions.list"]
         lead = self._lead(item)
         if "agent" in lead and "of" not in lead:
             return False  # works *by* X are no works named X
@@ -974,7 +976,8 @@ class Grammar:
         ]
         low = max([low, *inner])
         ties = frozenset().union(
-            *(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with"))
+            *(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with")),
+            self.own.roles["questions.list"],  # works that *show* X are not X
         )
         return all(word in self.own.stop and word not in ties for word in self.words[low:high])
 
