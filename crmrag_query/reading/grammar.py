@@ -13,6 +13,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from rapidfuzz.distance import OSA
+
 from crmrag_query.dates import Interval
 from crmrag_query.graph.arrays import shared
 from crmrag_query.graph.graph import Graph
@@ -42,6 +44,7 @@ from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import check
 
 FINISHED = 6  # of these that become plans
+LONG = 8  # letters of a word of which one may be wrong: "Grilparzer" for Grillparzer
 BEAM = 8  # readings in the making that are kept after each item
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
@@ -690,8 +693,13 @@ class Grammar:
     def _is_like(self, item: Item, meaning: Meaning) -> bool:
         """Whether a name is only spelled nearly as what it was linked to: *Vienna* for Siena."""
         labels = (label for node in meaning.nodes[:5] for label in self.graph.labels(int(node)))
-        stems = {self.own.stem(word) for label in labels for word in tokenize(label.text)}
-        return stems.isdisjoint(self.own.stem(fold(word)) for word in item.text.split())
+        known = {word for label in labels for word in tokenize(label.text)}
+        stems, written = set(map(self.own.stem, known)), list(map(fold, item.text.split()))
+        return stems.isdisjoint(map(self.own.stem, written)) and not any(
+            len(word) >= LONG and OSA.distance(word, one, score_cutoff=1) <= 1
+            for word in written
+            for one in known
+        )
 
     def _computed(
         self,
