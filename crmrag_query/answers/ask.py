@@ -366,13 +366,12 @@ class _Turn:
 
     @cached_property
     def _is_set(self) -> bool:
-        """Whether the set of a sure reading is told rather than a fact: a list, or what leads by other relations than those
-        that the fact was looked for by."""
+        """Whether the set of a sure reading is told rather than a fact: of several, or where several are asked for that lead
+        by other relations than the fact was looked for by."""
         exact = self.exact
         if not isinstance(exact, Exact) or not exact.certain:
             return False
-        ways = [one.way for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated]
-        elsewhere = any(way is not None and way.relations for way in ways) and not self._leads_on
+        elsewhere = self.prepared.analysis.form is Form.ENUMERATION and not self._leads_on
         return exact.set.size > NAMED or (exact.set.size > 0 and elsewhere)
 
     @cached_property

@@ -382,8 +382,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     """What to say where the data does not tell, in the question's language; "" where it may.
 
     That needs evidence: something that the question names was found, what is asked of it is said by words that no reading
-    says, and none of the lines that were found says them; of a list, no document of the data, and they are what is asked for
-    or nothing meets the rest. A relation that these words ask for is told by its name.
+    says, and none of the lines that were found says them; of a list, no document of the data. A relation that these words
+    ask for is told by its name.
     """
     if parsed.plan is None or parsed.certain:
         return ""
@@ -394,9 +394,7 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if not lost or parsed.plan.compute.kind == "ask":
         return ""
     asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or parsed.named)
-    heads = {analysis.reading.words[at] for at in analysis.reading.heads}
-    unfit = parsed.empty or not heads.isdisjoint(lost)  # else a reading is offered that may be what was meant
-    strange = unfit and parsed.guessed and not any(release[SparseIndex].terms(word) for word in lost)
+    strange = parsed.guessed and not any(release[SparseIndex].terms(word) for word in lost)
     if not asked_of_one and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):

@@ -260,7 +260,9 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     spans = relation_spans(reading.language, words)
     filler = own.roles["verbs.empty"] | frozenset(map(fold, own.raw["whole"]["nouns"]))
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
-    heads = set(reading.heads)  # "which *works*" is no verb
+    heads = {  # "which *works*" is no verb
+        at for at in reading.heads if at and reading.words[at - 1] in own.roles["questions.what"]
+    }
     chosen = [
         one
         for one in _chosen(spans, words, language)

@@ -114,6 +114,7 @@ class SetWords(Record):
     taught: str = "Read as {who} taught it on {when}."
     entities: str
     categories: dict[str, str]
+    objects: str = "objects"
     not_: str
     or_: str
     any_: str

@@ -259,6 +259,39 @@ class Plan(Part):
         return _depth(self)
 
 
+def flattened(plan: Plan) -> Plan:
+    """The plan with the conditions of plans whose list its members must be in as its own, and so within its anchors.
+
+    Only where the other plan asks for another part of a target, such as classes beside types: both must hold.
+    """
+    target, where = plan.target, list[Constraint]()
+    for one in plan.where:
+        if isinstance(one, Related) and one.to.plan is not None:
+            where.append(
+                one.model_copy(update={"to": one.to.model_copy(update={"plan": flattened(one.to.plan)})})
+            )
+            continue
+        inner = flattened(one.plan) if isinstance(one, Member) and not one.negated else None
+        joined = None if inner is None or inner.compute != Compute() else _both(target, inner.target)
+        if inner is None or joined is None:
+            where.append(one)
+        else:
+            target = joined
+            where += inner.where
+    return plan.model_copy(update={"target": target, "where": tuple(dict.fromkeys(where))})
+
+
+def _both(one: Target, other: Target) -> Target | None:
+    """A target that restricts by what either does; None where both restrict by the same."""
+    found = dict[str, object]()
+    for name in Target.model_fields:
+        here, there = getattr(one, name), getattr(other, name)
+        if here and there and here != there:
+            return None
+        found[name] = here or there
+    return Target.model_validate(found)
+
+
 def _depth(part: object) -> int:
     if isinstance(part, tuple):
         return max(map(_depth, part), default=0)

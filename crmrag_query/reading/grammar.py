@@ -403,7 +403,7 @@ class Grammar:
             # "And any with lions?", "How many are drawings?": of those before
             lead = -0.2 if direct is not None else 0.5
             yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
-            if self.words[0] in self.own.roles["dialogue.only"]:
+            if set(self.words[:1]) & self.own.roles["dialogue.only"]:
                 return  # "only the women": of those before
         if form.who and direct is None:
             said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)

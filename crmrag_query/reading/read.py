@@ -16,7 +16,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.records import Among, Anchor, Plan, Related, check_size
+from crmrag_query.plans.records import Among, Anchor, Plan, Related, check_size, flattened
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
@@ -169,6 +169,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         for gained, variant in _variants(grammar, chosen):
             try:
                 for reading in grammar.readings(variant, score + gained):
+                    reading = replace(reading, plan=flattened(reading.plan))
                     key = reading.plan.model_dump_json()
                     if key not in found or found[key].score < reading.score:
                         found[key] = reading

@@ -149,7 +149,8 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             named = wording.distinct(map(wording.node, one.iris)) if count <= ALIKE else ()
             return wording.any_of(named) if 0 < len(named) <= NAMED else words.among.of(count).format(n=count)
         case Member():
-            return words.same.format(what=_title(wording, one.plan))
+            title = _title(wording, one.plan)  # of what is nothing but a kind, the kind
+            return title if one.plan == Plan(target=one.plan.target) else words.same.format(what=title)
         case StatedIn():
             return words.stated_in.format(what=wording.any_of(map(wording.node, one.graphs)))
         case Either():
@@ -235,6 +236,8 @@ def in_words(made: AnswerSet, words: SetWords) -> str:
     """The plan of a set as a phrase: "paintings created by Ada Berg, not made of ivory". Of a relation that ends in a
     preposition no colon stands before what it leads to."""
     chips = [chip for chip in made.chips if chip.path != "target"] or list(made.chips)
+    if any(chip.path == "target.types" for chip in chips):  # paintings are objects anyway
+        chips = [chip for chip in chips if chip.path != "target.classes" or chip.label != words.objects]
     if not chips:
         return plain(made.title)
     parts = []

@@ -172,10 +172,25 @@ class Wording:
         if target.types:
             yield "target.types", self.any_of(map(self.node, target.types))
         if target.classes:
-            yield "target.classes", self.any_of(map(self.class_, target.classes))
+            yield (
+                "target.classes",
+                self._general(target.classes) or self.any_of(map(self.class_, target.classes)),
+            )
         if target.categories and not (target.types or target.classes):
             categories = self.words.categories
             yield "target.categories", self.any_of(categories.get(name, name) for name in target.categories)
+
+    def _general(self, classes: tuple[str, ...]) -> str:
+        """The plain word for classes of which a label would say too much: "objects" for human-made ones of both kinds."""
+        words = self.words
+        if len(classes) > 1 and OBJECTS.issuperset(classes):
+            return words.objects
+        return words.categories.get(BASES.get(classes[0], ""), "") if len(classes) == 1 else ""
+
+
+OBJECTS = frozenset({"E18", "E19", "E22", "E24"})
+BASES = {"E39": "Actor", "E53": "Place", "E5": "Event"}
+"""The class that all of a category have."""
 
 
 EDITED_ONE_BY_ONE = 20  # entities of a condition that can be edited one by one; a longer list only as a whole
