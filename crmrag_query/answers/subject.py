@@ -260,6 +260,13 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     spans = relation_spans(reading.language, words)
     filler = own.roles["verbs.empty"] | frozenset(map(fold, own.raw["whole"]["nouns"]))
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
+    if reading.expects:  # "quando è stato *realizzato*" has the stem of a noun: a question word asks of a verb
+        nouns -= {
+            (one.first, one.last)
+            for one in spans
+            if one.role in ("forward", "backward")
+            and not (one.first and language.forms.articles.at(words, one.first - 1))
+        }
     heads = {  # "which *works*" is no verb
         at for at in reading.heads if at and reading.words[at - 1] in own.roles["questions.what"]
     }
@@ -383,8 +390,8 @@ def _kind_words(release: Release, nodes: Sequence[int]) -> frozenset[str]:
 
 def _is_measured(release: Release, said: Sequence[str]) -> bool:
     """Whether an adverb alone asks for it: "*how big*", but not "*how* was it *made*"."""
-    relations = release.method.relations
-    return any(relations[id].literals.value for id in said if id in relations)
+    first = release.method.relations.get(said[0]) if said else None
+    return first is not None and bool(first.literals.value)
 
 
 def _said_by(spans: Sequence[PhraseSpan], chosen: PhraseSpan) -> tuple[str, ...]:
