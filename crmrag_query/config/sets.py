@@ -114,7 +114,7 @@ class SetWords(Record):
     taught: str = "Read as {who} taught it on {when}."
     entities: str
     categories: dict[str, str]
-    objects: str = "objects"
+    objects: str = ""
     not_: str
     or_: str
     any_: str
