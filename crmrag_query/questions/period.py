@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from crmrag_query import dates
-from crmrag_query.dates import Interval, fold, parse_date
+from crmrag_query.dates import Interval, civil, fold, parse_date
 from crmrag_query.language import READ, Language, language
 from crmrag_query.questions.words import Asked
 from crmrag_query.text import tokenize
@@ -153,7 +153,22 @@ class _Words:
         self._glue = re.compile(glue := rf"(?:{_any(told['glue'])}(?:\s+|(?<=')|(?=\d))){{0,3}}")
         self._century = re.compile(rf"(?<!\w)({written})(?=[\s-]+{long}|$)")
         self._long = re.compile(rf"\b{_any(centuries - set(map(fold, _DATED)))}\b")
-        self.century = re.compile(rf"{long}|{named}")
+        tens = {
+            fold(word): int(number)
+            for one in known
+            for word, number in one.numbers.items()
+            if int(number) in range(20, 100, 10)
+        }
+        plurals = {f"{word[:-1]}ies": n for word, n in tens.items() if word.endswith("ty")}  # "the twenties"
+        before_years = {
+            f"{word}er": n for word, n in tens.items() if word.endswith("ig")
+        }  # "die zwanziger Jahre"
+        self._tens = tens | plurals | before_years
+        spoken = (
+            rf"(?:(?:{dates.DECADE_WORDS})\s+(?P<tens>{_any(tens)}|'?[2-9]0)(?!\w)|(?P<plural>{_any(plurals)})(?!\w)|"
+            rf"(?P<er>{_any(before_years)}|[2-9]0er)\s+jahren?(?!\w))"
+        )
+        self.century = re.compile(rf"{long}|{named}|{_any(self._tens)}")
         and_or = [word for one in known for role in ("and", "or") for word in one.roles[f"operators.{role}"]]
         joints = _any(word for word in and_or if " " not in word)
         self.joiner = re.compile(rf"[\s,;&]*(?:{joints}|to|of)?[\s,;&]*(?:also|auch|aussi|anche|tambien)?\s*")
@@ -168,16 +183,30 @@ class _Words:
         within = rf"(?:{_any(during)}(?:\s+|(?<=')))"
         bounds = {name: _any(set(told[name]) - no_bound) for name in ("before", "after", "later", "earlier")}
         bounds |= {name: _any(told[name]) for name in ("since", "until")}
+        century = _century_pattern(long, written, named)
+        spoken += rf"(?:\s+(?:of(?: the)?|du|des|del?|του)?\s*(?P<century>{century}))?"
+        self._spoken = re.compile(spoken)
         self.pattern = _pattern(
-            ranges, bounds, within=within, glue=glue, long=long, written=written, named=named, joints=joints
-        )
+            ranges, bounds, within=within, glue=glue, written=written, joints=joints, century=century,
+            spoken=re.sub(r"\?P<\w+>", "?:", spoken),
+        )  # fmt: skip
 
     def plain(self, text: str) -> str:
-        """The date as ``parse_date`` reads it: no articles, ordinals as numbers, one word for a century."""
+        """The date as ``parse_date`` reads it: no articles, ordinals and decades as numbers, one word for a century."""
         text = self._glue.sub("", text.strip(), count=1)
+        if spoken := self._spoken.fullmatch(text):
+            return self._decade(spoken) or text
         text = re.sub(r"[^\W\d]+", lambda word: self._named(word[0]), text)
         text = self._long.sub("century", text)
         return self._century.sub(self._number, text).replace("-century", " century")
+
+    def _decade(self, match: re.Match[str]) -> str:
+        """ "Anni Venti del Novecento" as "1920s"; where no century is named, of the twentieth."""
+        said = match["tens"] or match["plural"] or match["er"]
+        tens = self._tens.get(said) or int(said.strip("'er"))
+        century = parse_date(self.plain(match["century"])) if match["century"] else None
+        first = civil(century.begin)[0] - 1 if century and century.begin is not None else 1900
+        return f"{first + tens}s" if first >= 100 else ""
 
     def _named(self, word: str) -> str:
         return f"{self._hundreds[word]}. century" if word in self._hundreds else word
@@ -210,18 +239,26 @@ def _ordinals(known: Iterable[Language]) -> set[tuple[str, int]]:
     }
 
 
+ROMAN = r"[ivx]{1,5}"
+_ERA = rf"(?:\s*(?:{dates.BC}|{dates.AD})(?!\w))"
+
+
+def _century_pattern(long: str, written: str, named: str) -> str:
+    """A century or a part of it, by number or by a name of its own."""
+    part = rf"(?:(?:the )?(?:{'|'.join(dates.PARTS)})[\s-]+(?:the )?)?"
+    return (
+        rf"{part}(?:\d{{1,2}}{dates.ORDINAL}[\s-]*(?:{dates.CENTURY}|{long})|(?:{ROMAN}{dates.ORDINAL}|{written})[\s-]+{long}|"
+        rf"{dates.CENTURY_BEFORE}\s+(?:\d{{1,2}}|{ROMAN})|{named})(?!\w){_ERA}?"
+    )
+
+
 def _pattern(
     ranges: list[tuple[str, str]], bounds: dict[str, str], *,
-    within: str, glue: str, long: str, written: str, named: str, joints: str,
+    within: str, glue: str, written: str, joints: str, century: str, spoken: str,
 ) -> re.Pattern[str]:  # fmt: skip
     """Every way to name a period; the alternatives are tried in order at each place. Groups hold the dates."""
-    roman, era = r"[ivx]{1,5}", rf"(?:\s*(?:{dates.BC}|{dates.AD})(?!\w))"
+    roman, era = ROMAN, _ERA
     months = _any(dates.MONTH)
-    part = rf"(?:(?:the )?(?:{'|'.join(dates.PARTS)})[\s-]+(?:the )?)?"
-    century = (
-        rf"{part}(?:\d{{1,2}}{dates.ORDINAL}[\s-]*(?:{dates.CENTURY}|{long})|(?:{roman}{dates.ORDINAL}|{written})[\s-]+{long}|"
-        rf"{dates.CENTURY_BEFORE}\s+(?:\d{{1,2}}|{roman})|{named})(?!\w){era}?"
-    )
     decade = rf"(?:\d{{2,3}}0(?:'?s|er(?: jahren?)?)(?!\w)|(?:{dates.DECADE_WORDS}) \d{{2,3}}0(?!\w))"
     day = (
         rf"(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}\. ?\d{{1,2}}\. ?\d{{3,4}}|"
@@ -232,8 +269,8 @@ def _pattern(
     dated = rf"(?:{dates.AD}\s?\d{{1,4}}|\d{{1,4}}{era})"
     year, circa = r"(?:1\d{3}|20\d\d)", rf"(?:{dates.CIRCA}\s*)?"
     end = r"(?!\w|[./:]\d|-\d)"
-    core = rf"{circa}(?:{day}|{century}|{decade}|{short}|{dated}|{year}){end}"
-    point = rf"{circa}(?:{day}|{century}|{decade}|{dated}|\d{{3,4}}){end}"
+    core = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{short}|{dated}|{year}){end}"
+    point = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{dated}|\d{{3,4}}){end}"
     left = rf"(?:{point}|{circa}\d{{1,4}}{dates.ORDINAL}|{written}|{roman}e)"
     spans = [
         rf"{opening}(?:\s+|(?<='))(?P<left{i}>{glue}(?:{left}|{roman}))\s*(?:{middle}(?:\s+|(?<='))|-\s*)(?P<right{i}>{glue}{point})"

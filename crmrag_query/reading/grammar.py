@@ -215,6 +215,7 @@ class Grammar:
     head_words: frozenset[int] = frozenset()
     pictured: frozenset[str] = frozenset()
     known: frozenset[int] = frozenset()
+    saying: frozenset[str] = frozenset()
     asides: frozenset[str] = frozenset()
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
 
@@ -354,8 +355,8 @@ class Grammar:
             if at in self.open:
                 found.append(at)
             at += 1
-        if found and found[0] in self.known:
-            return frozenset()
+        if found and (found[0] in self.known or self.stems[found[0]] in self.saying):
+            return frozenset()  # "¿qué se *hizo* en Baltimore?"
         if "questions.how_many" in opener.roles:
             return frozenset(found[:1])
         follows = self.words[at] if at < len(self.words) else ""

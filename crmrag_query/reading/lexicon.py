@@ -111,6 +111,14 @@ def vocabulary(code: str) -> Vocabulary:
     return Vocabulary(relations, classes, properties)
 
 
+@lru_cache(maxsize=len(LANGUAGES))
+def verbs(code: str) -> frozenset[str]:
+    """The stems by which a relation is said and by which none of its ends is named: verbs, as far as the words tell."""
+    every = vocabulary(code).relations.values()
+    nouns = frozenset().union(*(one.ends | one.starts for one in every))
+    return frozenset().union(*(one.says for one in every)) - nouns
+
+
 @dataclass(frozen=True, slots=True)
 class PhraseSpan:
     """The words ``first`` to before ``last`` say one of ``relations`` (in the order of the catalogue) in a role: ``ends`` for

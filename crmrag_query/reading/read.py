@@ -24,7 +24,7 @@ from crmrag_query.reading.columns import Tables
 from crmrag_query.reading.earlier import Antecedent, as_list
 from crmrag_query.reading.grammar import BARE, DETERMINING, Grammar, Reading, with_titles
 from crmrag_query.reading.items import Item, cut, items_of, joined
-from crmrag_query.reading.lexicon import Lexicon, vocabulary
+from crmrag_query.reading.lexicon import Lexicon, verbs, vocabulary
 from crmrag_query.reading.ties import Ties
 from crmrag_query.timing import check
 
@@ -148,7 +148,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     grammar = Grammar(
         release[World], release[Graph], release[Ties], lexicon.kinds(own.code), own, heard.words, stems,
         capitals=heard.capitals - opening, chunks=heard.chunks, earlier=before,
-        pictured=vocabulary(own.code).relations["depicts"].starts,
+        pictured=vocabulary(own.code).relations["depicts"].starts, saying=verbs(own.code),
     )  # fmt: skip
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
     nouns = (one for one in items if one.sort == "noun")
