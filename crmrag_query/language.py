@@ -62,7 +62,8 @@ class Language:
 
     ``raw``: its file, every value a text; ``stop``: folded words that say nothing by themselves; ``phrases``: small words by
     role (`operators.not`); ``roles``: the same by role; ``numbers``: folded words to their values; ``capitals_name``: whether
-    capitals within a sentence mark names (else nouns); ``head_last``: whether a noun stands behind its adjectives.
+    capitals within a sentence mark names (else nouns); ``head_last``: whether a noun stands behind its adjectives;
+    ``concord``: whether two words that deny, "ne … aucune", deny once.
     """
 
     code: str
@@ -74,6 +75,7 @@ class Language:
     ordinals: Mapping[str, int]
     capitals_name: bool
     head_last: bool
+    concord: bool
     _stemmer: Any = field(repr=False, compare=False)
     _endings: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     _noun_endings: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -173,6 +175,7 @@ def language(code: str) -> Language:
         ordinals={fold(word): int(value) for word, value in raw["ordinals"].items()},
         capitals_name=raw["capitals"] == "names",
         head_last=raw["head"] == "last",
+        concord=raw.get("concord") in (True, "yes", "True"),
         _stemmer=Stemmer.Stemmer(raw["stemmer"]),
         _noun_endings=frozenset(
             fold(ending.strip("-")) for rule in raw["plurals"] for ending in rule.replace("/", " ").split()

@@ -441,9 +441,12 @@ class _Turn:
         ):  # said of the set that stands beside it as well
             quoted = ", ".join(f"“{word}”" for word in lost)
             text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
-        # Where a reading has a set, though it is not sure, the data may well tell.
+        # Where a reading has a set, though it is not sure, the data may well tell; not by a set of all that there is.
         offered = (
-            isinstance(exact, Exact) and exact.set.size > 0 and prepared.analysis.form is not Form.SPECIFIC
+            isinstance(exact, Exact)
+            and exact.set.size > 0
+            and bool(exact.plan.where or exact.plan.target.types)
+            and prepared.analysis.form is not Form.SPECIFIC
         )
         return self._checked(text, cited, extracted.refused and not offered, extracted.notes)
 

@@ -278,7 +278,7 @@ def flattened(plan: Plan) -> Plan:
         else:
             target = joined
             where += inner.where
-    return plan.model_copy(update={"target": target, "where": tuple(dict.fromkeys(where))})
+    return plan.model_copy(update={"target": target, "where": tuple(where)})
 
 
 def _both(one: Target, other: Target) -> Target | None:

@@ -722,7 +722,7 @@ class Grammar:
             made = Compute(kind="pairs", ways=(*ways, tie.way))
             used = state.used | {pairs.first, flags["operators.same"].first}
             return replace(state, compute=made, used=used, score=state.score + 0.5)
-        if parent == 0 and state.compute is None and not meaning.named and not timed:
+        if parent == 0 and state.compute is None and not meaning.named and not timed and item.sort != "text":
             to = self._anchor(state, condition.child)
             for role, ascending in (("operators.most", False), ("operators.fewest", True)):
                 if role in flags:
@@ -1096,12 +1096,14 @@ class Grammar:
             spoken = self._unit_words() | self.own.roles["time.date"]
             left = [at for at in left if self.words[at] not in spoken]
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
+        denied = self.own.concord and any(one.first in used and one.roles & NEGATIONS for one in self.items)
         unused = {
             item.text
             for item in self.items
             if item.sort == "op"
             and item.roles & MEANT
             and item.first not in used
+            and not (denied and item.roles & NEGATIONS)
             and not any(item.first <= at < item.last for at in state.covered)
         }
         score -= w.unused * len(unused)

@@ -133,6 +133,8 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
                 low > 0 and words[low - 1] in own.stop and words[low - 1] not in own.roles["questions.what"]
             ):
                 low -= 1
+            if phrase == title and _names_a_part(release, title):
+                continue
             if low < at or (phrase == title and len(title) > 1):
                 yield Item(
                     low if low else at,
@@ -142,6 +144,15 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
                     " ".join(phrase),
                     roles=frozenset({"whole"}),
                 )
+
+
+def _names_a_part(release: Release, title: tuple[str, ...]) -> bool:
+    """Whether the title of the data is the name of something in it other than who holds it: one church of many."""
+    categories, plain = release[World].adjacency.categories, plain_words(release.method.questions)
+    return any(
+        tuple(tokenize(one.name)) == title and not int(categories[one.entity]) & int(Category.Actor)
+        for one in search(release[NameIndex], " ".join(title), HOMONYMS, plain)
+    )
 
 
 def _numbers(words: Sequence[str], own: Language) -> Iterator[Item]:
