@@ -249,7 +249,8 @@ def shared(some: Ints, others: Ints) -> Ints:
     if not len(few):
         return few
     at = np.minimum(np.searchsorted(many, few), len(many) - 1)
-    return few[many[at] == few]
+    found: Ints = few[many[at] == few]
+    return found
 
 
 def sorted_rows(columns: Sequence[Ints]) -> list[Ints]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -198,9 +199,8 @@ class Ties:
                 check()
                 way = Way(relations=(id,), inverse=inverse)
                 try:
-                    leading = self.world.recalled(
-                        (way, far.key), lambda way=way: leading_to(self.world, way, far.nodes)
-                    )
+                    walk = partial(leading_to, self.world, way, far.nodes)
+                    leading = self.world.recalled((way, far.key), walk)
                     reached = int(np.bitwise_count(leading & wanted).sum())
                 except QuestionError:
                     continue
