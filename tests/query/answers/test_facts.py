@@ -110,6 +110,25 @@ DATES = ["When was The Last Ship made?", "In what year was The Last Ship drawn?"
          "Πότε δημιουργήθηκε το The Last Ship;"]  # fmt: skip
 
 
+@pytest.mark.parametrize("question", ["Which works are by Ada Berg?", "Which works by Ada Berg are here?"])
+def test_a_noun_behind_which_is_no_fact(shore: Release, question: str) -> None:
+    """A person works, and so is active; but "which works" asks for what was made."""
+    assert facts_of(shore, understand(shore, question)) is None
+
+
+@pytest.mark.parametrize(("question", "told"), [
+    ("Quando è stato realizzato The Last Ship?", "1825"),
+    ("¿Cuándo se hizo The Last Ship?", "1825"),
+    ("Chi ha realizzato The Last Ship?", "Ada Berg"),
+])  # fmt: skip
+def test_a_question_word_asks_of_a_verb_that_has_the_stem_of_a_noun(
+    shore: Release, question: str, told: str
+) -> None:
+    asked = facts_of(shore, understand(shore, question))
+    assert asked is not None and len(asked.relations) == 1
+    assert told in ask(shore, question).text
+
+
 @pytest.mark.parametrize("question", DATES)
 def test_a_date_is_the_whole_recorded_span(shore: Release, source: Store, question: str) -> None:
     [row] = source.query("""PREFIX : <http://example.org/> PREFIX crm: <http://www.cidoc-crm.org/cidoc-crm/>

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.graph.arrays import Rows, load_rows, rows_from_triples, save_rows, sorted_rows
+from crmrag_query.graph.arrays import Rows, load_rows, rows_from_triples, save_rows, shared, sorted_rows
 
 PROPERTIES, NODES = 4, 7
 TRIPLES = st.sets(
@@ -59,3 +59,9 @@ def test_rows_are_sorted_whether_or_not_they_fit_one_number(
     assert list(zip(*(column.tolist() for column in sorted_rows(tuple(columns))), strict=True)) == sorted(
         small
     )
+
+
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+def test_what_two_ascending_arrays_share(some: set[int], others: set[int]) -> None:
+    a, b = (np.array(sorted(one), np.int32) for one in (some, others))
+    assert shared(a, b).tolist() == sorted(some & others)

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.dates import year_interval
-from crmrag_query.plans.records import Way, read_plan
+from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.records import Member, Target, Way, flattened, read_plan
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.ways import routes_of
 from tests.support.planworlds import BASE, Sample, check, generated
@@ -221,3 +222,19 @@ def planned(sample: Sample) -> Plans:
 def test_plan_equals_sparql(sample: Sample, planned: Plans, data: st.DataObject) -> None:
     plan = read_plan(data.draw(planned))
     check(sample, plan, by_rdflib=len(to_sparql(plan, sample.world)) < SHORT)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_flattened_plan_has_the_same_members(sample: Sample, planned: Plans, data: st.DataObject) -> None:
+    """A set within a set, as follow-ups of a conversation make them, is the set of all conditions."""
+    drawn = [data.draw(planned) for _ in range(2)]
+    outer, inner = (read_plan(one | {"compute": {"kind": "list"}}) for one in drawn)
+    within = outer.model_copy(update={"where": (Member(plan=inner), *outer.where)})
+    flat = flattened(within)
+    assert members_of(sample.world, flat).tolist() == members_of(sample.world, within).tolist()
+    targets = [one.target for one in (outer, inner)]
+    if any(target == Target() for target in targets):
+        assert not any(
+            isinstance(one, Member) and one.plan == inner and not one.negated for one in flat.where
+        )

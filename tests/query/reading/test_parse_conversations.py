@@ -40,6 +40,8 @@ SETS = [
      f"{MAKER} :maubert FILTER NOT EXISTS {{ ?x @depicts :lion }}"),
     (("Welche Werke schuf Henri Maubert?", "Welche davon sind Druckgrafiken?"), f"{MAKER} :maubert . ?x @type :print"),
     (("Ποια έργα έφτιαξε ο Henri Maubert;", "Ποια από αυτά είναι χαρακτικά;"), f"{MAKER} :maubert . ?x @type :print"),
+    # narrowed
+    ((BY_MAUBERT, "Only the prints, please."), f"{MAKER} :maubert . ?x @type :print"),
     # another period
     ((BEFORE, "And before 1750?"), f"{YEAR} FILTER(YEAR(?d) < 1750)"),
 ]  # fmt: skip
@@ -58,7 +60,6 @@ def test_most_questions_that_go_on_are_told_as_exact(gallery: Museum) -> None:
 
 
 HARD = [
-    ((BY_MAUBERT, "only the prints"), f"{MAKER} :maubert . ?x @type :print"),
     ((AT_SALON, "Except those by Pietro Salvemini?"), SALON + f"FILTER NOT EXISTS {{ {MAKER} :salvemini }}"),
     (("Quelles œuvres Henri Maubert a-t-il peintes ?", "Lesquelles d'entre elles sont des estampes ?"),
      f"{MAKER} :maubert . ?x @type :print"),
