@@ -122,7 +122,13 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     names = {fold(one.name) for one in named[main].entities}
     written = {fold(word) for word in re.findall(r"\w+", understood.question) if word[:1].isupper()}
     as_name = not written.isdisjoint(tokenize(named[main].text))  # "never" is no slip of "Neuere Gedichte"
-    sure = _is_whole(named[main]) or (len(names) == 1 and as_name)
+    after = named[main].last
+    while after < len(words) and len(words[after]) == 1:  # an initial
+        after += 1
+    beside_it = {words[at] for at in (named[main].first - 1, after) if 0 <= at < len(words)}
+    more = written & beside_it - language.stop  # "Edward Curtis" is no Edward Biddle
+    alone = not more or not spoken_language(understood.own.reading.language).capitals_name
+    sure = _is_whole(named[main]) or (len(names) == 1 and as_name and alone)
     return _Spoken(nodes, sure, words)
 
 

@@ -868,7 +868,7 @@ class Grammar:
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
-            if not tie.relation and tie.cost > FAR:
+            if not tie.relation and (tie.cost > FAR or tie.roundabout):
                 doubt |= {f"a long way: {tie.key}"}
             if not tie.relation and tie.last in RECEIVING and "agent" in leads:
                 doubt |= {f"who gave or who received: {item.text}"}

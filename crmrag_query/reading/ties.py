@@ -64,7 +64,8 @@ class Tie:
     several stems; ``ahead``, ``back``: phrases of folded words that stand between near and far, and between far and near;
     ``cost``: how unlikely it is to be meant; ``last``, ``first``: the property that leads to the far end, and that which
     leads back to the near one, as steps; ``relation``: id of a curated one; ``share``: of the near things that lead to the
-    far; ``stated``: it leads to texts that say something of the near.
+    far; ``stated``: it leads to texts that say something of the near; ``roundabout``: it leads from one event to another that
+    is no part of it.
     """
 
     way: Way
@@ -82,6 +83,7 @@ class Tie:
     inverse: bool = False
     share: float = 0.0
     stated: bool = False
+    roundabout: bool = False
 
 
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
@@ -279,10 +281,16 @@ class Ties:
         for kinds in walk.through:
             stems |= self.lexicon.class_stems(kinds, code)
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
+        events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
+        roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1
         steps = self._with_parts(steps, walk)
         return Tie(
-            Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, steps[-1], share=min(share, 1.0)
-        )
+            Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, steps[-1], share=min(share, 1.0),
+            roundabout=roundabout,
+        )  # fmt: skip
+
+    def _is_event(self, kind: int) -> bool:
+        return int(self.schema.category[kind]) == int(Category.Event)
 
     def _with_parts(self, steps: tuple[str, ...], walk: Walk) -> tuple[str, ...]:
         """The steps with the parts of an event after each step into one: what a treatment's step used, the treatment used."""
@@ -294,9 +302,7 @@ class Ties:
             if step in ("P9", "P9*"):
                 continue
             found.append(step)
-            event = at < len(through) and any(
-                int(self.schema.category[kind]) == int(Category.Event) for kind in through[at]
-            )
+            event = at < len(through) and any(map(self._is_event, through[at]))
             if event and at + 1 < len(steps):
                 found.append("P9*")
         return tuple(found)
