@@ -30,23 +30,27 @@ from crmrag_query.text import fold
 FORMS = {
     "when": {
         "en": "When was {} made?", "fr": "Quand {} a-t-il été créé ?", "de": "Wann entstand {}?",
-        "el": "Πότε δημιουργήθηκε το {};",
+        "el": "Πότε δημιουργήθηκε το {};", "it": "Quando è stato realizzato {}?", "es": "¿Cuándo se hizo {}?",
     },
     "who made": {
         "en": "Who made {}?", "fr": "Qui a créé {} ?", "de": "Wer hat {} geschaffen?", "el": "Ποιος δημιούργησε το {};",
+        "it": "Chi ha realizzato {}?", "es": "¿Quién hizo {}?",
     },
     "how big": {
         "en": "How big is {}?", "fr": "Quelles sont les dimensions de {} ?", "de": "Wie groß ist {}?",
-        "el": "Ποιες είναι οι διαστάσεις του {};",
+        "el": "Ποιες είναι οι διαστάσεις του {};", "it": "Quanto è grande {}?", "es": "¿Qué dimensiones tiene {}?",
     },
     "tell me": {
         "en": "Tell me about {}", "fr": "Parlez-moi de {}", "de": "Erzähl mir von {}", "el": "Πες μου για το {}",
+        "it": "Parlami di {}", "es": "Háblame de {}",
     },
     "who was": {
         "en": "Who was {}?", "fr": "Qui était {} ?", "de": "Wer war {}?", "el": "Ποιος ήταν ο {};",
+        "it": "Chi era {}?", "es": "¿Quién era {}?",
     },
     "when born": {
         "en": "When was {} born?", "fr": "Quand est né {} ?", "de": "Wann wurde {} geboren?", "el": "Πότε γεννήθηκε ο {};",
+        "it": "Quando è nato {}?", "es": "¿Cuándo nació {}?",
     },
 }  # fmt: skip
 """The questions, by language."""
