@@ -365,16 +365,6 @@ class _Turn:
         return any(way is not None and not ids.isdisjoint(way.relations) for way in ways)
 
     @cached_property
-    def _is_set(self) -> bool:
-        """Whether the set of a sure reading is told rather than a fact: of several, or where several are asked for that lead
-        by other relations than the fact was looked for by."""
-        exact = self.exact
-        if not isinstance(exact, Exact) or not exact.certain:
-            return False
-        elsewhere = self.prepared.analysis.form is Form.ENUMERATION and not self._leads_on
-        return exact.set.size > NAMED or (exact.set.size > 0 and elsewhere)
-
-    @cached_property
     def _tells_facts(self) -> bool:
         """Whether the answer is facts of one thing, or that they are not recorded."""
         asked = self.facts
@@ -409,7 +399,9 @@ class _Turn:
             return self._checked(greeting(release, understood, cited), cited, refused=False)
         if subject == "why":
             return self._reasons(cited)
-        if (asked := self.facts) is not None and not asked.unknown and not self._is_set:
+        # A list is told whole, as the set that it is.
+        listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
+        if (asked := self.facts) is not None and not asked.unknown and not listed:
             found = told_facts(release, asked.nodes, asked.relations, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:

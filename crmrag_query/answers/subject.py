@@ -108,6 +108,9 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
         for first, last in references:
             words[first:last] = [""] * (last - first)
         return _Spoken((node,) if node is not None and references else (), True, words)
+    if len(named) > 1:  # "dimensions" says what is asked for, though a type has this name
+        asked = {(one.first, one.last) for one in relation_spans(understood.own.reading.language, words)}
+        named = tuple(one for one in named if (one.first, one.last) not in asked) or named
     if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
         return _Spoken((), False, words)
     stop = _small_words(release, language)
@@ -292,7 +295,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     held = {at for one in chosen for at in range(one.first, one.last)}
     loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
     rest = [word for at, word in enumerate(words) if word and word != BESIDE and at not in held]
-    asks = any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
+    asks = bool(reading.expects) or any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
     if not asks and not any((one.first, one.last) in nouns for one in chosen):
         return None
     small = language.stop | loose | filler | _kind_words(release, nodes)
