@@ -28,7 +28,7 @@ from crmrag_query.reading.lexicon import Lexicon, verbs, vocabulary
 from crmrag_query.reading.ties import Ties
 from crmrag_query.timing import check
 
-CUTS = 8  # ways to cut a question into items that are read
+CUTS = 14  # ways to cut a question into items that are read
 EXECUTED = 24  # readings of which the sets are looked at
 EMPTY = {"count": 0.3, "ask": 0.3, "rank": 1.6, "group": 1.6}
 EMPTY_SET = 0.8
