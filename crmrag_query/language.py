@@ -175,7 +175,7 @@ def language(code: str) -> Language:
         ordinals={fold(word): int(value) for word, value in raw["ordinals"].items()},
         capitals_name=raw["capitals"] == "names",
         head_last=raw["head"] == "last",
-        concord=raw.get("concord") in (True, "yes", "True"),
+        concord=raw.get("concord") == "yes",
         _stemmer=Stemmer.Stemmer(raw["stemmer"]),
         _noun_endings=frozenset(
             fold(ending.strip("-")) for rule in raw["plurals"] for ending in rule.replace("/", " ").split()

@@ -269,9 +269,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     spans = relation_spans(reading.language, words)
     filler = own.roles["verbs.empty"] | frozenset(map(fold, own.raw["whole"]["nouns"]))
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
-    if (
-        reading.expects
-    ):  # "quando è stato *realizzato*" has the stem of a noun: a question word asks of a verb
+    if reading.expects:
+        # "quando è stato *realizzato*" has the stem of a noun, but a question word asks of a verb
         nouns -= {
             (one.first, one.last)
             for one in spans

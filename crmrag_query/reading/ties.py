@@ -22,7 +22,7 @@ from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
-KEPT = 4000  # lists of ways that are kept of one data set
+KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
 MOST_WALKS = 60  # between two things, the cheapest ones
 
 
@@ -157,6 +157,8 @@ class Ties:
             return self.schema.kinds(meaning.nodes)
         found = self._kinds_of.get(meaning.key)
         if found is None:
+            if len(self._kinds_of) > KEPT:
+                self._kinds_of.clear()
             found = self._kinds_of[meaning.key] = self.schema.kinds(meaning.nodes)
         return found
 
