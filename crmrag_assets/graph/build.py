@@ -10,7 +10,7 @@ import polars as pl
 
 from crmrag_assets.build.step import Progress, SilentProgress
 from crmrag_assets.graph.core import Core, build_core, number_groups
-from crmrag_assets.graph.names import Vocabulary, build_vocabulary, stated_names
+from crmrag_assets.graph.names import Vocabulary, build_vocabulary, declared, stated_names
 from crmrag_assets.graph.references import build_images, build_links
 from crmrag_assets.graph.roles import DAYS, MADE_KINDS, build_labels, build_timespans
 from crmrag_assets.graph.write import Tables, find_suspects, write_graph
@@ -54,8 +54,10 @@ def build_graph(
     tell(0, "numbering triples")
     core = build_core(prefetch_files, threads)
     tell(1, "normalising classes and properties")
+    said = declared(core)
+    core.entity[said.nodes] = False  # what the data is written in is not what it is about
     vocabulary = build_vocabulary(
-        core.terms.classes, core.terms.properties, ontology, method.events.classes, languages
+        core.terms.classes, core.terms.properties, ontology, method.events.classes, languages, said
     )
     suspects = find_suspects(core, vocabulary, method.suspects)
     merged = np.array([suspect.node for suspect in suspects], np.int32)

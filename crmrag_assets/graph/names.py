@@ -17,7 +17,7 @@ from crmrag_query.ontology import Normalised, Ontology, normalise_class, normali
 from crmrag_query.ontology.rows import Kind, as_words, local_name
 
 ENGLISH = "en"
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -62,18 +62,89 @@ class Vocabulary:
         return self.properties_with(inverse for name in names if (inverse := self.ontology.inverse(name)))
 
 
+@dataclass(frozen=True)
+class Declared:
+    """What a data set says of its own classes and properties, by IRI: what they are below or the same as, and their labels by
+    language tag ("" for none); ``nodes``: those that stand for them, ascending."""
+
+    parents: Mapping[str, tuple[str, ...]]
+    labels: Mapping[str, Mapping[str, str]]
+    nodes: Ints
+
+
+RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
+OWL: Final = "http://www.w3.org/2002/07/owl#"
+ABOVE: Final = tuple(
+    RDFS + name for name in ("subClassOf", "subPropertyOf")
+) + tuple(OWL + name for name in ("equivalentClass", "equivalentProperty"))  # fmt: skip
+VOCABULARY: Final = frozenset(
+    {RDFS + "Class", "http://www.w3.org/1999/02/22-rdf-syntax-ns#Property"}
+    | {OWL + name for name in ("Class", "ObjectProperty", "DatatypeProperty", "FunctionalProperty")}
+    | {OWL + name for name in ("InverseFunctionalProperty", "TransitiveProperty", "SymmetricProperty")}
+)
+CALLED: Final = (RDFS + "label", "http://www.w3.org/2004/02/skos/core#prefLabel")
+
+
+def declared(core: Core) -> Declared:
+    """The classes and properties that the data itself declares beside those of the CRM family."""
+    own = [
+        iri
+        for terms, normalise in (
+            (core.terms.classes, normalise_class),
+            (core.terms.properties, normalise_property),
+        )
+        for iri in terms
+        if normalise(iri) is None
+    ]
+    numbers = {iri: n for n, iri in enumerate(core.terms.properties)}
+    wanted = pl.Series(own, dtype=pl.String)
+    places = (
+        core.terms.nodes.search_sorted(wanted) if len(core.terms.nodes) else wanted.clear().cast(pl.UInt32)
+    )
+    iris = {
+        node: iri
+        for node, iri in zip(places.to_list(), own, strict=True)
+        if node < core.nodes and core.terms.nodes[node] == iri
+    }
+    parents: dict[str, list[str]] = {}
+    for name in ABOVE:
+        if name in numbers:
+            low, high = core.forward.pairs(numbers[name])
+            for node, above in zip(low.tolist(), high.tolist(), strict=True):
+                parents.setdefault(core.terms.nodes[node], []).append(core.terms.nodes[above])
+    labels: dict[str, dict[str, str]] = {}
+    stated = core.literals.filter(
+        among("subject", list(iris))
+        & among("property", [numbers[name] for name in CALLED if name in numbers])
+    )
+    for node, text, lang in stated.select("subject", "value", "lang").iter_rows():
+        if text.strip():
+            labels.setdefault(iris[node], {}).setdefault(
+                (lang or "").lower().split("-")[0], " ".join(text.split())
+            )
+    kinds = [n for n, iri in enumerate(core.terms.classes) if iri in VOCABULARY]
+    return Declared(
+        {iri: tuple(sorted(above)) for iri, above in parents.items()},
+        labels,
+        core.nodes_of(np.array(kinds, np.int32)),
+    )
+
+
 def build_vocabulary(
     classes: Sequence[str],
     properties: Sequence[str],
     ontology: Ontology,
     event_codes: Collection[str],
     languages: Sequence[str],
+    said: Declared | None = None,
 ) -> Vocabulary:
-    """Normalise every distinct class and property; labels in the first of ``languages`` that has one."""
-    class_words = tuple(_words("class", iri, normalise_class(iri), ontology, languages) for iri in classes)
-    property_words = tuple(
-        _words("property", iri, normalise_property(iri), ontology, languages) for iri in properties
-    )
+    """Normalise every distinct class and property; labels in the first of ``languages`` that has one.
+
+    One that the data declares to be below a term of the CRM family is taken for such a one, under its own name.
+    """
+    said = said or Declared({}, {}, np.empty(0, np.int32))
+    class_words = tuple(_words("class", iri, ontology, languages, said) for iri in classes)
+    property_words = tuple(_words("property", iri, ontology, languages, said) for iri in properties)
     events = frozenset(event_codes)
     event = [
         words.code and not events.isdisjoint({words.code, *ontology.superclasses(words.code)})
@@ -82,12 +153,28 @@ def build_vocabulary(
     return Vocabulary(ontology, class_words, property_words, np.array(event, bool).astype(np.uint8))
 
 
-def _words(
-    kind: Kind, iri: str, normalised: Normalised | None, ontology: Ontology, languages: Sequence[str]
-) -> Words:
+def _above(kind: Kind, iri: str, ontology: Ontology, said: Declared) -> str:
+    """The code of the nearest term of the CRM family that the data declares to be above one of its own; "" for none."""
+    normalise, terms = (
+        (normalise_class, ontology.classes) if kind == "class" else (normalise_property, ontology.properties)
+    )
+    seen, level = {iri}, said.parents.get(iri, ())
+    while level:
+        found = [known.code for one in level if (known := normalise(one)) is not None and known.code in terms]
+        if found:
+            return max(found, key=lambda code: (len(ontology.superclasses(code)), code))
+        seen.update(level)
+        level = tuple(one for above in level for one in said.parents.get(above, ()) if one not in seen)
+    return ""
+
+
+def _words(kind: Kind, iri: str, ontology: Ontology, languages: Sequence[str], said: Declared) -> Words:
+    normalised = normalise_class(iri) if kind == "class" else normalise_property(iri)
     if normalised is None:
-        label = plain_words(iri)
-        return Words(iri, "", label, _inverse_words(label), {}, {}, None)
+        labels = said.labels.get(iri, {})
+        label = next((labels[lang] for lang in (*languages, "", ENGLISH) if lang in labels), plain_words(iri))
+        named = {lang: text for lang, text in labels.items() if lang}
+        return Words(iri, _above(kind, iri, ontology, said), label, _inverse_words(label), named, {}, None)
     code = normalised.code
     inverse = ontology.inverse(code) if kind == "property" else None
     label = ontology.label(code, languages, kind)
@@ -114,7 +201,7 @@ def _inverse_words(label: str) -> str:
 def plain_words(iri: str) -> str:
     """A readable name for a term that no ontology table knows: ``…/prefLabel`` gives "pref label"."""
     name = local_name(iri.rstrip("/#")) or iri
-    return _CAMEL.sub(" ", as_words(name)).lower() if name.isidentifier() else as_words(name) or name
+    return CAMEL.sub(" ", as_words(name)).lower() if name.isidentifier() else as_words(name) or name
 
 
 APPELLATIONS: Final = ("E41",)

@@ -3,6 +3,8 @@ segment."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote
@@ -11,12 +13,13 @@ import numpy as np
 import polars as pl
 
 from crmrag_assets.graph.core import Core, Mask, among
-from crmrag_assets.graph.names import ENGLISH, MEASURES, Vocabulary, last_segment, pairs_of, shortened
+from crmrag_assets.graph.names import CAMEL, ENGLISH, MEASURES, Vocabulary, last_segment, pairs_of, shortened
 from crmrag_assets.graph.references import values_of
 from crmrag_query.config.build import Dates
 from crmrag_query.dates import describe, parse_date
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Timespan
+from crmrag_query.ontology.rows import as_words
 
 TIME_SPAN: Final = "E52"
 DATE_TYPES: Final = tuple(
@@ -210,8 +213,12 @@ def made_names(
 
 def telling_classes(core: Core, vocabulary: Vocabulary) -> Ints:
     """The class that says most of each node: the deepest of the CRM family, -1 without any; int32 [n]."""
+    above = vocabulary.ontology.superclasses
     depth = np.array(
-        [len(vocabulary.ontology.superclasses(code)) + 1 if code else 0 for code in vocabulary.class_codes],
+        [
+            len(above(words.code)) + (1 if words.normalised else 2) if words.code else 0
+            for words in vocabulary.classes
+        ],
         np.int32,
     )
     typed = np.repeat(np.arange(core.nodes, dtype=np.int32), np.diff(core.type_ptr))
@@ -276,21 +283,72 @@ def _by_date(
 
 
 def _by_iri(core: Core, vocabulary: Vocabulary, classes: Ints, nameless: Mask, lang: str) -> pl.DataFrame:
-    """The last segment of the IRI, escapes undone; a blank node is called by its class."""
+    """The words of the IRI, kind "iri"; where it has none that are this node's own, what it is and its identifier."""
     nodes = np.flatnonzero(nameless).astype(np.int32)
-    labels = _class_labels(vocabulary, classes[nodes], lang)
-    frame = pl.DataFrame({"node": nodes, "iri": core.terms.nodes[nodes], "class_label": labels})
-    segment = last_segment(pl.col("iri"))
-    frame = frame.with_columns(
-        text=pl.when(pl.col("iri").str.starts_with("urn:skolem:"))
-        .then(pl.col("class_label"))
-        .otherwise(segment)
-    )
-    escaped = frame.filter(pl.col("text").str.contains("%", literal=True))
-    plain = [" ".join(unquote(text).split()) or text for text in escaped["text"]]
-    undone = escaped.select("node", plain=pl.Series(plain, dtype=pl.String))
-    joined = frame.join(undone, on="node", how="left", maintain_order="left")
-    return joined.select("node", text=pl.coalesce("plain", "text"), kind=pl.lit("iri")).cast(MADE)
+    iris = core.terms.nodes[nodes].to_list()
+    told = [words_of_iri(iri) for iri in iris]
+    shared = Counter(told)
+    persons = [code != "" and vocabulary.ontology.is_a(code, "E39") for code in vocabulary.class_codes]
+    called = _class_labels(vocabulary, classes[nodes], lang).to_list()
+    texts, kinds = list[str](), list[str]()
+    for iri, words, name, number in zip(iris, told, called, classes[nodes].tolist(), strict=True):
+        own = words and shared[words] <= MOST_ALIKE
+        if own:
+            texts.append(words.title() if number >= 0 and persons[number] and words.islower() else words)
+        else:
+            texts.append(_identified(iri, name if number >= 0 else ""))
+        kinds.append("iri" if own or number < 0 else "role")
+    return pl.DataFrame({"node": nodes, "text": texts, "kind": kinds}, schema=MADE)
+
+
+MOST_ALIKE: Final = (
+    3  # nodes whose IRIs have the same words: more are a kind of things ("production"), not names
+)
+AUTHORITIES: Final = (
+    (re.compile(r"(?:vocab\.getty\.edu/(?:page/)?|^)(aat|ulan|tgn)[/:](\d+)$"), "{0} {1}"),
+    (re.compile(r"(wikidata)\.org/(?:entity|wiki)/(Q\d+)$"), "Wikidata {1}"),
+    (re.compile(r"(viaf)\.org/viaf/(\d+)"), "VIAF {1}"),
+    (re.compile(r"d-nb\.info/(gnd)/([\dX-]+)$"), "GND {1}"),
+    (re.compile(r"(geonames)\.org/(\d+)"), "GeoNames {1}"),
+)
+_LETTERS, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]{3,}")
+_OPAQUE: Final = re.compile(r"^(?=.*\d)[0-9a-f]{8,}(?:-[0-9a-f]+)*$", re.IGNORECASE)
+SHOWN_OF_OPAQUE: Final = 8  # characters
+
+
+def words_of_iri(iri: str) -> str:
+    """The words that an IRI says of its node, "" for none: `.../The_Last_Supper` gives "The Last Supper".
+
+    They stand in its last part; where this is a number, in the nearest part before it of several words,
+    `person/mary_smith/1`.
+    """
+    if "?" in iri or iri.startswith("urn:skolem:"):
+        return ""
+    _, _, path = iri.rpartition("://")[2].partition("/") if "://" in iri else ("", "", iri)
+    parts = [part for part in re.split("[/#:]", path) if part]
+    for place, part in enumerate(reversed(parts)):
+        words = " ".join(as_words(CAMEL.sub(" ", unquote(part).replace("-", " "))).split())
+        if part.isidentifier() and "_" not in part and part[0].islower():  # hollowBack
+            words = words.lower()
+        letters, size = len(_LETTERS.findall(words)), len(words.replace(" ", ""))
+        telling = 2 * letters > size if _WORD.search(words) else 1 < letters == size  # "Ur"
+        if telling and not _OPAQUE.match(part):
+            return words if not place or " " in words else ""
+    return ""
+
+
+def _identified(iri: str, called: str) -> str:
+    """What a node without any words is called: "AAT 300028051", "Person 17"; ``called``: its class, "" for none."""
+    for pattern, form in AUTHORITIES:
+        if found := pattern.search(iri):
+            return form.format(found[1].upper(), found[2])
+    if iri.startswith("urn:skolem:"):
+        return called or iri
+    last = " ".join(unquote(re.split("[/#]", iri.rstrip("/#"))[-1]).split()) or iri
+    if not called:
+        host = re.match(r"\w+://([^/]+)/", iri)
+        return f"{last} ({host[1]})" if host and not _LETTERS.search(last) else last
+    return f"{called} {last[:SHOWN_OF_OPAQUE] if _OPAQUE.match(last) else last}"
 
 
 def build_labels(
@@ -304,8 +362,30 @@ def build_labels(
     """Columns of schema "labels", sorted by node, best first; a node has one made name when none is stated."""
     lang = next((lang for lang in languages if lang in PATTERNS), ENGLISH)
     made = made_names(core, vocabulary, stated, timespans, lang, suspects)
+    numbered = _numbered(core, vocabulary, stated, lang)
     tagged = made.with_columns(
         lang=pl.when(pl.col("kind") == "role").then(pl.lit(lang)).otherwise(pl.lit(""))
     )
     columns = ["node", "text", "lang", "kind"]
-    return pl.concat([stated.select(columns), tagged.select(columns)]).sort("node", maintain_order=True)
+    every = [numbered.select(columns), stated.select(columns), tagged.select(columns)]
+    return pl.concat(every).sort("node", maintain_order=True)
+
+
+def _numbered(core: Core, vocabulary: Vocabulary, stated: pl.DataFrame, lang: str) -> pl.DataFrame:
+    """What things are called that only an identifier names, and persons, places and events that only a number does: "Person
+    17". What is an identifier, a date or a measure itself is called as it is."""
+    classes = telling_classes(core, vocabulary)
+    best = stated.unique("node", keep="first", maintain_order=True)
+    numbers = among("node", core.nodes_of(vocabulary.class_numbers(*NUMBERED)))
+    wordless = ~pl.col("text").str.contains(r"\p{L}{3}") & among("node", np.flatnonzero(classes >= 0))
+    bare = (pl.col("kind") == "identifier") | (numbers & pl.col("text").str.contains(r"^[\d\W]+$"))
+    is_one = among("node", core.nodes_of(vocabulary.class_numbers(*NUMBERS)))
+    found = best.filter(wordless & bare & ~is_one)
+    called = _class_labels(vocabulary, classes[found["node"].to_numpy()], lang)
+    return found.select(
+        "node", text=pl.format("{} {}", called, pl.col("text")), kind=pl.lit("role"), lang=pl.lit(lang)
+    )
+
+
+NUMBERED: Final = ("E39", "E53", "E2", "E18")
+NUMBERS: Final = ("E41", TIME_SPAN, "E54", "E59")

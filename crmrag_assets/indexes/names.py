@@ -41,8 +41,8 @@ from crmrag_query.text import tokens_of, words
 Hashes = npt.NDArray[np.uint64]
 Arrays = dict[str, npt.NDArray[np.generic]]
 
-# How a stated label names its entity; labels made from a role or an IRI are no names.
-HOW = {"label": 0, "preferred": 0, "appellation": 1, "title": 1, "alternative": 1, "identifier": 2}
+# How a label names its entity, words of its IRI among them; what is made of its role or class is no name.
+HOW = {"label": 0, "preferred": 0, "appellation": 1, "title": 1, "alternative": 1, "identifier": 2, "iri": 1}
 TOLD_ELSEWHERE = ("appellation", "dimension", "time", "reified")
 """Kinds of satellites whose text is a name of the entity that they belong to."""
 _SEPARATORS = re.compile(r"\s+[/|=;]\s+")  # between names of one thing (ISBD's parallel titles are " = ")
@@ -76,7 +76,7 @@ class Bags:
 
 
 def names_of(graph: Graph, ontology: Ontology, method: Method) -> Names:
-    """The stated names of the entities to link: all but the satellites of ``TOLD_ELSEWHERE``."""
+    """The names of the entities to link: all but the satellites of ``TOLD_ELSEWHERE``."""
     kinds = list(method.satellites.kinds)
     left_out = [kinds.index(kind) + 1 for kind in TOLD_ELSEWHERE if kind in kinds]
     linked = (graph.flags & FLAG_ENTITY) != 0

@@ -59,10 +59,12 @@ def profile_classes(
 def _class(
     ground: Ground, categories: CategoryMap, number: int, members: list[Ints], has: Mapping[str, Bools]
 ) -> ClassProfile:
-    graph, code, own = ground.graph, ground.graph.class_code(number), members[number]
+    graph, own = ground.graph, members[number]
+    code = graph.class_code(number) if graph.class_name(number) != graph.class_iri(number) else ""
     below = {code, *ground.ontology.subclasses(code)} if code in ground.ontology.classes else set()
     also = [other for other, name in enumerate(graph.class_codes) if name in below and other != number]
-    mask = categories.all_of([code]) if code else Category(0)
+    above = graph.class_code(number)
+    mask = categories.all_of([above]) if above else Category(0)
     return ClassProfile(
         iri=graph.class_iri(number),
         code=code,

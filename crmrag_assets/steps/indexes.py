@@ -342,7 +342,7 @@ DATE_INDEX = Step(
     "date_index", 1, write_date_index, needs=("graph",), parts=("ontology",), inputs=dates_inputs, apart=always
 )  # fmt: skip
 NAME_INDEX = Step(
-    "name_index", 1, write_name_index, needs=("graph",), parts=("satellites", "ontology"),
+    "name_index", 2, write_name_index, needs=("graph",), parts=("satellites", "ontology"),
     inputs=names_inputs, apart=always,
 )  # fmt: skip
 LEXICON = Step(

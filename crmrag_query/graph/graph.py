@@ -31,6 +31,7 @@ from crmrag_query.graph.arrays import (
     open_table,
     view,
 )
+from crmrag_query.ontology.codes import normalise_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +262,11 @@ class Graph:
         """Code of a class (``E22``), "" outside the CRM family."""
         return str(self._classes["code"][number])
 
+    def class_name(self, number: int) -> str:
+        """How a class is told from all others: its code, or its IRI where it is none of the CRM family but at most below one."""
+        iri = self.class_iri(number)
+        return self.class_code(number) if normalise_class(iri) else iri
+
     def class_label(self, number: int, lang: str = "") -> str:
         """Name of a class in ``lang``, else in the data set's first language."""
         return str(dict(self._classes["labels"][number]).get(lang) or self._classes["label"][number])
@@ -279,7 +285,7 @@ class Graph:
         return str(self._properties["iri"][number])
 
     def property_code(self, number: int) -> str:
-        """Code of a property (``P108i``), "" outside the CRM family."""
+        """Code of a property (``P108i``), or of the one that the data declares it to be below; "" outside the CRM family."""
         return str(self._properties["code"][number])
 
     def property_label(self, number: int, inverse: bool = False, lang: str = "") -> str:

@@ -197,7 +197,7 @@ def target_classes(world: World, target: Target) -> list[int]:
 def class_numbers(world: World, name: str) -> set[int] | None:
     """Numbers of a class, by code or IRI, and of those below it that occur; None for what is no class."""
     own = world.class_numbers.get(name)
-    code = name if own is None else world.graph.class_code(own)
+    code = name if own is None else world.graph.class_name(own)
     if own is None and code not in world.ontology.classes:
         known = normalise_class(name)
         code = known.code if known else ""

@@ -352,7 +352,7 @@ def _rows(release: Release, question: str, code: str) -> dict[str, list[Row]]:
         every |= _counted(release, release[Profile])
     except ReleaseError:  # a release that was built before there was a profile
         numbers = range(len(graph.class_codes))
-        codes = {graph.class_code(one) or graph.class_iri(one): graph.class_label(one) for one in numbers}
+        codes = {graph.class_name(one): graph.class_label(one) for one in numbers}
         ends = (
             (one, _categories(int(one.domain)), _categories(int(one.range))) for one in release[Catalogue]
         )

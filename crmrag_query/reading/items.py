@@ -295,7 +295,12 @@ def name_item(
     said = [words[first:last], *({tuple(tokenize(one.name)) for one in whole} if foreign else ())]
     whole += (one for tokens in said for one in _within(release, mention, tokens, whole))
     meanings: list[Meaning] = []
-    bearers = _bearers(release, mention, words[first:last]) if not whole else []
+    whose = {int(categories[one.entity]) for one in whole}
+    told = any(one.how != "alternative" for one in whole) or whose & {
+        int(Category.Actor),
+        int(Category.Place),
+    }
+    bearers = _bearers(release, mention, words[first:last]) if not told else []
     if bearers:
         parts = [] if mention.entities[0] in bearers else [one for one in parts if one not in bearers]
     part = 0.3 if whole else BESIDE if bearers else 0.1

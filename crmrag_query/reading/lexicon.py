@@ -258,9 +258,35 @@ class Lexicon:
 
 ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
+SYNONYM = 0.3
+"""The cost of the types that another word for the same kind names, where the data has a type of the very word."""
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
 MOST_WORDS = 5  # words of a noun phrase that names a kind
+
+
+class Labels:
+    """Types by their labels, whatever the number or case of these; words of one stem that are no forms of one another, such as
+    "photograph" and "photographer", are told apart."""
+
+    def __init__(self, own: Language, by_text: Mapping[str, Iterable[int]]) -> None:
+        self._own = own
+        self._known: dict[Phrase, list[tuple[Phrase, frozenset[int]]]] = {}
+        for text, nodes in by_text.items():
+            self._known.setdefault(own.stems(text), []).append((self._words(text), frozenset(nodes)))
+
+    def _words(self, text: str) -> Phrase:
+        return tuple(word for word in tokenize(text) if word not in self._own.stop)
+
+    def called(self, text: str) -> set[int]:
+        """The types of a name, by node; none for none."""
+        said = self._words(text)
+        return {
+            node
+            for words, nodes in self._known.get(self._own.stems(text), ())
+            if len(words) == len(said) and all(map(self._own.is_form_of, said, words))
+            for node in nodes
+        }
 
 
 class KindWords:
@@ -365,17 +391,14 @@ class KindWords:
         target = Target(types=tuple(self.world.graph.iri(node) for node in sorted(types)))
         return replace(self._kind(target, cost), concepts=tuple(sorted(types)))
 
-    def _add_types(self) -> dict[Phrase, set[int]]:
-        """The types by all their labels; gives them by the stems of their labels."""
+    def _add_types(self) -> Labels:
+        """The types by all their labels."""
         by_text, languages = self._types.by_text, self._types.languages
-        by_label: dict[Phrase, set[int]] = {}
+        by_label = Labels(self.own, by_text)
         for text, nodes in by_text.items():
-            by_label.setdefault(self.own.stems(text), set()).update(nodes)
-        for text, nodes in by_text.items():
-            phrase = self.own.stems(text)
             if (
-                0 < len(phrase) <= MOST_WORDS
-                and (kind := self._typed(sorted(by_label[phrase]), 0.0)) is not None
+                0 < len(self.own.stems(text)) <= MOST_WORDS
+                and (kind := self._typed(sorted(by_label.called(text)), 0.0)) is not None
             ):
                 self._add(text, kind)
                 self._heads.setdefault(self._head(text, languages.get(text, "")), set()).update(nodes)
@@ -404,7 +427,7 @@ class KindWords:
     def _add_classes(self) -> None:
         graph, ontology = self.world.graph, self.world.ontology
         for number in range(len(graph.class_codes)):
-            code, iri = graph.class_code(number), graph.class_iri(number)
+            code, iri = graph.class_name(number), graph.class_iri(number)
             target = Target(classes=(code if code in ontology.classes else iri,))
             if not occurs(self.world, target):
                 continue
@@ -419,7 +442,7 @@ class KindWords:
         for prefix, target in self.world.kept(prefixes_of):
             self._add(prefix, self._kind(target, 0.05))
 
-    def _add_general(self, by_label: Mapping[Phrase, set[int]]) -> None:
+    def _add_general(self, by_label: Labels) -> None:
         self._general: dict[str, list[Kind]] = {}
         by_id = self._types.by_id
         entries = words_table("kinds")["kinds"]
@@ -440,6 +463,8 @@ class KindWords:
                     exact = self._exact(form, entry, by_id, by_label, types[name])
                     for kind in [exact, *found[1:]] if exact is not None else found:
                         self._add(form, kind, instead=True)
+                    if exact is not None:
+                        self._add(form, replace(found[0], cost=SYNONYM))
                     if types[name]:
                         self._heads.setdefault(self._head(form, self.own.code), set()).update(types[name])
 
@@ -448,32 +473,35 @@ class KindWords:
         text: str,
         entry: Mapping[str, Any],
         by_id: Mapping[str, int],
-        by_label: Mapping[Phrase, set[int]],
+        by_label: Labels,
         types: set[int],
     ) -> Kind | None:
-        """The types that have the very word as label, with those by identifier; None where there are none: then any synonym
+        """The types that have the very word as label, with those by identifier; None where no label has it: then any synonym
         will do."""
-        found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
-        found |= by_label.get(self.own.stems(text), set())
-        found &= types
-        return self._typed(sorted(found), 0.05) if found and found != types else None
+        named = by_label.called(text) & types
+        found = named | ({by_id[one] for one in entry.get("aat", ()) if one in by_id} & types)
+        return self._typed(sorted(found), 0.05) if named and found != types else None
 
     def _doubt_others(self, text: str, entry: Mapping[str, Any]) -> None:
         """Types of the name of a general noun that are of something else (acts of *painting* are no paintings, pictures of
         saints are no saints), and classes of which it leaves some out."""
-        phrase = tuple(self.own.stem(word) for word in tokenize(text) if word not in self.own.stop)
+        said = tuple(word for word in tokenize(text) if word not in self.own.stop)
+        phrase = tuple(map(self.own.stem, said))
         wanted = sum(int(Category[name]) for name in entry["implies"])
         persons = int(Category.Thing) if entry["implies"][0] == "Actor" else 0
         less, own = entry.get("less", ()), set(entry.get("classes", ()))
         known = self._phrases.get(phrase, [])
         known[:] = [
             (words, replace(kind, cost=max(kind.cost, ELSEWHERE)))
-            if (kind.concepts and categories_of(self.world, kind.target) & wanted in (0, persons))
-            or (
-                not kind.less
-                and not kind.generic
-                and set(kind.target.classes) & own
-                and self._holds(kind, less)
+            if all(map(self.own.is_form_of, said, words))
+            and (
+                (kind.concepts and categories_of(self.world, kind.target) & wanted in (0, persons))
+                or (
+                    not kind.less
+                    and not kind.generic
+                    and set(kind.target.classes) & own
+                    and self._holds(kind, less)
+                )
             )
             else (words, kind)
             for words, kind in known
@@ -485,9 +513,7 @@ class KindWords:
             overlap(self.world, kind.target, Target(classes=(code,))) for code in codes if code in self._codes
         )
 
-    def _types_of(
-        self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Mapping[Phrase, set[int]]
-    ) -> set[int]:
+    def _types_of(self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Labels) -> set[int]:
         """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages."""
         found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
         wanted = sum(int(Category[name]) for name in entry["implies"])
@@ -495,7 +521,7 @@ class KindWords:
             for words in entry["words"].values():
                 for word in words:
                     for form in word.split(" / "):
-                        found |= by_label.get(self.own.stems(form), set())
+                        found |= by_label.called(form)
         return {node for node in found if self._types.categories[node] & wanted}
 
     def _general_kinds(

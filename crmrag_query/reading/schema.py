@@ -14,6 +14,7 @@ import numpy as np
 from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.arrays import Ints, distinct
 from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.kinds import Kinds, made
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.timing import check
@@ -60,33 +61,41 @@ class Schema:
         self.kind, count = table.node, len(table)
         self.labelled = table.labelled / np.maximum(table.size, 1)
         self.category = table.category.astype(np.int64)
-        self.codes = [tuple(map(graph.class_code, table.classes(number).tolist())) for number in range(count)]
+        self.codes = [
+            tuple(
+                dict.fromkeys(
+                    name
+                    for one in table.classes(number).tolist()
+                    for name in (graph.class_name(one), graph.class_code(one))
+                )
+            )
+            for number in range(count)
+        ]
         self.moves: dict[str, list[tuple[int, bool]]] = {}
         self.inverse: dict[str, str] = {}
         self.steps: list[dict[str, set[int]]] = [{} for _ in range(count)]
         for prop in np.unique(table.step_property).tolist():
-            ahead, back = self._steps_of(prop)
-            self.inverse |= {ahead: back, back: ahead}
-            for step, way in ((ahead, True), (back, False)):
-                self.moves.setdefault(step, []).append((prop, way))
             here = slice(*np.searchsorted(table.step_property, (prop, prop + 1)).tolist())
-            for low, high in zip(table.step_start[here].tolist(), table.step_end[here].tolist(), strict=True):
-                self.steps[low].setdefault(ahead, set()).add(high)
-                self.steps[high].setdefault(back, set()).add(low)
+            kinds = list(zip(table.step_start[here].tolist(), table.step_end[here].tolist(), strict=True))
+            for ahead, back in self._steps_of(prop):
+                self.inverse |= {ahead: back, back: ahead}
+                for step, way in ((ahead, True), (back, False)):
+                    self.moves.setdefault(step, []).append((prop, way))
+                for low, high in kinds:
+                    self.steps[low].setdefault(ahead, set()).add(high)
+                    self.steps[high].setdefault(back, set()).add(low)
         self.passing = np.array([self._passing(number) for number in range(count)])
 
     @classmethod
     def from_release(cls, release: Release) -> Schema:
         return cls(release[World], release[Kinds])
 
-    def _steps_of(self, prop: int) -> tuple[str, str]:
-        """A property's step and its inverse, in the notation of paths."""
+    def _steps_of(self, prop: int) -> list[tuple[str, str]]:
+        """A property's step and its inverse, in the notation of paths; one of the data's own under its own name as well."""
         graph, ontology = self.world.graph, self.world.ontology
-        code = graph.property_code(prop)
-        if code not in ontology.properties:
-            iri = graph.property_iri(prop)
-            return iri, f"^{iri}"
-        return code, ontology.inverse(code) or f"^{code}"
+        code, iri = graph.property_code(prop), graph.property_iri(prop)
+        known = [(code, ontology.inverse(code) or f"^{code}")] if code in ontology.properties else []
+        return known if known and normalise_property(iri) else [*known, (iri, f"^{iri}")]
 
     def _passing(self, kind: int) -> float:
         """What it costs to lead through nodes of a kind."""

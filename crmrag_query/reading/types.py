@@ -33,7 +33,7 @@ def local_words(iri: str) -> str:
 
 @dataclass(frozen=True)
 class Types:
-    """The types of a data set (what P2 leads to): their nodes by folded name, with and without what qualifies it, and by the
+    """The types of a data set (what P2 leads to, and the broader ones): their nodes by folded name, with and without what qualifies it, and by the
     last part of their IRI; ``languages``: of such a name, without what qualifies it, its own.
 
     ``categories`` uint8 [n]: those of the entities that have a type or a narrower one, and ``ANY`` where there are some.
@@ -47,10 +47,7 @@ class Types:
 
 def types_of(world: World) -> Types:
     """The types of a world; see `World.kept`."""
-    rows, found = world.adjacency.forward, [np.empty(0, np.int32)]
-    for prop in world.adjacency.by_code.get("P2", ()):
-        found.append(rows.val[rows.ptr[rows.prop[prop]] : rows.ptr[rows.prop[prop + 1]]])
-    nodes = distinct(np.concatenate(found))
+    nodes = np.flatnonzero(world.kept(_categories)).astype(np.int32)
     iris = world.graph.iris.take(nodes).to_pylist()
     ptr, names = world.names
     index, row = spread(ptr, nodes)
@@ -70,7 +67,7 @@ def types_of(world: World) -> Types:
         {text: frozenset(found) for text, found in by_text.items()},
         languages,
         {iri.rsplit("/", 1)[-1]: node for node, iri in zip(nodes.tolist(), iris, strict=True)},
-        _categories(world),
+        world.kept(_categories),
     )
 
 
@@ -140,7 +137,7 @@ def prefixes_of(world: World) -> list[tuple[str, Target]]:
     """What the names of nearly all entities of a class begin with, "Digital copy of …", with the narrowest such class."""
     graph, found = world.graph, dict[str, tuple[int, Target]]()
     for number in range(len(graph.class_codes)):
-        code, iri = graph.class_code(number), graph.class_iri(number)
+        code, iri = graph.class_name(number), graph.class_iri(number)
         target = Target(classes=(code if code in world.ontology.classes else iri,))
         counts = world.kept(_of_classes)
         if counts[target_classes(world, target)].sum() < LEAST_ALIKE:  # who has several is counted by each

@@ -149,7 +149,7 @@ def _kinds(part: _Part) -> Iterator[Choice]:
         for node, label, number in _labelled(part, pairs(part.world, OF_TYPE, nodes, literals=False).cell)
     ]
     for number, iri, count in _stated_classes(part.release, nodes):
-        found.append(Choice(graph.class_code(number) or iri, wording.class_(iri), "class", count))
+        found.append(Choice(graph.class_name(number), wording.class_(iri), "class", count))
     if target:
         has = part.world.adjacency.categories[nodes]
         for name, bit in Category.__members__.items():

@@ -127,7 +127,7 @@ class Wording:
             numbers = None
         graph = self.release[Graph]
         for number in sorted(numbers or ()):
-            if name in (graph.class_code(number), graph.class_iri(number)):
+            if name in (graph.class_name(number), graph.class_iri(number)):
                 return plain(graph.class_label(number, self.language))
         known = name in self.release.ontology.classes
         return self.release.ontology.label(name, self.language, "class") if known else self.node(name)
