@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from rapidfuzz.distance import OSA
 
 from crmrag_query.dates import Interval
-from crmrag_query.graph.arrays import shared
+from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
 from crmrag_query.ontology.categories import Category
@@ -34,6 +34,7 @@ from crmrag_query.plans.records import (
     Texted,
     Way,
 )
+from crmrag_query.plans.ways import pairs
 from crmrag_query.plans.world import World
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
@@ -1077,6 +1078,9 @@ class Grammar:
             if ranked is not None:
                 compute, gain, used_by = ranked
                 score += gain
+                measure = compute.measure
+                if measure is not None and measure.kind == "value":
+                    state = replace(state, doubt=state.doubt | self._measures(measure.way, head, ops))
                 used |= used_by
         if compute is None and dates:
             most = 1 if "operators.most" in ops else None
@@ -1097,16 +1101,17 @@ class Grammar:
             left = [at for at in left if self.words[at] not in spoken]
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
         denied = self.own.concord and any(one.first in used and one.roles & NEGATIONS for one in self.items)
+        twice = {role for one in self.items if one.first in used for role in one.roles & MEANT}
         unused = {
             item.text
             for item in self.items
             if item.sort == "op"
             and item.roles & MEANT
             and item.first not in used
+            and not item.roles & MEANT <= twice  # "*top* museums by number of coins"
             and not (denied and item.roles & NEGATIONS)
             and not any(item.first <= at < item.last for at in state.covered)
         }
-        score -= w.unused * len(unused)
         where = [*self._conditions(state, 0), *extra, *state.extra]
         if head.plan is not None and place is None:
             return (yield from self._gone_on(head.plan, where, compute, score, left, state, sort))
@@ -1119,6 +1124,8 @@ class Grammar:
         if head.maker and (head.concepts or not made):
             where.append(self._made_something(head))
         plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
+        unused |= self._numbers_but(plan)
+        score -= w.unused * len(unused)
         if compute.kind in ("list", "count") and not where and head.generic:
             score -= 1.0
         doubt = state.doubt | frozenset(f"not said: {text}" for text in unused) | self.asides
@@ -1249,9 +1256,9 @@ class Grammar:
                     )
         for role, ascending in (("operators.highest", False), ("operators.lowest", True)):
             if role in ops:
-                way = self._measured(near, ops[role].text)
-                if way is not None:
-                    measure = Measure(kind="value", way=way)
+                measured = self._measured(ops[role].text)
+                if measured is not None:
+                    measure = Measure(kind="value", way=measured[0])
                     first = self._first(state, ops[role])
                     return (
                         Compute(kind="rank", measure=measure, first=first, ascending=ascending),
@@ -1278,19 +1285,43 @@ class Grammar:
                     )
         return None
 
+    def _numbers_but(self, plan: Plan) -> set[str]:
+        """The numbers of a question that its plan does not have: "grave *12*"."""
+        known = {int(one) for one in _NUMBERS.findall(plan.model_dump_json(exclude_none=True))}
+        return {
+            item.text
+            for item in self.items
+            if item.sort == "number" and isinstance(item.value, int) and item.value > 1
+            and known.isdisjoint((item.value, item.value + 1))
+        }  # fmt: skip
+
     def _number_of(self, op: Item, state: State) -> int | None:
         first = self._first(state, op)
         return first if first > 1 else None
 
-    def _measured(self, near: Meaning, word: str) -> Way | None:
-        """The dimension that an adjective of size speaks of and that the things have."""
+    def _measured(self, word: str) -> tuple[Way, bool] | None:
+        """The dimension that an adjective of size speaks of and that things have, and whether it may speak of no other."""
         stem = self.own.stem(fold(word.split()[-1]))[:4]
         for name, words in self.own.raw["operators"]["measures"].items():
             if any(self.own.stem(fold(one)).startswith(stem) for one in words):
-                for id in [name] if name != "any" else ["height", "length", "width"]:
-                    if id in self.world.relations and self.ties.reach(id)[0]:
-                        return Way(relations=(id,))
+                known = [
+                    id
+                    for id in ([name] if name != "any" else ["height", "length", "width", "depth"])
+                    if id in self.world.relations and self.ties.reach(id)[0]
+                ]
+                if known:
+                    way = Way(relations=(known[0],), then=Way(relations=("dimension_value",)))
+                    return way, len(known) == 1
         return None
+
+    def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[str]:
+        """Why things may not be compared by what they measure: in several units, or in which direction is not said."""
+        units = way.model_copy(update={"then": Way(relations=("unit",))})
+        found = distinct(pairs(self.world, units, near.nodes, literals=False, direct=True).cell)
+        said = next((ops[one].text for one in ("operators.highest", "operators.lowest") if one in ops), "")
+        measured = self._measured(said) if said else None
+        which = {f"which size: {said}"} if measured is not None and not measured[1] else set[str]()
+        return frozenset({"several units"} if len(found) > 1 else ()) | which
 
     def _conditions(self, state: State, node: int) -> Iterator[Constraint]:
         for parent, one in state.conditions:
@@ -1388,6 +1419,9 @@ MEANT = NEGATIONS | EXCEPTIONS | frozenset({
 """Operators that change what is asked for: a reading that does not use one is not whole."""
 WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Place", 0.7))
 """What "what" may mean beside works, and how unlikely each is."""
+
+
+_NUMBERS = re.compile(r'"(?:first|at_least)":(\d+)')
 
 
 def _least(flags: Mapping[str, Item], number: Item | None) -> tuple[int | None, Item | None]:

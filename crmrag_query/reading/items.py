@@ -114,10 +114,18 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
             text = " ".join(words[at : at + length])
             if text in own.roles["prepositions.agent"] or text in own.roles["prepositions.place"]:
                 kept.discard("operators.per")
-            if kept:
+            if "questions.how_many" in kept and (by := _ranks_by(words, at, own)) is not None:
+                yield Item(by, at + length, "op", 1.6, text, roles=frozenset({"operators.most"}))
+            elif kept:
                 opens = 0.5 * (at == 0 and any(role.startswith("questions.") for role in kept))
                 score = 0.45 * length + 0.45 * (length - 1) + opens
                 yield Item(at, at + length, "op", score, text, roles=frozenset(kept))
+
+
+def _ranks_by(words: Sequence[str], at: int, own: Language) -> int | None:
+    """Where a ranking by the number that is asked for from ``at`` on begins, "museums *by the number of* coins"; None for none."""
+    at -= at > 0 and words[at - 1] in own.raw.get("asking", {}).get("the", ())
+    return at - 1 if at > 1 and words[at - 1] in own.roles["operators.per"] else None
 
 
 def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[Item]:

@@ -265,18 +265,40 @@ class Ties:
 
     def _walks(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
         turned = len(far.nodes) <= len(near.nodes)
-        start, goal = (far, near) if turned else (near, far)
-        nodes = sample_of(start.nodes)
-        walks = self.schema.walks(nodes, self.world.unpacked(self._bits(goal)), self._kinds(goal))
+        within, tail = self._within(far)
+        if turned:
+            walks = self.schema.walks(
+                sample_of(within), self.world.unpacked(self._bits(near)), self._kinds(near)
+            )
+        else:
+            goal = self.world.mask(within) if tail else self.world.unpacked(self._bits(far))
+            kinds = self.schema.kinds(within) if tail else self._kinds(far)
+            walks = self.schema.walks(sample_of(near.nodes), goal, kinds)
         for walk in walks[:MOST_WALKS]:
             if turned:
                 steps = tuple(self.schema.inverse[step] for step in reversed(walk.steps))
                 share = len(walk.ends) / len(near.nodes)
             else:
                 steps, share = walk.steps, 0.5
-            yield self._walk(steps, walk, share, code)
+            yield self._walk(steps, walk, share, code, tail)
 
-    def _walk(self, steps: tuple[str, ...], walk: Walk, share: float, code: str) -> Tie:
+    def _within(self, far: Meaning) -> tuple[Ints, tuple[str, ...]]:
+        """What is named with the places within it or the narrower concepts, and the last steps of a path that gather them."""
+        chosen = (
+            next((steps for category, steps in GATHERED if far.category == category), ()) if far.named else ()
+        )
+        found, kept = far.nodes, list[str]()
+        for step in chosen:
+            way = Way(paths=((step, f"{step}*"),))
+            more = np.flatnonzero(leading_to(self.world, way, found)).astype(np.int32)
+            if len(more):
+                found = np.union1d(found, more).astype(np.int32)
+                kept.append(f"{step}*")
+        return found, tuple(kept)
+
+    def _walk(
+        self, steps: tuple[str, ...], walk: Walk, share: float, code: str, tail: tuple[str, ...] = ()
+    ) -> Tie:
         stems: set[str] = set()
         for step in steps:
             stems |= self.lexicon.step_stems(step, code)
@@ -285,9 +307,10 @@ class Ties:
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
         events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
         roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1
-        steps = self._with_parts(steps, walk)
+        last = steps[-1]
+        steps = (*self._with_parts(steps, walk), *(step for step in tail if step.removesuffix("*") != last))
         return Tie(
-            Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, steps[-1], share=min(share, 1.0),
+            Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, last, share=min(share, 1.0),
             roundabout=roundabout,
         )  # fmt: skip
 
@@ -398,6 +421,12 @@ class Ties:
             yield Tie(tie.way, tie.key, said, tie.cost, tie.last, share=0.5)
 
 
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+GATHERED = (
+    (int(Category.Place), ("P89",)),
+    (int(Category.Concept), ("P127", f"{_SKOS}broader", f"^{_SKOS}narrower")),
+)
+"""By which steps places lead to those that they lie in, and concepts to broader ones."""
 DATE_COST: Mapping[str, float] = {
     "created_on": 0.0, "happened_on": 0.0, "creation_began": 0.15, "creation_ended": 0.15, "born_on": 0.1, "died_on": 0.15,
     "active_on": 0.1, "acquired_on": 0.2, "exhibited_on": 0.2, "modified_on": 0.25, "ended_on": 0.2, "found_on": 0.15,
