@@ -263,9 +263,13 @@ class Graph:
         return str(self._classes["code"][number])
 
     def class_name(self, number: int) -> str:
-        """How a class is told from all others: its code, or its IRI where it is none of the CRM family but at most below one."""
+        """How a class is told from all others: its code, or its IRI where it is the data's own."""
         iri = self.class_iri(number)
         return self.class_code(number) if normalise_class(iri) else iri
+
+    def class_labels(self, number: int) -> list[str]:
+        """The names of a class in all languages."""
+        return [text for _, text in self._classes["labels"][number]]
 
     def class_label(self, number: int, lang: str = "") -> str:
         """Name of a class in ``lang``, else in the data set's first language."""

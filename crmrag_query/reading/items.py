@@ -83,12 +83,12 @@ def items_of(
         found += _references(release, words, own, earlier)
     found += _names(release, analysis, heard, own)
     phrases = [(one.first, one.last) for one in found if one.sort == "op" and len(one) > 1]
-    found += [
+    nouns = [
         one
         for one in _nouns(release[World], lexicon, words, stems, own, heard)
         if not any(first <= one.first and one.last <= last for first, last in phrases)
     ]
-    return found
+    return [*found, *nouns, *_numbered(release, nouns, words)]
 
 
 # small words
@@ -123,7 +123,7 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
 
 
 def _ranks_by(words: Sequence[str], at: int, own: Language) -> int | None:
-    """Where a ranking by the number that is asked for from ``at`` on begins, "museums *by the number of* coins"; None for none."""
+    """Where a ranking by the number that is asked for from ``at`` on begins: "museums *by the number of* coins"."""
     at -= at > 0 and words[at - 1] in own.raw.get("asking", {}).get("the", ())
     return at - 1 if at > 1 and words[at - 1] in own.roles["operators.per"] else None
 
@@ -445,6 +445,33 @@ def _nouns(
             yield Item(
                 at, at + length, "noun", score, " ".join(words[at : at + length]), meanings, stems=said
             )
+
+
+def _numbered(release: Release, nouns: Sequence[Item], words: Sequence[str]) -> Iterator[Item]:
+    """Things that are told from others of their kind by a number in their name: "grave 12"."""
+    plain = plain_words(release.method.questions)
+    for noun in nouns:
+        at = noun.last
+        if at == len(words) or not words[at].isdigit():
+            continue
+        found = [
+            one.entity
+            for one in search(release[NameIndex], words[at], HOMONYMS, plain)
+            if words[at] in tokenize(one.name)
+        ]
+        meanings = []
+        for kind in noun.meanings[:3]:
+            nodes = np.intersect1d(kind.nodes, np.array(found, np.int32)).astype(np.int32)
+            if 0 < len(nodes) <= ALIKE:
+                iris = tuple(release[Graph].iri(int(node)) for node in nodes)
+                meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))
+        if meanings:
+            yield Item(
+                noun.first, at + 1, "name", noun.score + 0.9, f"{noun.text} {words[at]}", tuple(meanings)
+            )
+
+
+ALIKE = 5  # things of one kind and number that are taken together
 
 
 def noun_meaning(world: World, kind: Kind) -> Meaning:

@@ -7,9 +7,10 @@ for classes, properties and relations (`config/words`), which no data set has a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ from crmrag_query.reading.types import (
     types_of,
     without,
 )
-from crmrag_query.text import tokenize
+from crmrag_query.text import fold, tokenize
 
 Stems = frozenset[str]
 Phrase = tuple[str, ...]
@@ -117,6 +118,13 @@ def verbs(code: str) -> frozenset[str]:
     every = vocabulary(code).relations.values()
     nouns = frozenset().union(*(one.ends | one.starts for one in every))
     return frozenset().union(*(one.says for one in every)) - nouns
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def event_verbs(code: str) -> tuple[Stems, ...]:
+    """The verbs of each kind of event, which several relations share, as stems: found by, found at, found on."""
+    sets = Counter(one.says for one in vocabulary(code).relations.values() if len(one.says) > 1)
+    return tuple(says for says, times in sets.items() if times > 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +274,8 @@ MOST_WORDS = 5  # words of a noun phrase that names a kind
 
 
 class Labels:
-    """Types by their labels, whatever the number or case of these; words of one stem that are no forms of one another, such as
-    "photograph" and "photographer", are told apart."""
+    """Types by their labels, in any number or case; words of one stem that are no forms of one another, "photograph" and
+    "photographer", are told apart."""
 
     def __init__(self, own: Language, by_text: Mapping[str, Iterable[int]]) -> None:
         self._own = own
@@ -524,6 +532,23 @@ class KindWords:
                         found |= by_label.called(form)
         return {node for node in found if self._types.categories[node] & wanted}
 
+    @cached_property
+    def _own_classes(self) -> Labels:
+        """The classes that the data has beside those of the ontology, by all their labels."""
+        graph, by_text = self.world.graph, dict[str, list[int]]()
+        for number in range(len(graph.class_codes)):
+            iri = graph.class_iri(number)
+            if graph.class_name(number) == iri:
+                for text in {local_words(iri), graph.class_label(number), *graph.class_labels(number)}:
+                    by_text.setdefault(fold(text), []).append(number)
+        return Labels(self.own, by_text)
+
+    def _own_classes_of(self, entry: Mapping[str, Any]) -> list[str]:
+        """Those that are a general kind by a label in any of the six languages; IRIs."""
+        words = (form for some in entry["words"].values() for word in some for form in word.split(" / "))
+        found = {number for form in words for number in self._own_classes.called(form)}
+        return [self.world.graph.class_iri(number) for number in sorted(found)]
+
     def _general_kinds(
         self,
         name: str,
@@ -535,6 +560,9 @@ class KindWords:
         maker, generic = entry.get("role") == "maker", entry.get("generic") == "true"
         if types[name] and (kind := self._typed(sorted(types[name]), 0.05)) is not None:
             yield kind
+        own = Target(classes=tuple(self._own_classes_of(entry)))
+        if own.classes and not generic and occurs(self.world, own):
+            yield self._kind(own, 0.06)
         named = (entry.get("classes", ()), entry.get("else", ()))
         classes = next(
             filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ()

@@ -17,7 +17,7 @@ from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
 from crmrag_query.plans.ways import leading_to
 from crmrag_query.plans.world import Bits, Mask
-from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, vocabulary
+from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, event_verbs, vocabulary
 from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
@@ -304,6 +304,9 @@ class Ties:
             stems |= self.lexicon.step_stems(step, code)
         for kinds in walk.through:
             stems |= self.lexicon.class_stems(kinds, code)
+        for verbs in event_verbs(code):  # a "find" is what was discovered, too
+            if not verbs.isdisjoint(stems):
+                stems |= verbs
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
         events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
         roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1

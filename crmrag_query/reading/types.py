@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crmrag_query.graph.arrays import Bytes, Ints, Longs, distinct, spread
+from crmrag_query.graph.arrays import Bytes, Ints, Longs, spread
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Target
@@ -33,8 +33,8 @@ def local_words(iri: str) -> str:
 
 @dataclass(frozen=True)
 class Types:
-    """The types of a data set (what P2 leads to, and the broader ones): their nodes by folded name, with and without what qualifies it, and by the
-    last part of their IRI; ``languages``: of such a name, without what qualifies it, its own.
+    """The types of a data set (what P2 leads to, and the broader ones): their nodes by folded name, with and without what
+    qualifies it, and by the last part of their IRI; ``languages``: of such a name, without what qualifies it, its own.
 
     ``categories`` uint8 [n]: those of the entities that have a type or a narrower one, and ``ANY`` where there are some.
     """
