@@ -297,7 +297,12 @@ class Grammar:
         small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
         if self.earlier is None and all(map(self._is_time, spoken)):
             yield "nothing is spoken of"
-        if any(one.roles & NEVER_A_SET for one in self.items):
+        split = any(
+            "operators.breakdown" in said
+            for at in range(len(self.words))
+            for _, said in self.own.phrases.at(self.words, at)
+        )  # "how do they break down by"
+        if any(one.roles & NEVER_A_SET for one in self.items) and not split:
             yield "how or why"
         if self.form.described and len(spoken) == 1 and spoken[0].sort == "name":
             yield "one thing is described"
@@ -512,9 +517,7 @@ class Grammar:
         return any(one.target in kinds for one in item.meanings)
 
     def _per_words(self) -> frozenset[int]:
-        return frozenset(
-            one.first for one in self.items if one.roles & {"operators.per", "operators.breakdown"}
-        )
+        return frozenset(one.first for one in self.items if one.roles & PER)
 
     def _dangles(self) -> bool:
         """Whether a question ends in a preposition, whose object is what is asked for: "what are they made *of*"."""
@@ -1064,10 +1067,16 @@ class Grammar:
             found = self._existing(state, open_words, ops)
             if found is not None:
                 bare, says, gain, restricts = found
-                text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
-                state = replace(state, doubt=state.doubt | {text})
-                if restricts:
-                    extra.append(bare)
+                splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
+                if splits and compute is None and not bare.negated:
+                    compute = Compute(kind="group", way=bare.way)  # "by *denomination*"
+                    used |= self._per_words()
+                    score += 0.5
+                else:
+                    text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
+                    state = replace(state, doubt=state.doubt | {text})
+                    if restricts:
+                        extra.append(bare)
                 if bare.negated:
                     used |= {ops[role].first for role in NEGATIONS & ops.keys()}
                 left = [at for at in left if at not in says]
@@ -1087,7 +1096,7 @@ class Grammar:
             compute = Compute(kind="group", way=dates[0].way, by=unit, first=most)  # type: ignore[arg-type]
             used |= {ops["operators.most"].first} if most else set()
             left = [at for at in left if self.words[at] not in self._unit_words()]
-            used |= {ops[role].first for role in ("operators.per", "operators.breakdown") if role in ops}
+            used |= {ops[role].first for role in PER if role in ops}
             score += 0.5
         if compute is None:
             compute = Compute(kind="count" if form.counts else "ask" if form.asks else "list")
@@ -1125,6 +1134,8 @@ class Grammar:
             where.append(self._made_something(head))
         plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
         unused |= self._numbers_but(plan)
+        if compute.kind == "group":
+            unused -= {item.text for item in self.items if item.roles & PER}
         score -= w.unused * len(unused)
         if compute.kind in ("list", "count") and not where and head.generic:
             score -= 1.0
@@ -1194,6 +1205,12 @@ class Grammar:
             return Related(way=tie.way), says, 0.3 * len(says), False
         return Related(way=tie.way, negated=negated), says, gain, True
 
+    def _follows(self, op: Item, said: Collection[int]) -> bool:
+        """Whether words stand right behind a small word, with nothing but small words between."""
+        return all(self.words[at] in self.own.stop for at in range(op.last, min(said))) and op.last <= min(
+            said
+        )
+
     def _leads_to_more(self, said: Collection[int]) -> bool:
         """Whether something that ties stands behind words: "*painted* on ivory", not "and were *born* there"."""
         if any(one.first > max(said) for one in self.items if one.sort in ("name", "noun", "date")):
@@ -1208,7 +1225,7 @@ class Grammar:
 
     def _is_split(self, unit: str, ops: Mapping[str, Item]) -> bool:
         """Whether what is asked for is told apart by a unit of time: per century, in which decade most."""
-        if not ops.keys().isdisjoint(("operators.per", "operators.breakdown")) or self._each(unit):
+        if not ops.keys().isdisjoint(PER) or self._each(unit):
             return True
         return "operators.most" in ops and self._asks_for(unit)
 
@@ -1421,6 +1438,7 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 """What "what" may mean beside works, and how unlikely each is."""
 
 
+PER = frozenset({"operators.per", "operators.breakdown"})
 _NUMBERS = re.compile(r'"(?:first|at_least)":(\d+)')
 
 
