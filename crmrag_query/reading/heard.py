@@ -6,8 +6,12 @@ import re
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import Language, language
 from crmrag_query.linking import NameIndex, link, plain_words, stop_words
 from crmrag_query.questions.analysis import Analysis, analyse
+from crmrag_query.reading.exonyms import WHOLE, Exonyms
+from crmrag_query.reading.lexicon import Lexicon
+from crmrag_query.text import tokenize
 
 _BRACKETS = re.compile(r"\s*\([^()]{0,300}\)")
 _SENTENCES = re.compile(r"(?<=[.!?;;])\s+(?=[^\Wa-z])")
@@ -16,14 +20,52 @@ _SHORT = re.compile(r"\b\w{1,3}\.$")  # an initial or "St." ends no sentence
 
 def analysed(release: Release, question: str) -> Analysis:
     """The analysis of what a question asks, by its words and names alone."""
-    method = release.method
     text = question_of(question)
+    found = _analysed(release, text)
+    own = language(found.reading.language)
+    if own.raw.get("compounds") != "true":
+        return found
+    apart = _apart(release, own, text, found)
+    return _analysed(release, apart) if apart != text else found
+
+
+def _analysed(release: Release, text: str) -> Analysis:
+    method, categories = release.method, release[Graph].adjacency.categories
     stop, plain = stop_words(method.questions), plain_words(method.questions)
     mentions = link(release[NameIndex], text, stop, plain)
-    categories = release[Graph].adjacency.categories
     return analyse(
         text, method.questions, release.manifest.languages, mentions, lambda node: int(categories[node])
     )
+
+
+def _apart(release: Release, own: Language, text: str, found: Analysis) -> str:
+    """The text with compounds of something named and a noun in two words: "Goldmünzen" as "Gold Munzen".
+
+    Words that the data itself knows, as a name or a kind, stay as they are.
+    """
+    kinds = release[Lexicon].kinds(own.code)
+    whole = {
+        at
+        for one in found.mentions
+        if one.entities and one.entities[0].how in WHOLE
+        for at in range(one.first, one.last)
+    }
+    known = {word for at, word in enumerate(tokenize(text)) if at in whole}
+
+    def named(word: str) -> bool:
+        release_names = link(release[NameIndex], [word], frozenset(), frozenset(), 1)
+        return any(one.entities[0].how in WHOLE for one in release_names if one.entities) or any(
+            release[Exonyms].mentions((word,), own.code, ())
+        )
+
+    def split(match: re.Match[str]) -> str:
+        tokens = tokenize(match[0])
+        if len(tokens) != 1 or tokens[0] in known:
+            return match[0]
+        parts = next((one for one in kinds.compounds(tokens[0]) if named(one[0])), ())
+        return " ".join(map(str.capitalize, parts)) or match[0]
+
+    return re.sub(r"\w{7,}", split, text)
 
 
 def question_of(text: str) -> str:

@@ -88,7 +88,7 @@ def items_of(
         for one in _nouns(release[World], lexicon, words, stems, own, heard)
         if not any(first <= one.first and one.last <= last for first, last in phrases)
     ]
-    return [*found, *nouns, *_numbered(release, nouns, words)]
+    return [*found, *nouns, *_numbered(release, nouns, words), *_called(release[Graph], found, nouns)]
 
 
 # small words
@@ -445,6 +445,29 @@ def _nouns(
             yield Item(
                 at, at + length, "noun", score, " ".join(words[at : at + length]), meanings, stems=said
             )
+
+
+def _called(graph: Graph, items: Sequence[Item], nouns: Sequence[Item]) -> Iterator[Item]:
+    """Names with what they are names of right behind: "the Antioch mint", "Lorbach hoard"."""
+    for name in items:
+        for noun in nouns if name.sort == "name" and not name.refers else ():
+            if noun.first != name.last:
+                continue
+            meanings = [
+                replace(one, nodes=nodes, iris=tuple(map(graph.iri, nodes.tolist())))
+                for one in name.meanings
+                for kind in noun.meanings[:3]
+                if one.named and len(nodes := np.intersect1d(one.nodes, kind.nodes).astype(np.int32))
+            ]
+            if meanings:
+                yield replace(
+                    name,
+                    last=noun.last,
+                    score=name.score + noun.score + 0.3,
+                    text=f"{name.text} {noun.text}",
+                    meanings=tuple(meanings),
+                    stems=name.stems | noun.stems,
+                )
 
 
 def _numbered(release: Release, nouns: Sequence[Item], words: Sequence[str]) -> Iterator[Item]:

@@ -8,7 +8,7 @@ for classes, properties and relations (`config/words`), which no data set has a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
@@ -270,6 +270,8 @@ SYNONYM = 0.3
 """The cost of the types that another word for the same kind names, where the data has a type of the very word."""
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
+SHORTEST_PART = 3  # letters of either part of a compound
+LINKS = ("s", "es", "n", "en")  # letters that join them
 MOST_WORDS = 5  # words of a noun phrase that names a kind
 
 
@@ -344,6 +346,19 @@ class KindWords:
             if kinds:
                 found.append((1, kinds))
         return found
+
+    def compounds(self, word: str) -> Iterator[tuple[str, str]]:
+        """A word that names no kind itself in two parts of which the second does; the longest noun first."""
+        if self._called((self.own.stem(word),), (word,)):
+            return
+        for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
+            if self._called((self.own.stem(word[at:]),), (word[at:],)):
+                first = word[:at]
+                yield from (
+                    (first.removesuffix(link), word[at:])
+                    for link in ("", *LINKS)
+                    if first.endswith(link) and len(first) - len(link) >= SHORTEST_PART
+                )
 
     def _called(self, phrase: Phrase, said: Sequence[str]) -> list[Kind]:
         """The kinds that a phrase names in any number or case: "publishers" is a publisher, "published" is not."""
@@ -596,10 +611,10 @@ class KindWords:
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
-        for at in range(3, len(word) - 3):
+        for at in range(SHORTEST_PART, len(word) - SHORTEST_PART):
             kinds = self._called((self.own.stem(word[at:]),), (word[at:],))
             if kinds:
-                return [replace(one, cost=one.cost + 0.4) for one in kinds[:2]]
+                return [replace(one, cost=one.cost + VAGUE) for one in kinds[:2]]
         return []
 
 
