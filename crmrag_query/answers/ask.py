@@ -406,7 +406,9 @@ class _Turn:
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
                 return self._checked(text, cited, refused=False)
-            if not self._leads_on:  # else the likeliest reading knows of it by another way
+            listed = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
+            listed |= prepared.analysis.form is not Form.SPECIFIC
+            if not self._leads_on and not listed:  # else a reading knows of it by another way
                 text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
                 return self._checked(text, cited, refused=True)
         if subject == "itself":
@@ -419,14 +421,15 @@ class _Turn:
         if (told := self._of_one_thing(cited) or self._of_each(cited)) is not None:
             return told
         parsed = exact.parsed if isinstance(exact, Exact) else exact
+        says_no = parsed.plan is not None and parsed.plan.compute.kind == "ask" and not parsed.unknown
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
-            return self._checked(refused, cited, refused=True)
+            return self._checked(refused, cited, refused=not says_no)
         ranked = () if prepared.exhausted else prepared.ranked
         chosen = prepared.retrieved.chosen
         extracted = extract(release, prepared.analysis, chosen, prepared.found, ranked, cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
-            return self._checked(unnamed, cited, refused=True, notes=extracted.notes)
+            return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)
         text, lost = extracted.text, lost_words(release, parsed, prepared.analysis, prepared.ranked)
         if (
             lost and isinstance(exact, Exact) and not extracted.refused

@@ -43,7 +43,7 @@ from crmrag_query.questions.words import chunks_of
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise
 from crmrag_query.reading.exonyms import WHOLE
-from crmrag_query.reading.heard import analysed, question_of
+from crmrag_query.reading.heard import analysed, question_of, with_compounds_apart
 from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.reading.with_model import ModelPlan, is_settled, plan_with_model
 from crmrag_query.sets.build import Reader, Told, answer_set, reasons_of
@@ -97,7 +97,7 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
 def _analysis_of(release: Release, understood: Understood) -> Analysis:
     """The question by its words and names alone, as it was understood, or anew where something was taken out of it."""
     if understood.alone and question_of(understood.question) == understood.question:
-        return understood.own
+        return with_compounds_apart(release, understood.own)
     return analysed(release, understood.question)
 
 

@@ -4,7 +4,7 @@ that a question names, or that the data does not tell; never a dump of documents
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.answers.sources import SourceList
@@ -16,7 +16,7 @@ from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import LANGUAGES
+from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
@@ -394,7 +394,9 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if not lost or parsed.plan.compute.kind == "ask":
         return ""
     asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or parsed.named)
-    strange = parsed.guessed and not any(release[SparseIndex].terms(word) for word in lost)
+    strange = parsed.guessed and any(
+        not release[SparseIndex].terms(word) for word in _asked_or_tied(analysis.reading, lost)
+    )
     if not asked_of_one and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):
@@ -404,12 +406,35 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     return words.not_told.replace("{words}", ", ".join(f"“{word}”" for word in lost))
 
 
+def _asked_or_tied(reading: Reading, lost: Collection[str]) -> list[str]:
+    """Which of some words are what is asked for, "how many *visitors*", or what something is tied to, "made of *marble*": the
+    others, verbs and asides, may be missing without changing what is meant."""
+    own, words = language(reading.language), list(reading.words)
+    ties = frozenset().union(
+        *(found for role, found in own.roles.items() if role.startswith("prepositions."))
+    )
+    opens = own.roles["questions.how_many"] | own.roles["questions.what"]
+    found = []
+    for at, word in enumerate(words):
+        before = at - 1
+        while before > 0 and words[before] in own.stop - ties - opens:
+            before -= 1
+        if (
+            word in lost
+            and at
+            and (words[before] in ties or any(" ".join(words[i:at]) in opens for i in range(at)))
+        ):
+            found.append(word)
+    return found
+
+
 def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
     """That nothing was found of the names that name nothing here; "" where there are none."""
     words = release.method.sets.words(analysis.reading.language)
     stand = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
     unnamed = ", ".join(f"“{name}”" for name in parsed.unnamed if stand.isdisjoint(tokenize(name)))
-    return words.not_told.replace("{words}", unnamed) if unnamed else ""
+    asks = parsed.plan is not None and parsed.plan.compute.kind == "ask" and not parsed.unknown
+    return (words.nowhere if asks else words.not_told).replace("{words}", unnamed) if unnamed else ""
 
 
 def lost_words(

@@ -111,6 +111,7 @@ class SetWords(Record):
     unknown: str
     absent: str
     not_told: str
+    nowhere: str
     taught: str = "Read as {who} taught it on {when}."
     entities: str
     categories: dict[str, str]

@@ -20,13 +20,16 @@ _SHORT = re.compile(r"\b\w{1,3}\.$")  # an initial or "St." ends no sentence
 
 def analysed(release: Release, question: str) -> Analysis:
     """The analysis of what a question asks, by its words and names alone."""
-    text = question_of(question)
-    found = _analysed(release, text)
-    own = language(found.reading.language)
+    return with_compounds_apart(release, _analysed(release, question_of(question)))
+
+
+def with_compounds_apart(release: Release, analysis: Analysis) -> Analysis:
+    """The analysis anew with its compounds in two words, where the language has such."""
+    own, text = language(analysis.reading.language), analysis.reading.question
     if own.raw.get("compounds") != "true":
-        return found
-    apart = _apart(release, own, text, found)
-    return _analysed(release, apart) if apart != text else found
+        return analysis
+    apart = _apart(release, own, text, analysis)
+    return _analysed(release, apart) if apart != text else analysis
 
 
 def _analysed(release: Release, text: str) -> Analysis:
