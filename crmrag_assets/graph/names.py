@@ -82,7 +82,9 @@ VOCABULARY: Final = frozenset(
     | {OWL + name for name in ("Class", "ObjectProperty", "DatatypeProperty", "FunctionalProperty")}
     | {OWL + name for name in ("InverseFunctionalProperty", "TransitiveProperty", "SymmetricProperty")}
 )
-CALLED: Final = (RDFS + "label", "http://www.w3.org/2004/02/skos/core#prefLabel")
+SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
+PREFERRED: Final = SKOS + "prefLabel"
+CALLED: Final = (RDFS + "label", PREFERRED)
 
 
 def declared(core: Core) -> Declared:
@@ -153,8 +155,14 @@ def build_vocabulary(
     return Vocabulary(ontology, class_words, property_words, np.array(event, bool).astype(np.uint8))
 
 
+KNOWN: Final = {SKOS + "broader": "P127", SKOS + "narrower": "P127i"}
+"""Properties of other vocabularies that say what one of the CRM does."""
+
+
 def _above(kind: Kind, iri: str, ontology: Ontology, said: Declared) -> str:
     """The code of the nearest term of the CRM family that the data declares to be above one of its own; "" for none."""
+    if iri in KNOWN:
+        return KNOWN[iri]
     normalise, terms = (
         (normalise_class, ontology.classes) if kind == "class" else (normalise_property, ontology.properties)
     )
@@ -212,7 +220,6 @@ IRI_LIKE: Final = r"^(?:[A-Za-z][A-Za-z0-9+.-]*:/+\S*|urn:\S+)$"
 PRIMARY: Final = (
     "http://vocab.getty.edu/aat/300404670"  # AAT "preferred terms", the primary name in Linked Art
 )
-PREFERRED: Final = "http://www.w3.org/2004/02/skos/core#prefLabel"
 ORDER: Final = ("label", "preferred", "title", "appellation", "content", "alternative", "identifier")
 
 

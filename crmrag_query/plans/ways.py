@@ -252,14 +252,7 @@ def numbers(world: World, rows: Longs) -> tuple[Mask, npt.NDArray[np.float64]]:
     return stated, value.to_numpy(zero_copy_only=False)
 
 
-_SKOS = "http://www.w3.org/2004/02/skos/core#"
-OF_TYPE = Way(
-    paths=(
-        ("P2", "P127*"),
-        ("P2", f"{_SKOS}broader", f"{_SKOS}broader*"),
-        ("P2", f"^{_SKOS}narrower", f"^{_SKOS}narrower*"),
-    )
-)
+OF_TYPE = Way(paths=(("P2", "P127*"),))
 """How a node leads to its types and to all that are broader."""
 _WALKED = 256  # so many nodes are walked one by one sooner than all ends twice
 _CELL = 40  # bits of a cell in a key that sorts pairs

@@ -284,17 +284,12 @@ class Ties:
 
     def _within(self, far: Meaning) -> tuple[Ints, tuple[str, ...]]:
         """What is named with the places within it or the narrower concepts, and the last steps of a path that gather them."""
-        chosen = (
-            next((steps for category, steps in GATHERED if far.category == category), ()) if far.named else ()
-        )
-        found, kept = far.nodes, list[str]()
-        for step in chosen:
-            way = Way(paths=((step, f"{step}*"),))
-            more = np.flatnonzero(leading_to(self.world, way, found)).astype(np.int32)
-            if len(more):
-                found = np.union1d(found, more).astype(np.int32)
-                kept.append(f"{step}*")
-        return found, tuple(kept)
+        step = next((one for category, one in GATHERED if far.category == category), "")
+        if not step or not far.named:
+            return far.nodes, ()
+        more = np.flatnonzero(leading_to(self.world, Way(paths=((step, f"{step}*"),)), far.nodes))
+        found = np.union1d(far.nodes, more).astype(np.int32)
+        return found, (f"{step}*",) if len(more) else ()
 
     def _walk(
         self, steps: tuple[str, ...], walk: Walk, share: float, code: str, tail: tuple[str, ...] = ()
@@ -424,11 +419,7 @@ class Ties:
             yield Tie(tie.way, tie.key, said, tie.cost, tie.last, share=0.5)
 
 
-_SKOS = "http://www.w3.org/2004/02/skos/core#"
-GATHERED = (
-    (int(Category.Place), ("P89",)),
-    (int(Category.Concept), ("P127", f"{_SKOS}broader", f"^{_SKOS}narrower")),
-)
+GATHERED = ((int(Category.Place), "P89"), (int(Category.Concept), "P127"))
 """By which steps places lead to those that they lie in, and concepts to broader ones."""
 DATE_COST: Mapping[str, float] = {
     "created_on": 0.0, "happened_on": 0.0, "creation_began": 0.15, "creation_ended": 0.15, "born_on": 0.1, "died_on": 0.15,
