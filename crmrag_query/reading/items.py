@@ -33,7 +33,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import Asked
 from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
-from crmrag_query.reading.lexicon import Kind, Lexicon
+from crmrag_query.reading.lexicon import Kind, Lexicon, vocabulary
 from crmrag_query.reading.ties import Meaning
 from crmrag_query.text import tokenize
 
@@ -433,7 +433,7 @@ def _nouns(
     kinds = lexicon.kinds(own.code)
     for at in range(len(words)):
         for length, found in kinds.at(stems, words, at):
-            if length == 1 and words[at] in own.roles["verbs.empty"]:
+            if length == 1 and (words[at] in own.roles["verbs.empty"] or _is_verb(words, stems, at, own)):
                 continue
             said = frozenset(
                 stem
@@ -468,6 +468,17 @@ def _called(graph: Graph, items: Sequence[Item], nouns: Sequence[Item]) -> Itera
                     meanings=tuple(meanings),
                     stems=name.stems | noun.stems,
                 )
+
+
+def _is_verb(words: Sequence[str], stems: Sequence[str], at: int, own: Language) -> bool:
+    """Whether a word that may be a noun is the verb of an auxiliary: "do we *document*", "did the restorer Bell *work* on"."""
+    helped = any(word in own.roles["verbs.do"] for word in words[:at])
+    if not helped or not any(stems[at] in one.says for one in vocabulary(own.code).relations.values()):
+        return False
+    before = words[at - 1]
+    article = before in own.raw.get("asking", {}).get("articles", ())
+    pronoun = before in own.stop and not article and not any(own.phrases.at(words[:at], at - 1))
+    return pronoun or (not article and all(word in own.stop for word in words[at + 1 :]))
 
 
 def _numbered(release: Release, nouns: Sequence[Item], words: Sequence[str]) -> Iterator[Item]:

@@ -433,7 +433,14 @@ class KindWords:
         return words[-1] if language(code).head_last else words[0]
 
     def _add_heads(self) -> None:
-        """A noun alone stands for all types that it heads: "paintings" for mural paintings."""
+        """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells types
+        of something else apart as well, "theatre building"."""
+        inside = {
+            self.own.stem(word)
+            for text in self._types.by_text
+            for word in tokenize(text)
+            if word != self._head(text, self._types.languages.get(text, ""))
+        }
         for head, nodes in self._heads.items():
             stem = self.own.stem(
                 head
@@ -443,7 +450,8 @@ class KindWords:
                 head
                 and stem not in self._generic
                 and len(nodes) <= 200
-                and (kind := self._typed(sorted(nodes), 0.65 if exact else 0.25)) is not None
+                and (kind := self._typed(sorted(nodes), 0.65 if exact else VAGUE if stem in inside else 0.25))
+                is not None
             ):
                 self._add(head, kind)
 
