@@ -39,7 +39,7 @@ from crmrag_query.plans.world import World
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, Item, plan_meaning, text_item
-from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes
+from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes, vocabulary
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import check
@@ -1188,11 +1188,12 @@ class Grammar:
     ) -> tuple[Related, frozenset[int], float, bool] | None:
         """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; these words,
         what they gain, and whether it restricts anything: nothing that nearly all have does."""
-        said = frozenset(self.stems[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"])
+        empty = frozenset() if ops.keys() & NEGATIONS else self.own.roles["verbs.empty"]  # "never *found*"
+        said = frozenset(self.stems[at] for at in left if self.words[at] not in empty)
         if not said:
             return None
         best = None
-        for tie in self.ties.existing(state.nodes[0], self.own.code, self.said):
+        for tie in self.ties.existing(state.nodes[0], self.own.code, self.said | said):
             says = self._said_by(tie) & frozenset(left)
             gain = (0.45 if state.conditions else 0.8) * len(says) - tie.cost - 0.2
             if says and (best is None or gain > best[1]):
@@ -1284,6 +1285,14 @@ class Grammar:
                     )
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
             if role in ops and ops[role].first not in state.used:
+                if (way := self._paid()) is not None:  # "cost the most"
+                    first = self._first(state, ops[role])
+                    measure = Measure(kind="value", way=way)
+                    return (
+                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
+                        0.6,
+                        frozenset({ops[role].first}),
+                    )
                 works = Meaning(
                     category_nodes(self.world, "Thing"), Target(categories=("Thing",)), generic=True
                 )
@@ -1329,6 +1338,17 @@ class Grammar:
                 if known:
                     way = Way(relations=(known[0],), then=Way(relations=("dimension_value",)))
                     return way, len(known) == 1
+        return None
+
+    def _paid(self) -> Way | None:
+        """The number by which a verb of the question measures: to cost, to weigh."""
+        said = frozenset(self.stems)
+        for id, words in vocabulary(self.own.code).relations.items():
+            relation = self.world.relations.get(id)
+            if relation is None or relation.value != "number" or not relation.literals.value:
+                continue
+            if said & words.says and self.ties.reach(id)[0]:
+                return Way(relations=(id,), then=Way(relations=("dimension_value",)))
         return None
 
     def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[str]:

@@ -99,6 +99,7 @@ IDLE = frozenset({"operators.every", "operators.either", "operators.only", "oper
 
 
 def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> Iterator[Item]:
+    yield from _superlatives(words, own)
     for at in range(len(words)):
         by_length: dict[int, set[str]] = {}
         for length, roles in own.phrases.at(words, at):
@@ -120,6 +121,20 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
                 opens = 0.5 * (at == 0 and any(role.startswith("questions.") for role in kept))
                 score = 0.45 * length + 0.45 * (length - 1) + opens
                 yield Item(at, at + length, "op", score, text, roles=frozenset(kept))
+
+
+def _superlatives(words: Sequence[str], own: Language) -> Iterator[Item]:
+    """Adjectives of size that a word for "most" or "least" raises: "the most expensive", "le plus lourd"."""
+    raised = (("operators.most", "operators.highest"), ("operators.fewest", "operators.lowest"))
+    for at in range(len(words)):
+        for length, roles in own.phrases.at(words, at):
+            last = at + length
+            sizes = list(own.phrases.at(words, last)) if last < len(words) else []
+            if any(role.startswith("operators.measures.") for _, found in sizes for role in found):
+                for low, high in raised:
+                    if low in roles:
+                        score = 0.9 * length + 0.9
+                        yield Item(at, last + 1, "op", score, words[last], roles=frozenset({high}))
 
 
 def _ranks_by(words: Sequence[str], at: int, own: Language) -> int | None:
@@ -471,7 +486,7 @@ def _called(graph: Graph, items: Sequence[Item], nouns: Sequence[Item]) -> Itera
 
 
 def _is_verb(words: Sequence[str], stems: Sequence[str], at: int, own: Language) -> bool:
-    """Whether a word that may be a noun is the verb of an auxiliary: "do we *document*", "did the restorer Bell *work* on"."""
+    """Whether a word that may be a noun is the verb of an auxiliary: "do we *document*", "did Bell *work* on"."""
     helped = any(word in own.roles["verbs.do"] for word in words[:at])
     if not helped or not any(stems[at] in one.says for one in vocabulary(own.code).relations.values()):
         return False

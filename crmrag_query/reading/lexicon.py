@@ -25,6 +25,7 @@ from crmrag_query.plans.records import Target
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
 from crmrag_query.reading.types import (
+    ANY,
     categories_of,
     entities_of,
     local_words,
@@ -121,10 +122,13 @@ def verbs(code: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=len(LANGUAGES))
-def event_verbs(code: str) -> tuple[Stems, ...]:
-    """The verbs of each kind of event, which several relations share, as stems: found by, found at, found on."""
+def event_verbs(code: str) -> tuple[tuple[Stems, Stems], ...]:
+    """The verbs of each kind of event, which several relations share (found by, found at), as stems: of each kind those
+    of no other, and all."""
     sets = Counter(one.says for one in vocabulary(code).relations.values() if len(one.says) > 1)
-    return tuple(says for says, times in sets.items() if times > 1)
+    several = [says for says, times in sets.items() if times > 1]
+    times = Counter(stem for says in several for stem in says)
+    return tuple((frozenset(stem for stem in says if times[stem] == 1), says) for says in several)
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,28 +433,34 @@ class KindWords:
 
     def _head(self, text: str, code: str) -> str:
         """The noun of a phrase in a language: its last word, or its first where adjectives follow it."""
-        words = [word for word in tokenize(text) if word not in self.own.stop] or [""]
-        return words[-1] if language(code).head_last else words[0]
+        own, tokens = language(code), tokenize(text)
+        of = next(
+            (at for at, word in enumerate(tokens) if at and word in own.roles["prepositions.of"]), len(tokens)
+        )
+        words = [word for word in tokens[:of] if word not in self.own.stop] or [""]
+        return words[-1] if own.head_last else words[0]
 
     def _add_heads(self) -> None:
-        """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells types
-        of something else apart as well, "theatre building"."""
-        inside = {
-            self.own.stem(word)
-            for text in self._types.by_text
-            for word in tokenize(text)
-            if word != self._head(text, self._types.languages.get(text, ""))
-        }
+        """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells
+        types of something else apart as well, "theatre building"."""
+        categories, inside = self._types.categories, dict[str, int]()
+        for text, nodes in self._types.by_text.items():
+            mask = int(np.bitwise_or.reduce(categories[list(nodes)], initial=0)) & ~ANY
+            for word in tokenize(text):
+                if word != self._head(text, self._types.languages.get(text, "")):
+                    stem = self.own.stem(word)
+                    inside[stem] = inside.get(stem, 0) | mask
         for head, nodes in self._heads.items():
             stem = self.own.stem(
                 head
             )  # a type of that very name is meant first, and so is told apart from these
+            apart = inside.get(stem, 0) & int(np.bitwise_or.reduce(categories[list(nodes)], initial=0))
             exact = any(one.concepts and one.cost <= 0.05 for _, one in self._phrases.get((stem,), ()))
             if (
                 head
                 and stem not in self._generic
                 and len(nodes) <= 200
-                and (kind := self._typed(sorted(nodes), 0.65 if exact else VAGUE if stem in inside else 0.25))
+                and (kind := self._typed(sorted(nodes), 0.65 if exact else VAGUE if apart else 0.25))
                 is not None
             ):
                 self._add(head, kind)

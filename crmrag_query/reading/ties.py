@@ -299,8 +299,8 @@ class Ties:
             stems |= self.lexicon.step_stems(step, code)
         for kinds in walk.through:
             stems |= self.lexicon.class_stems(kinds, code)
-        for verbs in event_verbs(code):  # a "find" is what was discovered, too
-            if not verbs.isdisjoint(stems):
+        for own, verbs in event_verbs(code):  # a "find" is what was discovered, too
+            if not own.isdisjoint(stems):
                 stems |= verbs
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
         events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
