@@ -35,7 +35,7 @@ from crmrag_query.plans.records import (
     Way,
 )
 from crmrag_query.plans.ways import pairs
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, Item, plan_meaning, text_item
@@ -1132,14 +1132,15 @@ class Grammar:
         where += self._lessened(head)
         if head.maker and (head.concepts or not made):
             where.append(self._made_something(head))
-        plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
+        plan, doubt = Plan(target=head.target or Target(), where=tuple(where), compute=compute), state.doubt
+        doubt |= self._bought(plan)
         unused |= self._numbers_but(plan)
         if compute.kind == "group":
             unused -= {item.text for item in self.items if item.roles & PER}
         score -= w.unused * len(unused)
         if compute.kind in ("list", "count") and not where and head.generic:
             score -= 1.0
-        doubt = state.doubt | frozenset(f"not said: {text}" for text in unused) | self.asides
+        doubt |= frozenset(f"not said: {text}" for text in unused) | self.asides
         uncovered = tuple(self.words[at] for at in left if self.words[at] not in empty)
         named = frozenset(
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
@@ -1311,6 +1312,17 @@ class Grammar:
                     )
         return None
 
+    def _bought(self, plan: Plan) -> frozenset[str]:
+        """That what was bought is told with all else that was acquired, where the data tells purchases apart."""
+        words = vocabulary(self.own.code).classes.get(PURCHASE, frozenset())
+        if words.isdisjoint(self.stems) or not self.world.kept(tells_purchases):
+            return frozenset()
+        text = plan.model_dump_json()
+        acquired = any(
+            step in text for step in ("acquired", "given_by", "acquisition", '"P22', '"P23', '"P24')
+        )
+        return frozenset({"bought or acquired otherwise"} if acquired and PURCHASE not in text else ())
+
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
         known = {int(one) for one in _NUMBERS.findall(plan.model_dump_json(exclude_none=True))}
@@ -1458,7 +1470,16 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 """What "what" may mean beside works, and how unlikely each is."""
 
 
+PURCHASE = "E96"
 PER = frozenset({"operators.per", "operators.breakdown"})
+
+
+def tells_purchases(world: World) -> bool:
+    """Whether some acquisitions are stated to be purchases, and others not; see `World.kept`."""
+    bought, every = (world.of_classes(sorted(class_numbers(world, code) or ())) for code in (PURCHASE, "E8"))
+    return bool(bought.any() and (every & ~bought).any())
+
+
 _NUMBERS = re.compile(r'"(?:first|at_least)":(\d+)')
 
 

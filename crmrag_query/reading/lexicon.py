@@ -444,8 +444,8 @@ class KindWords:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells
         types of something else apart as well, "theatre building"."""
         categories, inside = self._types.categories, dict[str, int]()
-        for text, nodes in self._types.by_text.items():
-            mask = int(np.bitwise_or.reduce(categories[list(nodes)], initial=0)) & ~ANY
+        for text, called in self._types.by_text.items():
+            mask = int(np.bitwise_or.reduce(categories[list(called)], initial=0)) & ~ANY
             for word in tokenize(text):
                 if word != self._head(text, self._types.languages.get(text, "")):
                     stem = self.own.stem(word)

@@ -181,9 +181,9 @@ class Wording:
             yield "target.categories", self.any_of(categories.get(name, name) for name in target.categories)
 
     def _general(self, classes: tuple[str, ...]) -> str:
-        """The plain word for classes of which a label would say too much: "objects" for human-made ones of both kinds."""
+        """The plain word for classes of which a label would say too much: "objects" for physical ones and others."""
         words = self.words
-        if len(classes) > 1 and OBJECTS.issuperset(classes):
+        if len(classes) > 1 and not OBJECTS.isdisjoint(classes):
             return words.objects
         return words.categories.get(BASES.get(classes[0], ""), "") if len(classes) == 1 else ""
 
