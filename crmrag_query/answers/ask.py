@@ -16,7 +16,7 @@ from crmrag_query.answers.exact import (
     told_set,
     with_notes,
 )
-from crmrag_query.answers.extractive import NEAR, extract, lost_words, nothing_of, refusal
+from crmrag_query.answers.extractive import NEAR, extract, is_denied, lost_words, nothing_of, refusal
 from crmrag_query.answers.facts import NAMED, any_known, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
@@ -360,6 +360,11 @@ class _Turn:
         exact, asked = self.exact, self.facts
         if asked is None or not isinstance(exact, Exact) or not exact.set.size:
             return False
+        if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
+            tied = [one for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated]
+            said = json.dumps([one.model_dump(mode="json") for one in tied])
+            if any(json.dumps(self.release[Graph].iri(node)) in said for node in asked.nodes):
+                return True  # it is recorded by another way: a find that names its finder
         ids = {id for relations in asked.relations for id in relations}
         ways = (one.way for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated)
         return any(way is not None and not ids.isdisjoint(way.relations) for way in ways)
@@ -421,7 +426,7 @@ class _Turn:
         if (told := self._of_one_thing(cited) or self._of_each(cited)) is not None:
             return told
         parsed = exact.parsed if isinstance(exact, Exact) else exact
-        says_no = parsed.plan is not None and parsed.plan.compute.kind == "ask" and not parsed.unknown
+        says_no = is_denied(parsed, prepared.analysis)
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
             return self._checked(refused, cited, refused=not says_no)
         ranked = () if prepared.exhausted else prepared.ranked

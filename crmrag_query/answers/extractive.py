@@ -433,8 +433,14 @@ def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Seq
     words = release.method.sets.words(analysis.reading.language)
     stand = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
     unnamed = ", ".join(f"“{name}”" for name in parsed.unnamed if stand.isdisjoint(tokenize(name)))
+    form = words.nowhere if is_denied(parsed, analysis) else words.not_told
+    return form.replace("{words}", unnamed) if unnamed else ""
+
+
+def is_denied(parsed: Parsed, analysis: Analysis) -> bool:
+    """Whether a question wants a yes or no, and all that is not understood of it is a name: then the answer is no."""
     asks = parsed.plan is not None and parsed.plan.compute.kind == "ask" and not parsed.unknown
-    return (words.nowhere if asks else words.not_told).replace("{words}", unnamed) if unnamed else ""
+    return asks and analysis.reading.rule.startswith("yes/no")
 
 
 def lost_words(

@@ -78,8 +78,11 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     asking = language.forms.describing.at(before, 0)
     opens = asking or any(getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs"))
     # what stands between a request and a name is a preposition: "parlez-moi *de* X"
-    bare = _is_said(before[asking:], language, ("placed",), language.stop if asking else ())
-    return "itself" if opens and bare and _is_said(after, language, ("placed",)) else ""
+    placed = (
+        () if language.forms.who.at(before, 0) else ("placed",)
+    )  # "where is it found", but "who found it"
+    bare = _is_said(before[asking:], language, placed, language.stop if asking else ())
+    return "itself" if opens and bare and _is_said(after, language, placed) else ""
 
 
 @dataclass(frozen=True, slots=True)
