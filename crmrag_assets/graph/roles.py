@@ -387,5 +387,5 @@ def _numbered(core: Core, vocabulary: Vocabulary, stated: pl.DataFrame, lang: st
     )
 
 
-NUMBERED: Final = ("E39", "E53", "E2", "E18")
+NUMBERED: Final = ("E39", "E53", "E2")
 NUMBERS: Final = ("E41", TIME_SPAN, "E54", "E59")
