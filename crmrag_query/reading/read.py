@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -151,7 +151,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         pictured=vocabulary(own.code).relations["depicts"].starts, saying=verbs(own.code),
     )  # fmt: skip
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
-    nouns = (one for one in items if one.sort == "noun")
+    nouns = [one for one in items if one.sort == "noun"]
     grammar.known = frozenset(at for one in nouns for at in range(one.first, one.last))
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
@@ -159,8 +159,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         one.first == 0 and one.sort == "op" for one in items
     ):  # what opens a question is never passed over
         cuts = [one for one in cuts if any(item.first == 0 and item.sort == "op" for item in one[1])] or cuts
-    heads = {one.first for one in items if one.sort == "noun"}
-    cuts = [(score - UNASKED * _passes_over(chosen, heads), chosen) for score, chosen in cuts]
+    cuts = [(score - UNASKED * _passes_over(chosen, nouns, len(stems)), chosen) for score, chosen in cuts]
     for score, chosen in cuts[:TABLES]:
         plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
         if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
@@ -187,12 +186,21 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     return sorted(weighed, key=lambda one: -one.score)
 
 
-def _passes_over(items: Sequence[Item], nouns: Collection[int]) -> bool:
-    """Whether a noun right behind "which" or "how many" is left out, where a verb is written alike: which *works* show …"""
+def _passes_over(items: Sequence[Item], nouns: Sequence[Item], words: int) -> bool:
+    """Whether the noun that is asked for is left out: right behind "which" or "how many", where a verb is written alike
+    (which *works* show …), or all that is said beside a name, "French *artists*"."""
     opener = next((one for one in items if one.roles & DETERMINING), None)
-    if opener is None or opener.last not in nouns:
+    if opener is None:
+        alone = [one for one in nouns if one.first in (0, words - 1) or one.last == words]
+        spoken = [one for one in items if one.sort not in ("op", "number")]
+        return len(spoken) == 1 and len(alone) == 1 and not any(_overlap(one, alone[0]) for one in spoken)
+    if not any(one.first == opener.last for one in nouns):
         return False
     return not any(one.first == opener.last and one.sort != "op" for one in items)
+
+
+def _overlap(one: Item, other: Item) -> bool:
+    return one.first < other.last and other.first < one.last
 
 
 def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float, tuple[Item, ...]]]:

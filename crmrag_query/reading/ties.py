@@ -297,11 +297,11 @@ class Ties:
         stems: set[str] = set()
         for step in steps:
             stems |= self.lexicon.step_stems(step, code)
-        for kinds in walk.through:
-            stems |= self.lexicon.class_stems(kinds, code)
+        happens = {stem for kinds in walk.through for stem in self.lexicon.class_stems(kinds, code)}
         for own, verbs in event_verbs(code):  # a "find" is what was discovered, too
-            if not own.isdisjoint(stems):
-                stems |= verbs
+            if not own.isdisjoint(happens):
+                happens |= verbs
+        stems |= happens
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
         events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
         roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1

@@ -55,8 +55,9 @@ def test_a_person_whom_the_data_lacks_made_nothing_that_is_told(museum: Release)
 
 
 def test_words_that_are_not_understood_are_quoted(museum: Release) -> None:
+    """What is asked was not understood: this is said, and is no evidence that the data does not tell."""
     answer = ask(museum, "Which paintings might Ada Berg have liked?")
-    assert answer.refused and "“liked”" in answer.text and not cited(answer)
+    assert not answer.exhaustive and "“liked”" in answer.text
 
 
 def test_what_the_data_tells_is_not_refused(museum: Release) -> None:
