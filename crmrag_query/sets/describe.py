@@ -195,7 +195,10 @@ def _compute(wording: Wording, compute: Compute) -> str:
 def _rank(wording: Wording, compute: Compute) -> str:
     words, measure = wording.words, compute.measure
     assert measure is not None
-    what = ": ".join(filter(None, (wording.way(measure.way), _anchor(wording, measure.to))))
+    way = measure.way
+    if way.then is not None and way.then.relations == ("dimension_value",):  # a weight is its value
+        way = way.model_copy(update={"then": None})
+    what = ": ".join(filter(None, (wording.way(way), _anchor(wording, measure.to))))
     sides = {
         "count": words.number_of,
         "earliest": words.earliest,
