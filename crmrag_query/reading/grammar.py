@@ -869,6 +869,14 @@ class Grammar:
                 ahead, back = _holds(gap, tie.ahead), _holds(gap, tie.back)
                 gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
                 evidence = evidence or ahead > back
+                if ahead > back:  # "came *out* of", but not "a *portrait* of"
+                    said_so = {word for phrase in tie.ahead if len(phrase) == ahead for word in phrase}
+                    articles = self.own.raw.get("asking", {}).get("articles", ())
+                    covered |= frozenset(
+                        at
+                        for at in self.open
+                        if self.words[at] in said_so.intersection(gap) and self.words[at - 1] not in articles
+                    )
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
