@@ -12,6 +12,7 @@ import numpy as np
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
 from crmrag_query.linking import (
@@ -472,7 +473,7 @@ def _called(graph: Graph, items: Sequence[Item], nouns: Sequence[Item]) -> Itera
                 replace(one, nodes=nodes, iris=tuple(map(graph.iri, nodes.tolist())))
                 for one in name.meanings
                 for kind in noun.meanings[:3]
-                if one.named and len(nodes := np.intersect1d(one.nodes, kind.nodes).astype(np.int32))
+                if one.named and len(nodes := shared(one.nodes, kind.nodes))
             ]
             if meanings:
                 yield replace(
@@ -510,7 +511,7 @@ def _numbered(release: Release, nouns: Sequence[Item], words: Sequence[str]) -> 
         ]
         meanings = []
         for kind in noun.meanings[:3]:
-            nodes = np.intersect1d(kind.nodes, np.array(found, np.int32)).astype(np.int32)
+            nodes = shared(np.array(sorted(set(found)), np.int32), kind.nodes)
             if 0 < len(nodes) <= ALIKE:
                 iris = tuple(release[Graph].iri(int(node)) for node in nodes)
                 meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))

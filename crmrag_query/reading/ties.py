@@ -10,7 +10,7 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints, shared
+from crmrag_query.graph.arrays import Ints, distinct, shared
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import dated, related
@@ -288,7 +288,7 @@ class Ties:
         if not step or not far.named:
             return far.nodes, ()
         more = np.flatnonzero(leading_to(self.world, Way(paths=((step, f"{step}*"),)), far.nodes))
-        found = np.union1d(far.nodes, more).astype(np.int32)
+        found = distinct(np.concatenate([far.nodes, more.astype(np.int32)]))
         return found, (f"{step}*",) if len(more) else ()
 
     def _walk(
