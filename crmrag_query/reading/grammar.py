@@ -650,7 +650,7 @@ class Grammar:
             condition = Condition(None, new, negated, among=True)
             yield replace(
                 grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
-                score=state.score + 0.9 - meaning.cost - far_cost,
+                score=state.score + 0.9 - meaning.cost - far_cost, doubt=grown.doubt - self._vague(state.places[parent]),
             )  # fmt: skip
         if not meaning.named and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
@@ -970,6 +970,10 @@ class Grammar:
         both = self.ties.both(near, far)
         return both > 0 and (both < len(near.nodes) or near.named)
 
+    def _vague(self, place: Item | None) -> frozenset[str]:
+        """The doubt of a noun that a name makes good: "the restorer Bell"."""
+        return frozenset({f"vague: {place.text}"} if place is not None else ())
+
     def _is_said_to_be(self, state: State, parent: int, item: Item) -> bool:
         """Whether a name stands right behind a noun that says what it is, or in its genitive."""
         place = state.places[parent]
@@ -1081,8 +1085,9 @@ class Grammar:
                     used |= self._per_words()
                     score += 0.5
                 else:
-                    text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
-                    state = replace(state, doubt=state.doubt | {text})
+                    if not (bare.negated and bare.way.relations):  # "never restored" is what is not recorded
+                        text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
+                        state = replace(state, doubt=state.doubt | {text})
                     if restricts:
                         extra.append(bare)
                 if bare.negated:
