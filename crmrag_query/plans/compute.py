@@ -13,6 +13,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs, consecutive, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.plans.records import Anchor, Column, Compute, ComputeKind, Edge, GroupedBy, Plan
+from crmrag_query.plans.units import in_one_unit
 from crmrag_query.plans.ways import LiteralValue, Pairs, literal, numbers, pairs, way_literals, weights
 from crmrag_query.plans.world import Mask, World, once, representatives, same_cells
 from crmrag_query.timing import check
@@ -281,6 +282,8 @@ def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) ->
     if found is None:
         index, row = way_literals(world, measure.way, members, direct=True)
         stated, number = numbers(world, row)
+        subject = np.searchsorted(world.graph.literal_ptr, row[stated], side="right") - 1
+        number = in_one_unit(world, subject.astype(np.int32), number)
         return _best(index[stated], number, how.ascending)
     if measure.kind == "count":
         if how.identity == "same_as":

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 from rapidfuzz.distance import OSA
 
 from crmrag_query.dates import Interval
@@ -34,6 +35,7 @@ from crmrag_query.plans.records import (
     Texted,
     Way,
 )
+from crmrag_query.plans.units import comparable, units_of
 from crmrag_query.plans.ways import pairs
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
@@ -1378,12 +1380,16 @@ class Grammar:
 
     def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[str]:
         """Why things may not be compared by what they measure: in several units, or in which direction is not said."""
-        units = way.model_copy(update={"then": Way(relations=("unit",))})
-        found = distinct(pairs(self.world, units, near.nodes, literals=False, direct=True).cell)
+        ends = distinct(
+            pairs(
+                self.world, way.model_copy(update={"then": None}), near.nodes, literals=False, direct=True
+            ).cell
+        )
+        alike = comparable(self.world, units_of(self.world, ends.astype(np.int32))[1])
         said = next((ops[one].text for one in ("operators.highest", "operators.lowest") if one in ops), "")
         measured = self._measured(said) if said else None
         which = {f"which size: {said}"} if measured is not None and not measured[1] else set[str]()
-        return frozenset({"several units"} if len(found) > 1 else ()) | which
+        return frozenset(() if alike else {"several units"}) | which
 
     def _conditions(self, state: State, node: int) -> Iterator[Constraint]:
         for parent, one in state.conditions:
