@@ -60,6 +60,17 @@ def test_words_that_are_not_understood_are_quoted(museum: Release) -> None:
     assert not answer.exhaustive and "“liked”" in answer.text
 
 
+def test_whether_something_is_there_of_a_name_that_is_nowhere_is_a_no(museum: Release) -> None:
+    answer = ask(museum, "Do you have paintings by Vermeer?")
+    assert not answer.refused and not answer.exhaustive
+    assert answer.text.startswith("No:") and "vermeer" in answer.text.casefold()
+
+
+def test_an_aside_that_is_not_understood_is_no_reason_to_refuse_a_list(museum: Release) -> None:
+    answer = ask(museum, "Which paintings did Ada Berg make, going by hearsay?")
+    assert not answer.refused
+
+
 def test_what_the_data_tells_is_not_refused(museum: Release) -> None:
     for question in ("Who made Storm?", "Which paintings are made of ivory?", "Is Calm sea in Lund?"):
         answer = ask(museum, question)
