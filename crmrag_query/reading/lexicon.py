@@ -629,11 +629,9 @@ class KindWords:
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
-        for at in range(SHORTEST_PART, len(word) - SHORTEST_PART):
-            kinds = self._called((self.own.stem(word[at:]),), (word[at:],))
-            if kinds:
-                return [replace(one, cost=one.cost + VAGUE) for one in kinds[:2]]
-        return []
+        last = next((last for _, last in self.compounds(word)), None)
+        kinds = self._called((self.own.stem(last),), (last,)) if last is not None else []
+        return [replace(one, cost=one.cost + VAGUE) for one in kinds[:2]]
 
 
 def category_nodes(world: World, name: str) -> Ints:
