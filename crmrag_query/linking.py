@@ -917,8 +917,13 @@ def _rivals(runs: Runs, score: Doubles) -> Longs:
 
 
 def _winners(runs: Runs) -> list[int]:
-    """The runs that become mentions: the worthiest first, none that shares a word with one before."""
-    order = np.lexsort((runs.bag, runs.first - runs.last, runs.first, -runs.score * runs.mass))
+    """The runs that become mentions: the worthiest first, none that shares a word with one before; a name that is spelt
+    otherwise, however rare, behind one of the same words as they are."""
+    worth = runs.score * runs.mass
+    spelt = runs.whole & runs.exact
+    stretch = runs.first.astype(np.int64) << STRETCH_BITS | runs.last
+    worth[~spelt & np.isin(stretch, stretch[spelt])] *= NEARLY
+    order = np.lexsort((runs.bag, runs.first - runs.last, runs.first, ~spelt, -worth))
     taken = np.zeros(int(runs.last.max(initial=0)) + 1, bool)
     found = []
     for row, first, last in zip(
@@ -928,6 +933,10 @@ def _winners(runs: Runs) -> list[int]:
             taken[first : last + 1] = True
             found.append(row)
     return found
+
+
+STRETCH_BITS = 32
+NEARLY = 0.5  # of the worth of a name whose words are only nearly those of a question that are a name themselves
 
 
 def _mention(index: NameIndex, question: Question, runs: Runs, winner: int, most: int) -> Mention:

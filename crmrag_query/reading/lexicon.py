@@ -270,7 +270,7 @@ class Lexicon:
 
 ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
-SYNONYM = 0.3
+SYNONYM = 0.65
 """The cost of the types that another word for the same kind names, where the data has a type of the very word."""
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
