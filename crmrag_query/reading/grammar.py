@@ -1410,6 +1410,8 @@ class Grammar:
             elif one.others:  # "by someone other than X"
                 but = Plan(where=(Among(iris=state.nodes[one.child].iris, negated=True),))
                 yield Related(way=one.tie.way, to=Anchor(plan=but), negated=one.negated)
+                if not one.negated:  # nor by both
+                    yield Related(way=one.tie.way, to=self._anchor(state, one.child, one.tie), negated=True)
             elif one.child < 0:  # "without a date"
                 yield Related(way=one.tie.way, negated=one.negated)
             else:
