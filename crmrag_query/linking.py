@@ -936,7 +936,9 @@ def _winners(runs: Runs) -> list[int]:
 
 
 STRETCH_BITS = 32
-NEARLY = 0.5  # of the worth of a name whose words are only nearly those of a question that are a name themselves
+NEARLY = (
+    0.5  # of the worth of a name whose words are only nearly those of a question that are a name themselves
+)
 
 
 def _mention(index: NameIndex, question: Question, runs: Runs, winner: int, most: int) -> Mention:
