@@ -46,7 +46,7 @@ def test_a_list_is_the_set_that_the_graph_gives(sample: Release, store: Store) -
         f"""PREFIX crm: <{CRM}> PREFIX t: <{BASE}>
         SELECT DISTINCT ?figure {{
           ?mural crm:P56i_is_found_on t:church\\/asinou ; crm:P62_depicts ?figure .
-          ?figure crm:P2_has_type/rdfs:label ?type . FILTER(CONTAINS(LCASE(?type), "saint")) }}""",
+          ?figure crm:P2_has_type/crm:P127_has_broader_term*/rdfs:label ?type . FILTER(CONTAINS(LCASE(?type), "saint")) }}""",
         prefixes={"rdfs": "http://www.w3.org/2000/01/rdf-schema#"},
     )
     expected = {row["figure"].value for row in found}  # type: ignore[union-attr]
