@@ -272,7 +272,11 @@ def _by_date(
 ) -> pl.DataFrame:
     """Time-spans by their words, else by their days."""
     spans = core.nodes_of(vocabulary.class_numbers(TIME_SPAN))
-    wanted = timespans.filter(among("node", spans[nameless[spans]]))
+    untyped = np.flatnonzero(
+        np.diff(core.type_ptr) == 0
+    )  # of what has dates and no class, they are all that is known
+    dated = np.union1d(spans, untyped)
+    wanted = timespans.filter(among("node", dated[nameless[dated]]))
     distinct = wanted.select(*DAYS, "text").unique(maintain_order=True)
     spans_of = [Timespan(*row) for row in distinct.iter_rows()]
     written = [one.text or (describe(one.interval, lang) if one.interval else "") for one in spans_of]

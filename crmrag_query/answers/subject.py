@@ -390,8 +390,12 @@ def _chosen(spans: Sequence[PhraseSpan], words: Sequence[str], language: Languag
         for first, last in phrases.spans(words)
         for at in range(first, last)
     }
-    asking |= {at for at, word in enumerate(words) if word in language.stop}
-    saying = (one for one in chosen if not asking.issuperset(range(one.first, one.last)))
+    small = {
+        one.first for one in chosen if len(one) == 1 and words[one.first] in language.stop
+    }  # but "est né"
+    saying = (
+        one for one in chosen if one.first not in small and not asking.issuperset(range(one.first, one.last))
+    )
     return sorted(saying, key=lambda one: one.first)
 
 

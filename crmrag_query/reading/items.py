@@ -78,7 +78,8 @@ def items_of(
 ) -> list[Item]:
     """All items of a question; they overlap. ``earlier``: what its pronouns may stand for."""
     words = heard.words
-    found = [*_operators(words, own, heard.starts), *_whole(release, words, own), *_numbers(words, own)]
+    small = (one for one in _operators(words, own, heard.starts) if not _is_accented(one, heard, own))
+    found = [*small, *_whole(release, words, own), *_numbers(words, own)]
     found += _dates(analysis, words)
     if earlier is not None:
         found += _references(release, words, own, earlier)
@@ -122,6 +123,15 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
                 opens = 0.5 * (at == 0 and any(role.startswith("questions.") for role in kept))
                 score = 0.45 * length + 0.45 * (length - 1) + opens
                 yield Item(at, at + length, "op", score, text, roles=frozenset(kept))
+
+
+def _is_accented(item: Item, heard: Asked, own: Language) -> bool:
+    """Whether a word that would deny is written with an accent that it does not have: "né" is no "ne"."""
+    if not item.roles & NEGATIONS or len(item) > 1:
+        return False
+    written = next((one.text for one in heard.chunks if one.first <= item.first < one.last), item.text)
+    listed = {word for role in NEGATIONS for word in own.raw["operators"].get(role.partition(".")[2], ())}
+    return item.text in listed and not written.isascii() and item.text.isascii()
 
 
 def _superlatives(words: Sequence[str], own: Language) -> Iterator[Item]:
