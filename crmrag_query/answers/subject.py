@@ -262,14 +262,17 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     if not nodes or not spoken.sure or len(nodes) > MOST_ALIKE:
         return None
     own = spoken_language(reading.language)
+    spans = relation_spans(reading.language, words)
+    phrases = {
+        at for one in spans if len(one) > 1 for at in range(one.first, one.last)
+    }  # "est né" denies nothing
     if any(
         "operators.not" in roles
         for at in range(len(words))
-        if words[at]
+        if words[at] and at not in phrases
         for _, roles in own.phrases.at(words, at)
     ):
         return None
-    spans = relation_spans(reading.language, words)
     filler = own.roles["verbs.empty"] | frozenset(map(fold, own.raw["whole"]["nouns"]))
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
     if reading.expects:

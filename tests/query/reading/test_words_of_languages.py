@@ -108,3 +108,10 @@ def test_nothing_is_read_where_a_name_stands() -> None:
     assert relation_spans("en", (*words[:-1], "")) == tuple(
         one for one in relation_spans("en", words) if one.last < len(words)
     )
+
+
+def test_a_french_birth_is_no_denial() -> None:
+    """ "né" without its accent is "ne": said of a birth behind a form of "être"."""
+    spans = relation_spans("fr", ["quand", "est", "ne", ""])
+    assert any("born_on" in one.relations and (one.first, one.last) == (1, 3) for one in spans)
+    assert not relation_spans("fr", ["il", "ne", "dort", "pas"])
