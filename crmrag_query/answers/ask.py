@@ -356,18 +356,21 @@ class _Turn:
 
     @cached_property
     def _leads_on(self) -> bool:
-        """Whether the likeliest reading finds something by a relation that is asked for, though the other way round."""
+        """Whether the likeliest reading finds what is asked for, though the facts are recorded another way.
+
+        Either by one of the relations asked for, the other way round, or by any relation, where all words are
+        understood and the thing asked about is in the conditions: a find that names its finder.
+        """
         exact, asked = self.exact, self.facts
         if asked is None or not isinstance(exact, Exact) or not exact.set.size:
             return False
+        tied = [one for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated]
         if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
-            tied = [one for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated]
             said = json.dumps([one.model_dump(mode="json") for one in tied])
             if any(json.dumps(self.release[Graph].iri(node)) in said for node in asked.nodes):
-                return True  # it is recorded by another way: a find that names its finder
+                return True
         ids = {id for relations in asked.relations for id in relations}
-        ways = (one.way for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated)
-        return any(way is not None and not ids.isdisjoint(way.relations) for way in ways)
+        return any(one.way is not None and not ids.isdisjoint(one.way.relations) for one in tied)
 
     @cached_property
     def _tells_facts(self) -> bool:
@@ -411,9 +414,11 @@ class _Turn:
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
                 return self._checked(text, cited, refused=False)
-            listed = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
-            listed |= prepared.analysis.form is not Form.SPECIFIC
-            if not self._leads_on and not listed:  # else a reading knows of it by another way
+            found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
+            one_asked = prepared.analysis.form is Form.SPECIFIC
+            if (
+                one_asked and not found_as_set and not self._leads_on
+            ):  # else a reading knows of it by another way
                 text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
                 return self._checked(text, cited, refused=True)
         if subject == "itself":
