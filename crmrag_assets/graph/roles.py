@@ -1,5 +1,7 @@
-"""Dates of nodes, and names for the nameless: a measure or a date, the role played for a named node, else the IRI's last
-segment."""
+"""Dates of nodes, and names for the nameless.
+
+A measure or a date, the role played for a named node, else the IRI's own words, else the class and an identifier.
+"""
 
 from __future__ import annotations
 
@@ -270,11 +272,10 @@ def _class_labels(vocabulary: Vocabulary, classes: Ints, lang: str) -> pl.Series
 def _by_date(
     core: Core, vocabulary: Vocabulary, timespans: pl.DataFrame, nameless: Mask, lang: str
 ) -> pl.DataFrame:
-    """Time-spans by their words, else by their days."""
+    """Time-spans, and dated nodes without a class, by the words of their date, else by its days."""
     spans = core.nodes_of(vocabulary.class_numbers(TIME_SPAN))
-    untyped = np.flatnonzero(
-        np.diff(core.type_ptr) == 0
-    )  # of what has dates and no class, they are all that is known
+    # Of a node that has dates and no class, the dates are all that is known.
+    untyped = np.flatnonzero(np.diff(core.type_ptr) == 0)
     dated = np.union1d(spans, untyped)
     wanted = timespans.filter(among("node", dated[nameless[dated]]))
     distinct = wanted.select(*DAYS, "text").unique(maintain_order=True)
@@ -305,9 +306,8 @@ def _by_iri(core: Core, vocabulary: Vocabulary, classes: Ints, nameless: Mask, l
     return pl.DataFrame({"node": nodes, "text": texts, "kind": kinds}, schema=MADE)
 
 
-MOST_ALIKE: Final = (
-    3  # nodes whose IRIs have the same words: more are a kind of things ("production"), not names
-)
+# Nodes whose IRIs have the same words: more are a kind of things ("production"), not names.
+MOST_ALIKE: Final = 3
 AUTHORITIES: Final = (
     (re.compile(r"(?:vocab\.getty\.edu/(?:page/)?|^)(aat|ulan|tgn)[/:](\d+)$"), "{0} {1}"),
     (re.compile(r"(wikidata)\.org/(?:entity|wiki)/(Q\d+)$"), "Wikidata {1}"),

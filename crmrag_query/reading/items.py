@@ -522,7 +522,7 @@ def _numbered(release: Release, nouns: Sequence[Item], words: Sequence[str]) -> 
         meanings = []
         for kind in noun.meanings[:3]:
             nodes = shared(np.array(sorted(set(found)), np.int32), kind.nodes)
-            if 0 < len(nodes) <= ALIKE:
+            if 0 < len(nodes) <= MOST_NUMBERED:
                 iris = tuple(release[Graph].iri(int(node)) for node in nodes)
                 meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))
         if meanings:
@@ -531,7 +531,7 @@ def _numbered(release: Release, nouns: Sequence[Item], words: Sequence[str]) -> 
             )
 
 
-ALIKE = 5  # things of one kind and number that are taken together
+MOST_NUMBERED = 5  # things of one kind and number that are taken together
 
 
 def noun_meaning(world: World, kind: Kind) -> Meaning:
