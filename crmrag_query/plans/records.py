@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -322,21 +323,29 @@ _NEST = f"At most {DEEPEST} may be nested."
 _CONDITIONS = (Related, Dated, Texted, Among, Member, StatedIn, Either, Column)
 
 
-def _counted(plan: Plan) -> tuple[int, int]:
-    """How many conditions, and how many values of lists, a plan has at all depths."""
-    conditions = values = 0
+def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:
+    """A plan, all that it is made of, and their tuples, in no order."""
     waiting: list[object] = [plan]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Part):
             waiting.extend(getattr(part, name) for name in type(part).model_fields)
-            conditions += isinstance(part, _CONDITIONS)
-            if isinstance(part, Compute):
-                conditions += len(part.ways) + len(part.others)
-            if isinstance(part, Way):
-                conditions += part.then is not None
+            yield part
         elif isinstance(part, tuple):
             waiting.extend(part)
+            yield part
+
+
+def _counted(plan: Plan) -> tuple[int, int]:
+    """How many conditions, and how many values of lists, a plan has at all depths."""
+    conditions = values = 0
+    for part in parts_of(plan):
+        conditions += isinstance(part, _CONDITIONS)
+        if isinstance(part, Compute):
+            conditions += len(part.ways) + len(part.others)
+        elif isinstance(part, Way):
+            conditions += part.then is not None
+        elif isinstance(part, tuple):
             values += sum(isinstance(one, str) for one in part)
     return conditions, values
 

@@ -34,6 +34,7 @@ from crmrag_query.plans.records import (
     Target,
     Texted,
     Way,
+    parts_of,
 )
 from crmrag_query.plans.units import comparable, units_of
 from crmrag_query.plans.ways import pairs
@@ -165,13 +166,14 @@ class State:
 
 @dataclass(frozen=True)
 class Reading:
-    """A plan with its score; ``uncovered``: content words that it does not say; ``doubt``: why it is not sure; ``named``:
-    the names that it ties; ``refers``: it goes on from what went before; ``size`` and ``result``: of its set, once it was
-    executed; ``same``: another plan for its words, which, if it gives the same, leaves no doubt of those ``without an
-    object``."""
+    """A plan with its score; ``worded``: that of its words alone, whatever the plan is like; ``uncovered``: content words
+    that it does not say; ``doubt``: why it is not sure; ``named``: the names that it ties; ``refers``: it goes on from what
+    went before; ``size`` and ``result``: of its set, once it was executed; ``same``: another plan for its words, which, if it
+    gives the same, leaves no doubt of those ``without an object``."""
 
     plan: Plan
     score: float
+    worded: float = 0.0
     uncovered: tuple[str, ...] = ()
     doubt: frozenset[str] = frozenset()
     sort: str = ""
@@ -570,6 +572,13 @@ class Grammar:
             for one in names
         )
 
+    def _is_asked_for(self, item: Item) -> bool:
+        """Whether an item stands right behind "which" or "how many"."""
+        return any(
+            one.last == item.first and one.roles & {"questions.what", "questions.how_many"}
+            for one in self.items
+        )
+
     def _is_predicate(self, noun: Item) -> bool:
         """ "Who are the donors": only small words stand between."""
         return all(word in self.own.stop for word in self.words[1 : noun.first])
@@ -671,9 +680,17 @@ class Grammar:
             and "," in self.raw(item.first, item.last)
         ):
             unsure |= {f"a place within another: {item.text}"}
+        asked_for = (
+            not parent and state.places[0] is None and item.sort == "name" and self._is_asked_for(item)
+        )
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
             doubt |= {f"in texts: {item.text}"} if tie.stated else unsure
             score = state.score + gain - meaning.cost - far_cost
+            if (
+                asked_for and tie.last != "P2"
+            ):  # "which *costumes*" asks for costumes, not for what has to do with them
+                score -= w.dropped
+                doubt |= {f"not asked for: {item.text}"}
             if negated and any(one.startswith("no word for") for one in doubt):
                 score -= w.unsaid  # what is not so is not guessed
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
@@ -1165,7 +1182,7 @@ class Grammar:
         if bare is not None and place is not None and self._leads_to_more(says):
             others = [one for one in where if one is not bare]
             same = plan.model_copy(update={"where": tuple(others if bare in where else [*where, bare])})
-        yield Reading(plan, score, uncovered, doubt, sort, named, refers, same=same)
+        yield Reading(plan, score, score, uncovered, doubt, sort, named, refers, same=same)
 
     def _gone_on(
         self,
@@ -1188,7 +1205,7 @@ class Grammar:
         uncovered = tuple(
             self.words[at] for at in left if self.words[at] not in self.own.roles["verbs.empty"]
         )
-        yield Reading(plan, score, uncovered, state.doubt | self.asides, sort, refers=True)
+        yield Reading(plan, score, score, uncovered, state.doubt | self.asides, sort, refers=True)
 
     def _lessened(self, kind: Meaning) -> list[Constraint]:
         return [Member(plan=Plan(target=Target(classes=kind.less)), negated=True)] if kind.less else []
@@ -1340,7 +1357,12 @@ class Grammar:
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
-        known = {int(one) for one in _NUMBERS.findall(plan.model_dump_json(exclude_none=True))}
+        known = {
+            number
+            for part in parts_of(plan)
+            if isinstance(part, Compute)
+            for number in (part.first, part.at_least)
+        }
         return {
             item.text
             for item in self.items
@@ -1499,9 +1521,6 @@ def tells_purchases(world: World) -> bool:
     """Whether some acquisitions are stated to be purchases, and others not; see `World.kept`."""
     bought, every = (world.of_classes(sorted(class_numbers(world, code) or ())) for code in (PURCHASE, "E8"))
     return bool(bought.any() and (every & ~bought).any())
-
-
-_NUMBERS = re.compile(r'"(?:first|at_least)":(\d+)')
 
 
 def _least(flags: Mapping[str, Item], number: Item | None) -> tuple[int | None, Item | None]:

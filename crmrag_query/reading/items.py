@@ -34,7 +34,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import Asked
 from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
-from crmrag_query.reading.lexicon import Kind, Lexicon, vocabulary
+from crmrag_query.reading.lexicon import Kind, KindWords, Lexicon, vocabulary
 from crmrag_query.reading.ties import Meaning
 from crmrag_query.text import tokenize
 
@@ -79,7 +79,7 @@ def items_of(
     """All items of a question; they overlap. ``earlier``: what its pronouns may stand for."""
     words = heard.words
     small = (one for one in _operators(words, own, heard.starts) if not _is_accented(one, heard, own))
-    found = [*small, *_whole(release, words, own), *_numbers(words, own)]
+    found = [*small, *_whole(release, lexicon, words, own), *_numbers(words, own)]
     found += _dates(analysis, words)
     if earlier is not None:
         found += _references(release, words, own, earlier)
@@ -154,7 +154,7 @@ def _ranks_by(words: Sequence[str], at: int, own: Language) -> int | None:
     return at - 1 if at > 1 and words[at - 1] in own.roles["operators.per"] else None
 
 
-def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[Item]:
+def _whole(release: Release, lexicon: Lexicon, words: Sequence[str], own: Language) -> Iterator[Item]:
     """Words for the data as a whole, which restrict nothing: "in the collection"."""
     nouns = {tuple(tokenize(noun)) for noun in own.raw["whole"]["nouns"]}
     title = tuple(tokenize(release.manifest.title))
@@ -167,7 +167,7 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
                 low > 0 and words[low - 1] in own.stop and words[low - 1] not in own.roles["questions.what"]
             ):
                 low -= 1
-            if phrase == title and _names_a_part(release, title):
+            if phrase == title and _names_a_part(release, lexicon.kinds(own.code), title):
                 continue
             if low < at or (phrase == title and len(title) > 1):
                 yield Item(
@@ -180,8 +180,11 @@ def _whole(release: Release, words: Sequence[str], own: Language) -> Iterator[It
                 )
 
 
-def _names_a_part(release: Release, title: tuple[str, ...]) -> bool:
-    """Whether the title of the data is the name of something in it other than who holds it: one church of many."""
+def _names_a_part(release: Release, kinds: KindWords, title: tuple[str, ...]) -> bool:
+    """Whether the title of the data is the name of something in it other than who holds it, one church of many, or of a
+    kind of its things: "coins"."""
+    if any(length == len(title) for length, _ in kinds.at(tuple(map(kinds.own.stem, title)), title, 0)):
+        return True
     categories, plain = release[World].adjacency.categories, plain_words(release.method.questions)
     return any(
         tuple(tokenize(one.name)) == title and not int(categories[one.entity]) & int(Category.Actor)

@@ -16,7 +16,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
-from crmrag_query.plans.records import Among, Anchor, Plan, Related, check_size, flattened
+from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way, check_size, flattened, parts_of
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
@@ -30,10 +30,13 @@ from crmrag_query.timing import check
 
 CUTS = 14  # ways to cut a question into items that are read
 EXECUTED = 24  # readings of which the sets are looked at
-EMPTY = {"count": 0.3, "ask": 0.3, "rank": 1.6, "group": 1.6}
-EMPTY_SET = 0.8
-"""What a reading loses that gives nothing: what is asked for is mostly there, less so where a number or a yes is asked
-for, and hardly where nothing is ranked or counted by kind."""
+EMPTY = {"count": 0.6, "ask": 0.6, "rank": 1.8, "group": 1.8}
+EMPTY_SET, ALONE = 2.0, 0.8
+WALKED, FARTHER, UNKIND, LOOSE = 0.35, 0.4, 0.7, 1.1
+"""What a reading loses for what it is as a whole, in points. What is asked for is mostly there, less so where a number or a
+yes is asked for, and a list is seldom of one thing (ALONE). Each walk that no relation says (WALKED), each step of it but the
+first (FARTHER), a category in place of a kind (UNKIND) and words without an object (LOOSE) are seldom meant. Fitted on the
+development questions of eleven data sets by `benchmarks/fit_reading.py`, which tells what they bring to one left out."""
 MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second. A "no" must be alone within the first, whatever the others are."""
@@ -87,13 +90,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     best = found[0]
     rivals = [one for one in found[1:] if one.result != best.result]
     denies = best.plan.compute.kind == "ask" and not best.size
-    close = [
-        one
-        for one in rivals
-        if one.score + 1e-6
-        >= best.score
-        - (MARGIN if denies else CLOSE if one.doubt or one.uncovered or not one.size else MARGIN)
-    ]
+    close = [one for one in rivals if _is_close(one, best, MARGIN if denies else CLOSE)]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
     unnamed = tuple(
         one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: ")
@@ -114,6 +111,13 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         language=analysis.reading.language,
         empty=not best.size,
     )
+
+
+def _is_close(rival: Reading, best: Reading, least: float) -> bool:
+    """Whether another reading is as likely as the best one, within the margin: as a whole, or by its words alone."""
+    margin = least if rival.doubt or rival.uncovered or not rival.size else MARGIN
+    by_words = rival.size > 0 and rival.worded + 1e-6 >= best.worded - margin
+    return by_words or rival.score + 1e-6 >= best.score - margin
 
 
 def _asks_something(plan: Plan) -> bool:
@@ -168,7 +172,10 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         for gained, variant in _variants(grammar, chosen):
             try:
                 for reading in grammar.readings(variant, score + gained):
-                    reading = replace(reading, plan=flattened(reading.plan))
+                    plan = flattened(reading.plan)
+                    reading = replace(
+                        reading, plan=plan, score=reading.score - _unlikely(plan, reading.doubt)
+                    )
                     key = reading.plan.model_dump_json()
                     if key not in found or found[key].score < reading.score:
                         found[key] = reading
@@ -213,8 +220,18 @@ def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float
         yield gained - 0.3 * (together != one), one
 
 
+def _unlikely(plan: Plan, doubt: frozenset[str]) -> float:
+    """The points that a reading loses before its set is known."""
+    target = plan.target
+    unkind = bool(target.categories) and not (target.types or target.classes)
+    loose = sum(one.startswith(BARE) for one in doubt)
+    walks = [path for part in parts_of(plan) if isinstance(part, Way) for path in part.paths]
+    steps = sum(not step.endswith("*") for path in walks for step in path)
+    return WALKED * len(walks) + FARTHER * (steps - len(walks)) + UNKIND * unkind + LOOSE * loose
+
+
 def _weighed(release: Release, reading: Reading) -> Reading | None:
-    """The reading with its set: one that gives nothing is less likely to be meant."""
+    """The reading with its set: one that gives nothing, or a single thing, is less likely to be meant."""
     check()
     try:
         check_size(reading.plan)
@@ -222,7 +239,7 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     except QuestionError:
         return None
     size, kind = outcome.size, reading.plan.compute.kind
-    lost = 0.0 if size else EMPTY.get(kind, EMPTY_SET)
+    lost = EMPTY.get(kind, EMPTY_SET) if not size else ALONE if kind == "list" and size == 1 else 0.0
     settled = outcome.settled or reading.plan.compute.first is None
     settled &= _all_are_told(reading.plan, release[World])
     result, doubt = digest(outcome), reading.doubt

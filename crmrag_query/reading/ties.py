@@ -316,7 +316,10 @@ class Ties:
         return int(self.schema.category[kind]) == int(Category.Event)
 
     def _with_parts(self, steps: tuple[str, ...], walk: Walk) -> tuple[str, ...]:
-        """The steps with the parts of an event after each step into one: what a treatment's step used, the treatment used."""
+        """The steps with the parts of an event after each step into one: what a treatment's step used, the treatment used.
+
+        Not where they lead on to the whole that it is a part of: what is true of that is not true of its other parts.
+        """
         if "P9" not in self.schema.moves or len(steps) < 2:
             return steps
         through = walk.through if walk.steps == steps else tuple(reversed(walk.through))
@@ -326,7 +329,7 @@ class Ties:
                 continue
             found.append(step)
             event = at < len(through) and any(map(self._is_event, through[at]))
-            if event and at + 1 < len(steps):
+            if event and at + 1 < len(steps) and "P9i" not in (step, steps[at + 1]):
                 found.append("P9*")
         return tuple(found)
 
