@@ -156,7 +156,8 @@ def main() -> None:
     arguments = parser.parse_args()
     read.EXECUTED, read.HOPELESS = READINGS, float("inf")  # type: ignore[misc]
     questions = [one for each in arguments.sets for one in read_all(each, arguments.data)]
-    command = f"python benchmarks/fit_reading.py {shlex.join(f'{one.name}={one.release}:{one.questions.name}' for one in arguments.sets)}"
+    sets = shlex.join(f"{one.name}={one.release}:{one.questions.name}" for one in arguments.sets)
+    command = f"python benchmarks/fit_reading.py {sets}"
     arguments.out.write_text(
         f"# What readings lose\n\nMade by `{command}`.\n\n{report(questions)}", encoding="utf-8"
     )
