@@ -94,9 +94,9 @@ def _is_count(text: str, match: re.Match[str], nouns: Collection[str], words: _W
 
 
 def _interval(match: re.Match[str], words: _Words) -> Interval | None:
-    for i in range(words.spans):
+    for i in range(_SPANS):
         if match[f"left{i}"]:
-            unit = " century" if i == words.spans - 1 else ""
+            unit = " century" if i == _SPANS - 1 else ""
             return _between(words.plain(match[f"left{i}"]) + unit, words.plain(match[f"right{i}"]) + unit)
     if match["plain"] or match["year"]:
         return parse_date(words.plain(match["plain"] or match["year"]))
@@ -115,6 +115,7 @@ def _interval(match: re.Match[str], words: _Words) -> Interval | None:
     return Interval(begin, end, at.approximate)
 
 
+_SPANS = 3  # ways to name a period by its first and last date, the last of them by numbers of centuries
 _BOUNDS = ("before", "after", "until", "since", "later", "earlier")
 _ROLES = (*_BOUNDS, "from", "within", "spans", "glue", "numbers")
 
@@ -179,7 +180,6 @@ class _Words:
         ranges = [
             (re.escape(one), _any(middle for opening, middle in spans if opening == one)) for one in openings
         ]
-        self.spans = len(ranges) + 2
         within = rf"(?:{_any(during)}(?:\s+|(?<=')))"
         bounds = {name: _any(set(told[name]) - no_bound) for name in ("before", "after", "later", "earlier")}
         bounds |= {name: _any(told[name]) for name in ("since", "until")}
@@ -272,18 +272,16 @@ def _pattern(
     core = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{short}|{dated}|{year}){end}"
     point = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{dated}|\d{{3,4}}){end}"
     left = rf"(?:{point}|{circa}\d{{1,4}}{dates.ORDINAL}|{written}|{roman}e)"
+    # The dates stand once for all openings: a copy for each would take seconds to compile.
+    openings = "|".join(rf"{opening}(?P<opening{i}>)" for i, (opening, _) in enumerate(ranges))
+    middles = "|".join(rf"(?(opening{i}){middle}|(?!))" for i, (_, middle) in enumerate(ranges))
     spans = [
-        rf"{opening}(?:\s+|(?<='))(?P<left{i}>{glue}(?:{left}|{roman}))\s*(?:{middle}(?:\s+|(?<='))|-\s*)(?P<right{i}>{glue}{point})"
-        for i, (opening, middle) in enumerate(ranges)
+        rf"(?:{openings})(?:\s+|(?<='))(?P<left0>{glue}(?:{left}|{roman}))\s*(?:(?:{middles})(?:\s+|(?<='))|-\s*)"
+        rf"(?P<right0>{glue}{point})",
+        rf"{glue}(?P<left1>{left})\s*(?:(?:{joints}|to|bis|of|tot|al)\s+|-\s*)(?P<right1>{glue}{century}){end}",
+        rf"(?:\w+\s+)?{glue}(?:siglos|secoli)\s+(?P<left2>{roman}|\d{{1,2}})\s*(?:{joints}|al?|-)\s*{glue}"
+        rf"(?P<right2>{roman}|\d{{1,2}}){end}",  # "siglos XII y XIV"
     ]
-    at = len(spans)
-    spans.append(
-        rf"{glue}(?P<left{at}>{left})\s*(?:(?:{joints}|to|bis|of|tot|al)\s+|-\s*)(?P<right{at}>{glue}{century}){end}"
-    )
-    spans.append(  # "siglos XII y XIV"
-        rf"(?:\w+\s+)?{glue}(?:siglos|secoli)\s+(?P<left{at + 1}>{roman}|\d{{1,2}})\s*(?:{joints}|al?|-)\s*{glue}"
-        rf"(?P<right{at + 1}>{roman}|\d{{1,2}}){end}"
-    )
     before = [
         rf"{bounds[name]}\s*(?<![^\W\d]){glue}(?P<{name}>{point})"
         for name in ("until", "since", "before", "after")
