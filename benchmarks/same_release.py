@@ -5,7 +5,7 @@
 For each file (any RDF format, plain or compressed): builds it from the file, from Oxigraph behind HTTP, and, where
 Virtuoso is installed (Debian: virtuoso-opensource), from Virtuoso; compares the releases' ids. Virtuoso normalises some
 literals when it loads them: each kind of difference is counted with an example, and the file is built once more with its
-literals normalised in the same, documented way (tests/support/virtuoso_forms.py). Prints one JSON line a file.
+literals normalised in the same, documented way (benchmarks/virtuoso_forms.py). Prints one JSON line a file.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
+import virtuoso
+from virtuoso_forms import all_as_stored
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crmrag_assets.build.step import BuildContext, chunks_of
 from crmrag_assets.sources.streams import ByteStream, format_of
 from crmrag_query.artifacts.places import dataset_folder, pointer
-from tests.support import virtuoso
 from tests.support.builds import Project, build_all, make_project
 from tests.support.sparql_server import serving
-from tests.support.virtuoso_forms import all_as_stored
 
 GRAPH = "urn:x:benchmark"
 

@@ -6,7 +6,6 @@ What shows on the wire (time-outs, broken bodies, redirects, signing in, TLS) is
 from __future__ import annotations
 
 import http.client
-import json
 import urllib.request
 from collections import Counter
 from typing import Any
@@ -15,13 +14,10 @@ from urllib.parse import urlencode, urlsplit
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.support import faults
-from tests.support.endpoints import EX, SPECIMENS, node, quad
-from tests.support.faults import NAMED, FaultPlan, InTurn, Poison
-from tests.support.sparql_answers import sorted_rows
+from tests.support.endpoints import EX, SPECIMENS, quad
+from tests.support.faults import NAMED, InTurn, Poison
 from tests.support.sparql_exchange import Endpoint
 from tests.support.sparql_server import serving
 
@@ -76,25 +72,6 @@ def unlabelled(rows: Any) -> Counter[tuple[Any, ...]]:
 # What it answers.
 
 
-@settings(max_examples=30)
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=5))
-def test_every_format_gives_what_the_store_holds(texts: list[str]) -> None:
-    quads = [*MUSEUM, *(quad("s", "p", ox.Literal(text, language="en")) for text in texts)]
-    with serving([*quads, *(quad("s", "p", ox.Literal(text)) for text in texts)]) as server:
-        for kind in (TSV, JSON) if texts else (TSV, JSON, XML):
-            status, headers, body = ask(server, EVERYTHING, accept=kind.media_type)
-            assert (status, headers["content-type"]) == (200, kind.media_type)
-            assert unlabelled(rows_of(body, kind)) == truth(server)
-        assert server.failures == []
-
-
-def test_nonsense_is_refused() -> None:
-    with serving(MUSEUM) as server:
-        assert ask(server, "ASK { ?s ?p ?o }")[0] == 400
-        assert ask(server, "SELECT ?s WHERE {")[0] == 400
-        assert ask(server, NUMBER, accept="text/turtle")[0] == 406
-
-
 @pytest.mark.parametrize(
     "update",
     ["INSERT DATA { <a:b> <a:b> <a:b> }", "PREFIX a: <a:>\n# all\nDELETE WHERE { ?s ?p ?o }", "clear all"],
@@ -110,20 +87,6 @@ def test_updates_are_refused_and_remembered(update: str) -> None:
         assert len(server.updates) == 4 and len(server.store) == before
         ask(server, 'SELECT ?s WHERE { ?s <http://a/#DELETE> "INSERT DATA" }')
         assert len(server.updates) == 4 and server.log[-1].status == 200  # words in strings and IRIs
-
-
-def test_labels_of_blank_nodes_hold_within_one_response_only() -> None:
-    nodes = [ox.BlankNode() for _ in range(20)]
-    quads = [ox.Quad(one, node("n"), ox.Literal(str(n))) for n, one in enumerate(nodes)]
-    quads += [ox.Quad(one, node("same"), one) for one in nodes]
-    with serving(quads) as server:
-        once, again = (rows_of(ask(server, EVERYTHING)[2]) for _ in range(2))
-        names = [
-            {row[2].value: row[0].value for row in rows if row[1] == node("n")} for rows in (once, again)
-        ]
-        assert names[0] != names[1]
-        assert all(row[0] == row[2] for row in once + again if row[1] == node("same"))
-        assert set(names[0].values()) == set(names[1].values()) == {f"b{n}" for n in range(20)}
 
 
 # What it cannot do.
@@ -153,36 +116,6 @@ def test_a_row_cap_is_silent() -> None:
         assert number_of(ask(server, NUMBER)[2]) == len(server.store)
 
 
-def test_a_limit_belongs_to_its_own_order() -> None:
-    inner = "SELECT * { { SELECT ?s { ?s ?p 'ORDER BY' } ORDER BY ?s LIMIT 5 } } ORDER BY DESC(?s) OFFSET 3"
-    assert sorted_rows(inner) == [5, None]
-
-
-def test_rows_may_come_in_another_order_each_time() -> None:
-    with serving((quad(str(n), "p", "o") for n in range(50)), shuffle=True) as server:
-        bodies = [ask(server, EVERYTHING)[2] for _ in range(2)]
-        assert bodies[0] != bodies[1] and Counter(rows_of(bodies[0])) == Counter(rows_of(bodies[1]))
-        assert ask(server, IN_ORDER)[2] == ask(server, IN_ORDER)[2]
-
-
-def test_formats_are_written_in_dialects() -> None:
-    value = ox.Literal('a\tb\n"c"', language="el")
-    with serving([quad("s", "p", value)], mangled_tsv=True) as server:
-        assert ask(server, EVERYTHING)[2].decode().endswith('\t"a\tb\n"c""\n')
-        assert Counter(rows_of(ask(server, EVERYTHING, accept=JSON.media_type)[2], JSON)) == truth(server)
-    number = ox.Literal("1", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer"))
-    quads = [quad("s", "p", one) for one in (number, ox.BlankNode(), ox.Literal('é "x"', language="el"))]
-    with serving(quads, like_virtuoso=True) as server:
-        head, *lines = ask(server, EVERYTHING)[2].decode().splitlines()
-        same = f'"{EX}s"\t"{EX}p"\t'
-        assert head == '"s"\t"p"\t"o"'
-        assert sorted(lines) == sorted(same + text for text in ("1", '"nodeID://b0"', '"é ""x"""'))
-        results = json.loads(ask(server, EVERYTHING, accept=JSON.media_type)[2])["results"]["bindings"]
-        assert {row["o"]["type"]: row["o"]["value"] for row in results} == {
-            "typed-literal": "1", "bnode": "nodeID://b0", "literal": 'é "x"',
-        }  # fmt: skip
-
-
 # Faults.
 
 
@@ -206,16 +139,6 @@ def test_each_fault_strikes_once_and_is_named_in_the_log(fault: faults.Fault) ->
         assert server.failures == [] and list(NAMED.values()) == list(faults.ALL)
 
 
-@pytest.mark.parametrize(("name", "is_whole"), [("cut at line end", True), ("cut in line", False)])
-def test_cut_bodies_have_no_length(name: str, is_whole: bool) -> None:
-    with serving(MUSEUM, [InTurn(*[NAMED[name]] * 5)], relabel=False) as server:
-        cuts = [ask(server, EVERYTHING + " " * n) for n in range(5)]
-        full = ask(server, EVERYTHING)[2]
-        for status, headers, body in cuts:
-            assert status == 200 and not {"content-length", "transfer-encoding"} & set(headers)
-            assert full.startswith(body) and len(body) < len(full) and body.endswith(b"\n") is is_whole
-
-
 def test_untrue_answers_are_well_formed() -> None:
     a, b = (f"SELECT ?p ?o WHERE {{ <{EX}{name}> ?p ?o }}" for name in ("amphora", "potter"))
     untrue = [NAMED[name] for name in ("other rows", "last rows missing", "count too high", "incomplete")]
@@ -231,23 +154,6 @@ def test_untrue_answers_are_well_formed() -> None:
 
 
 # Plans.
-
-
-@given(st.integers(), st.integers(1, 3))
-def test_a_plan_strikes_by_its_seed_and_never_too_often_in_a_row(seed: int, most: int) -> None:
-    queries = [f"SELECT ?s WHERE {{ ?s ?p {n} }}" for n in range(50)]
-    one, other, third = FaultPlan(seed), FaultPlan(seed), FaultPlan(seed + 1)
-    chosen = {query: one.choose(query) for query in queries}
-    assert chosen == {query: other.choose(query) for query in reversed(queries)}
-    assert chosen != {query: third.choose(query) for query in queries}
-    plan = FaultPlan(seed, rate=0.9, at_most_in_a_row=most)
-    struck = "".join("x" if plan.choose(NUMBER) else " " for _ in range(40))
-    assert "x" * (most + 1) not in struck and "x" in struck
-
-
-def test_every_fault_gets_its_turn() -> None:
-    plan = FaultPlan(3, rate=1, at_most_in_a_row=10**6)
-    assert {plan.choose(query) for _ in range(500) for query in (NUMBER, EVERYTHING)} == set(faults.ALL)
 
 
 def test_poison_strikes_whoever_names_the_iri() -> None:
