@@ -57,7 +57,7 @@ def test_few_chunks_are_made_in_this_process(built: Project, monkeypatch: pytest
     assert [workers_of(context, n) for n in (0, 1, 16, 32, 1600)] == [1, 1, 1, 2, 8]
 
 
-@pytest.mark.parametrize("artifact", ["prefetch", "fr_documents"])
+@pytest.mark.parametrize("artifact", [pytest.param("prefetch", marks=pytest.mark.slow), "fr_documents"])
 def test_chunks_side_by_side_are_the_same_bytes(project: Project, artifact: str) -> None:
     context = parallel(project.context(8))
     alone = written(context, artifact)

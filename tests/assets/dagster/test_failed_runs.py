@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +23,7 @@ from crmrag_assets.instance import (
 from crmrag_assets.operations.notify import Message
 from crmrag_assets.runs import PARENT_TAG
 from crmrag_query.errors import BuildError, BuildFault, BuildHeldUp, SourceError
-from tests.conftest import ROOT
-from tests.support.builds import CRM, Project, failing_at, make_project, turtle
+from tests.support.builds import CRM, Project, failing_at, make_project, start_build, turtle
 from tests.support.runs import build as build_all
 from tests.support.runs import run_job
 
@@ -156,16 +152,11 @@ def test_what_nobody_foresaw_is_said_to_be_a_fault_and_has_its_traceback(
     assert shown.metadata[KIND].value == "BuildFault"
 
 
-def test_the_command_ends_with_the_message_after_the_traceback(project: Project) -> None:
-    code = "from crmrag_query.cli.main import main; main()"
-    folders = ["--data", str(project.data), "--config", str(project.config)]
-    done = subprocess.run(
-        [sys.executable, "-c", code, "build", "churches", "--quiet", *folders],
-        env=os.environ | {"CRMRAG_FAILPOINT": "entities=fault"},
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1 and done.stdout == ""
-    trace, _, told = done.stderr.partition("\n\nError: 'entities' failed. RuntimeError: ")
+def test_the_command_ends_with_the_message_after_the_traceback(project: Project, forked: Path) -> None:
+    build = start_build(forked, project, "--quiet", CRMRAG_FAILPOINT="entities=fault")
+    said, failed = build.communicate(timeout=120)
+    assert build.returncode == 1 and said == ""
+    trace, _, told = failed.partition("\n\nError: 'entities' failed. RuntimeError: ")
     assert trace.startswith("RuntimeError: Fail-point") and "store.py" in trace
     assert FAULT in told and told.endswith("There is no release of it yet.\n")
 

