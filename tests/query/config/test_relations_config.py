@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from crmrag_query.config import Method, load_method
+from crmrag_query.config import load_method
 from crmrag_query.config.reading import default_folder
 from crmrag_query.config.relations import Relation, RelationsPart
 from crmrag_query.errors import ConfigError
@@ -146,7 +146,3 @@ def test_yes_no_and_on_must_be_quoted(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="put the word in quotes"):
         load_method(tmp_path / "config")
-
-
-def test_a_release_gives_back_the_relations_it_holds() -> None:
-    assert Method.model_validate_json(METHOD.model_dump_json()).relations == METHOD.relations

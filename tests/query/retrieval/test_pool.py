@@ -39,10 +39,6 @@ def test_ties_are_broken_by_number_whatever_the_order_of_the_rankings() -> None:
     assert [document for document, _ in reciprocal_rank_fusion([[9], [2]])] == [2, 9]
 
 
-def test_no_ranking_gives_nothing() -> None:
-    assert reciprocal_rank_fusion([]) == reciprocal_rank_fusion([[], []]) == []
-
-
 @given(st.lists(st.lists(st.integers(0, 20), unique=True), max_size=4), st.integers(1, 100))
 def test_fusion_ranks_all_and_only_what_is_ranked(rankings: list[list[int]], k: int) -> None:
     fused = reciprocal_rank_fusion(rankings, k)
@@ -94,18 +90,6 @@ def test_typed_documents_take_the_places_of_the_last_others() -> None:
 
 def test_what_only_the_typed_channel_found_comes_last_with_the_lowest_relevance() -> None:
     assert reserve(FUSED, [30, 5, 20], 4, 0.75) == [(1, 0.9), (5, 0.5), (30, 0.4), (20, 0.4)]
-
-
-def test_enough_typed_documents_change_nothing() -> None:
-    assert reserve(FUSED, [2, 3, 30], 4, 0.5) == FUSED[:4]
-    assert reserve(FUSED, [], 4, 0.5) == FUSED[:4]
-    assert reserve(FUSED, [30], 4, 0.0) == FUSED[:4]
-
-
-def test_free_places_are_filled_before_any_document_is_dropped() -> None:
-    assert documents(reserve(FUSED[:3], [8, 9], 4, 0.5)) == [1, 2, 8, 9]
-    assert documents(reserve(FUSED[:2], [8, 9], 4, 0.5)) == [1, 2, 8, 9]
-    assert reserve([], [8, 9], 4, 0.5) == [(8, 0.0), (9, 0.0)]
 
 
 def test_equal_relevance_keeps_the_order_of_the_fusion() -> None:

@@ -60,14 +60,6 @@ def test_a_modifier_is_added_to_the_weighted_relevance(modifier: float) -> None:
     assert rows([0.6, even + 0.01, 1, 0], modifiers=[modifier, 0, 5, -5]) == [2, 1, 0, 3]
 
 
-def test_the_first_is_the_one_of_highest_relevance_and_modifier() -> None:
-    assert rows([1, 0.9, 0], modifiers=[-0.15, 0, 0], joined={(0, 2): 1})[0] == 1
-
-
-def test_ties_go_to_the_earlier_row() -> None:
-    assert rows([0.5] * 5, vectors=[[1.0]] * 5) == [0, 1, 2, 3, 4]
-
-
 def product(a: list[float], b: list[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True))
 
