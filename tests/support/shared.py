@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,13 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 def shared_release(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Release:
     """The current release of the data set ``churches`` in the project that ``make`` builds in the folder ``name``."""
-    return open_release("churches", made_once(factory, name, make) / "data")
+    return _opened(made_once(factory, name, make) / "data")
+
+
+@cache
+def _opened(data: Path) -> Release:
+    """Opened once in a process, for its parts and what is worked out of them are kept with it."""
+    return open_release("churches", data)
 
 
 def sample_release(factory: pytest.TempPathFactory) -> Release:
