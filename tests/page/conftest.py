@@ -84,9 +84,10 @@ def _evaluate(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def running(
-    chromium: str, data: Path, tmp_path_factory: pytest.TempPathFactory
+    chromium: str, data: Path, forked: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Process]:  # without a browser nothing is served
-    with process(data, "--state", str(tmp_path_factory.mktemp("state")), "--dataset", "sample") as found:
+    state = str(tmp_path_factory.mktemp("state"))
+    with process(data, "--state", state, "--dataset", "sample", forked=forked) as found:
         yield found
 
 

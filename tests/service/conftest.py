@@ -11,7 +11,7 @@ import pytest
 from crmrag_query import Client
 from crmrag_query.client.local import Engine, open_engine
 from tests.query.client.conftest import sample_data
-from tests.support.service import PATIENCE, application, served
+from tests.support.service import PATIENCE, application, beside, served
 
 
 @pytest.fixture(scope="session")
@@ -28,9 +28,9 @@ def engine(data: Path) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def address(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the service, which keeps answers."""
-    app = application(open_engine(str(data)), state=tmp_path_factory.mktemp("state"))
+    app = application(beside(engine), state=tmp_path_factory.mktemp("state"))
     with served(app) as found:
         yield found
 

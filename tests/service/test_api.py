@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from crmrag_query.client import wire
-from crmrag_query.client.local import Engine, open_engine
+from crmrag_query.client.local import Engine
 from crmrag_query.client.sse import Parser
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem, from_plain, to_json, to_plain
@@ -292,10 +291,10 @@ def test_whatever_host_is_named_the_answer_is_the_same(http: httpx.Client, host:
 # other hosts' pages
 
 
-def test_pages_of_other_hosts_may_ask_only_where_they_are_named(data: Path, http: httpx.Client) -> None:
+def test_pages_of_other_hosts_may_ask_only_where_they_are_named(engine: Engine, http: httpx.Client) -> None:
     asked = {"Origin": "https://museum.example", "Access-Control-Request-Method": "POST"}
     assert "access-control-allow-origin" not in http.options("/api/v1/ask", headers=asked).headers
-    app = application(open_engine(str(data)), keys=("secret",), origins=("https://museum.example",))
+    app = application(engine, keys=("secret",), origins=("https://museum.example",))
     with served(app) as address, httpx.Client(base_url=address) as client:
         before = client.options(
             "/api/v1/ask", headers=asked | {"Access-Control-Request-Headers": "Content-Type"}

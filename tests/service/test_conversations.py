@@ -542,7 +542,7 @@ def test_two_services_share_one_database(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", ["schema", "no database", "a folder", "a file for the folder"])
 def test_a_database_that_cannot_be_used_is_told_and_left_as_it_was(
-    data: Path, tmp_path: Path, case: str
+    data: Path, tmp_path: Path, forked: Path, case: str
 ) -> None:
     place = tmp_path / "state"
     file = place / stores.FILE
@@ -564,7 +564,7 @@ def test_a_database_that_cannot_be_used_is_told_and_left_as_it_was(
     assert str(place) in str(caught.value)
     assert (file.read_bytes() if file.is_file() else b"") == before
     if case == "schema":
-        status, told = failing_command(data, "--state", str(place))
+        status, told = failing_command(data, "--state", str(place), forked=forked)
         assert status == 1 and "its schema is 7, not 2" in told and "--state" in told
         assert "Traceback" not in told
 

@@ -47,9 +47,11 @@ def test_the_command_tells_its_options() -> None:
     assert "CRMRAG_API_KEYS" in done.output
 
 
-def test_a_port_that_is_taken_is_told_with_the_remedy(data: Path) -> None:
+def test_a_port_that_is_taken_is_told_with_the_remedy(data: Path, forked: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        status, told = failing_command(data, "--no-history", "--port", str(taken.getsockname()[1]))
+        status, told = failing_command(
+            data, "--no-history", "--port", str(taken.getsockname()[1]), forked=forked
+        )
     assert status == 1 and "cannot be listened on" in told and "--port" in told and "Traceback" not in told
 
 
@@ -63,7 +65,7 @@ def test_a_port_that_is_taken_is_told_with_the_remedy(data: Path) -> None:
     ],
 )
 def test_it_answers_for_its_own_hosts(
-    data: Path, tmp_path: Path, listening: str, given: str, others: int
+    data: Path, tmp_path: Path, listening: str, given: str, others: int, forked: Path
 ) -> None:
     """None given: for this machine's own names on a loopback address, which no other machine can mean; else for any."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
@@ -72,7 +74,13 @@ def test_it_answers_for_its_own_hosts(
         path.read_text(encoding="utf-8").replace("hosts: []", f"hosts: {given}"), encoding="utf-8"
     )
     with process(
-        data, "--no-history", "--host", listening, "--quiet", CRMRAG_CONFIG=str(tmp_path / "config")
+        data,
+        "--no-history",
+        "--host",
+        listening,
+        "--quiet",
+        forked=forked,
+        CRMRAG_CONFIG=str(tmp_path / "config"),
     ) as running:
         port = running.address.rpartition(":")[2]
 
@@ -109,62 +117,64 @@ def test_a_host_that_is_none_is_told_with_its_key(data: Path, tmp_path: Path, ho
         (("--dataset", "../sample"), "no name"),
     ],
 )
-def test_what_cannot_be_served_is_told_in_a_line(data: Path, options: tuple[str, ...], match: str) -> None:
-    status, told = failing_command(data, "--no-history", *options)
+def test_what_cannot_be_served_is_told_in_a_line(
+    data: Path, options: tuple[str, ...], match: str, forked: Path
+) -> None:
+    status, told = failing_command(data, "--no-history", *options, forked=forked)
     assert status == 1 and match in told and "Traceback" not in told and len(told.splitlines()) <= 3
 
 
-def test_a_wrong_folder_says_what_to_give(tmp_path: Path) -> None:
-    status, told = failing_command(tmp_path)
+def test_a_wrong_folder_says_what_to_give(tmp_path: Path, forked: Path) -> None:
+    status, told = failing_command(tmp_path, forked=forked)
     assert status == 1 and str(tmp_path) in told and "releases/" in told and "Traceback" not in told
     assert list(tmp_path.iterdir()) == [], "nothing is made in a folder that is none of ours"
-    status, told = failing_command(tmp_path / "nothing")
+    status, told = failing_command(tmp_path / "nothing", forked=forked)
     assert status == 1 and "nothing" in told and not (tmp_path / "nothing").exists()
 
 
-def test_a_key_that_no_header_can_hold_is_told_without_showing_it(data: Path) -> None:
-    status, told = failing_command(data, "--no-history", CRMRAG_API_KEYS="schlüssel")
+def test_a_key_that_no_header_can_hold_is_told_without_showing_it(data: Path, forked: Path) -> None:
+    status, told = failing_command(data, "--no-history", CRMRAG_API_KEYS="schlüssel", forked=forked)
     assert status == 1 and "CRMRAG_API_KEYS" in told and "schl" not in told and "Traceback" not in told
 
 
-def test_a_mistake_in_the_configuration_is_told(data: Path, tmp_path: Path) -> None:
+def test_a_mistake_in_the_configuration_is_told(data: Path, tmp_path: Path, forked: Path) -> None:
     (tmp_path / "service.yaml").write_text("work: {reading: 0}\n")
-    status, told = failing_command(data, "--no-history", CRMRAG_CONFIG=str(tmp_path))
+    status, told = failing_command(data, "--no-history", CRMRAG_CONFIG=str(tmp_path), forked=forked)
     assert status == 1 and "service.yaml" in told and "work.reading" in told and "Traceback" not in told
 
 
-def test_it_says_where_it_serves_and_answers_at_once(data: Path) -> None:
-    with process(data, "--no-history") as running:
+def test_it_says_where_it_serves_and_answers_at_once(data: Path, forked: Path) -> None:
+    with process(data, "--no-history", forked=forked) as running:
         assert running.seen[0].startswith(f"CRM-RAG serves {data} at http://127.0.0.1:")
         assert httpx.get(f"{running.address}/ready", timeout=PATIENCE).json()["datasets"] == ["sample"]
         assert not (data / "service").exists()
 
 
 def test_answers_are_kept_in_the_data_folder_and_are_there_after_a_restart(
-    data: Path, tmp_path: Path
+    data: Path, tmp_path: Path, forked: Path
 ) -> None:
     own = tmp_path / "data"
     own.mkdir()
     (own / "releases").symlink_to(data / "releases")
-    with process(own) as running:
+    with process(own, forked=forked) as running:
         id = httpx.post(f"{running.address}{API}/ask", json={"question": QUESTION}, timeout=PATIENCE).json()[
             "id"
         ]
     assert (own / "service" / "service.sqlite").is_file()
-    with process(own) as running:
+    with process(own, forked=forked) as running:
         kept = httpx.get(f"{running.address}{API}/answers", params={"id": id}, timeout=PATIENCE)
         assert kept.json()["answer"]["question"] == QUESTION
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_an_answer_in_flight_is_finished_when_the_service_ends(
-    data: Path, tmp_path: Path, how: signal.Signals
+    data: Path, tmp_path: Path, how: signal.Signals, forked: Path
 ) -> None:
     with (
         model_server("It was built around 1100 [1].", fault="silent") as script,
         process(
             data, "--state", str(tmp_path), "--model", "openai/scripted", "--api-base", script.address,
-            OPENAI_API_KEY="none",
+            forked=forked, OPENAI_API_KEY="none",
         ) as running,
         ThreadPoolExecutor(1) as pool,
     ):  # fmt: skip

@@ -20,7 +20,7 @@ from crmrag_query.llm.model import CannedModel, LiteLLM
 from crmrag_query.service.observe import JsonLines
 from tests.conftest import ROOT
 from tests.support.model_server import model_server
-from tests.support.service import PATIENCE, application, process, served, until
+from tests.support.service import PATIENCE, application, beside, process, served, until
 
 API = wire.PREFIX
 QUESTION = "When was the church of Asinou built?"
@@ -125,11 +125,11 @@ def test_answers_are_counted_with_their_stages(fresh: httpx.Client) -> None:
 @pytest.mark.filterwarnings(
     "ignore:Item 'summary' on TypedDict:UserWarning"
 )  # litellm's records, at their first use
-def test_tokens_of_a_language_model_are_counted(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_of_a_language_model_are_counted(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with model_server("It was built around 1100 [1].") as script:
         model = LiteLLM("openai/scripted", script.address, timeout=10)
-        app = application(open_engine(str(data), model=model))
+        app = application(beside(engine, model))
         with served(app) as address, httpx.Client(base_url=address, timeout=PATIENCE) as http:
             answer = http.post(f"{API}/ask", json={"question": QUESTION}).json()
             found = metrics(http)
@@ -239,16 +239,14 @@ def test_no_question_can_break_a_line_or_forge_one(
     assert all(len(line.splitlines()) == 1 for line in written(lines))
 
 
-def test_no_key_reaches_the_log_or_the_metrics(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_key_reaches_the_log_or_the_metrics(data: Path, tmp_path: Path, forked: Path) -> None:
     """Keys of callers, right and wrong, in headers, bodies and query strings; the key of the model; from a whole process."""
     wrong, model = "wr0ng-key-of-somebody", "sk-model-secret-1234567890"
     with (
         model_server("x", status=401) as script,
         process(
             data, "--state", str(tmp_path), "--model", "openai/scripted", "--api-base", script.address,
-            CRMRAG_API_KEYS=f"{KEY}, other", OPENAI_API_KEY=model,
+            forked=forked, CRMRAG_API_KEYS=f"{KEY}, other", OPENAI_API_KEY=model,
         ) as running,
         httpx.Client(base_url=running.address, timeout=PATIENCE) as http,
     ):  # fmt: skip
@@ -289,8 +287,8 @@ def test_a_library_s_words_are_lines_too() -> None:
     assert line["message"] == "Odd new\nrequest"
 
 
-def test_a_canned_model_has_no_price(data: Path) -> None:
-    app = application(open_engine(str(data), model=CannedModel("It was built around 1100 [1].")))
+def test_a_canned_model_has_no_price(engine: Engine) -> None:
+    app = application(beside(engine, CannedModel("It was built around 1100 [1].")))
     with served(app) as address, httpx.Client(base_url=address, timeout=PATIENCE) as http:
         assert http.post(f"{API}/ask", json={"question": QUESTION}).is_success
         assert value(metrics(http), "crmrag_cost_dollars_total") == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,10 +12,11 @@ import pytest
 
 from crmrag_query import Answer, Client
 from crmrag_query.answers.records import Source
-from crmrag_query.client.local import open_engine
+from crmrag_query.client.local import Engine
+from crmrag_query.llm.model import LiteLLM
 from crmrag_query.service.openai import sources_text
 from tests.support.model_server import model_server
-from tests.support.service import application, served
+from tests.support.service import application, beside, served
 
 QUESTION = "Which churches were built before 1200?"
 
@@ -122,13 +122,13 @@ def test_bodies_that_are_no_chat_are_refused(address: str, body: bytes) -> None:
 
 
 def test_a_language_model_writes_unless_the_mode_forbids_it(
-    data: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with model_server("Panagia Phorbiotissa was built in 1099 [1].") as script:
-        engine = open_engine(str(data), model="openai/scripted", api_base=script.address)
+        writing = beside(engine, LiteLLM("openai/scripted", script.address))
         with (
-            served(application(engine)) as address,
+            served(application(writing)) as address,
             openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as chat,
         ):
             question = user("What is told of the donor of Asinou?")

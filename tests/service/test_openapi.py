@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,13 +15,13 @@ from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from crmrag_query.client import wire
-from crmrag_query.client.local import open_engine
+from crmrag_query.client.local import Engine
 from crmrag_query.service import openapi
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.openapi import EXAMPLES
 from crmrag_query.service.responses import OWN_ROUTES
 from crmrag_query.version import __version__
-from tests.support.service import PATIENCE, application, await_sparql, served
+from tests.support.service import PATIENCE, application, await_sparql, beside, served
 
 DOCUMENT = json.loads(openapi.document_json())
 OPERATIONS = [(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods]
@@ -123,9 +122,9 @@ def test_problems_are_as_the_document_says(http: httpx.Client) -> None:
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[Any]:
+def tried(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[Any]:
     """The document as Schemathesis reads it, of a service of its own."""
-    app = application(open_engine(str(data)), state=tmp_path_factory.mktemp("tried"))
+    app = application(beside(engine), state=tmp_path_factory.mktemp("tried"))
     with served(app) as address:
         await_sparql(address)
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")

@@ -21,7 +21,7 @@ import pytest
 
 from crmrag_query import Client, Done, errors
 from crmrag_query.client import wire
-from crmrag_query.client.local import open_engine
+from crmrag_query.client.local import Engine
 from crmrag_query.config.service import Work
 from crmrag_query.errors import Busy, ModelError, QuestionError
 from crmrag_query.llm.model import LiteLLM, Message
@@ -29,7 +29,7 @@ from crmrag_query.service.answering import Workers
 from crmrag_query.service.store import FILE
 from tests.service.test_api import events_of, problem_of
 from tests.support.model_server import model_server
-from tests.support.service import PATIENCE, application, served, until
+from tests.support.service import PATIENCE, application, beside, served, until
 
 API = wire.PREFIX
 QUESTION = "When was the church of Asinou built?"
@@ -57,8 +57,8 @@ class Hanging:
 
 
 @contextmanager
-def hanging(data: Path, model: Any, **parts: Any) -> Iterator[httpx.Client]:
-    app = application(open_engine(str(data), model=model), **parts)
+def hanging(engine: Engine, model: Any, **parts: Any) -> Iterator[httpx.Client]:
+    app = application(beside(engine, model), **parts)
     limits = httpx.Limits(max_connections=200)
     with served(app) as address, httpx.Client(base_url=address, timeout=PATIENCE, limits=limits) as http:
         try:
@@ -87,10 +87,12 @@ def read_everything(http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("accept", [wire.JSON, wire.EVENTS])
-def test_others_are_not_held_up_while_all_places_hang_and_one_more_is_told(data: Path, accept: str) -> None:
+def test_others_are_not_held_up_while_all_places_hang_and_one_more_is_told(
+    engine: Engine, accept: str
+) -> None:
     model, places = Hanging(), 6
     with (
-        hanging(data, model, work={"asking": places, "reading": 2}) as http,
+        hanging(engine, model, work={"asking": places, "reading": 2}) as http,
         ThreadPoolExecutor(places) as pool,
     ):
         waiting = [pool.submit(ask, http, accept) for _ in range(places)]
@@ -110,11 +112,11 @@ def test_others_are_not_held_up_while_all_places_hang_and_one_more_is_told(data:
 
 @pytest.mark.parametrize("path", ["/retrieve", "/plan", "/replay"])
 def test_what_else_a_model_has_a_part_in_takes_a_place_and_not_a_reader(
-    data: Path, tmp_path: Path, path: str
+    engine: Engine, tmp_path: Path, path: str
 ) -> None:
     model = Hanging()
     model.go.set()
-    with hanging(data, model, work={"asking": 3, "reading": 1}, state=tmp_path) as http:
+    with hanging(engine, model, work={"asking": 3, "reading": 1}, state=tmp_path) as http:
         body = {"id": ask(http).json()["id"]} if path == "/replay" else {"question": QUESTION}
         model.go.clear()
         while model.asked.acquire(blocking=False):
@@ -130,12 +132,14 @@ def test_what_else_a_model_has_a_part_in_takes_a_place_and_not_a_reader(
 
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own
-def test_a_model_server_that_is_silent_holds_up_nobody(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_server_that_is_silent_holds_up_nobody(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same over the network, as it happens: the server takes the question and says nothing."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with model_server("x", fault="silent") as script:
         model = LiteLLM("openai/scripted", script.address, timeout=PATIENCE)
-        with hanging(data, model, work={"asking": 2, "reading": 2}) as http, ThreadPoolExecutor(2) as pool:
+        with hanging(engine, model, work={"asking": 2, "reading": 2}) as http, ThreadPoolExecutor(2) as pool:
             waiting = [pool.submit(ask, http) for _ in range(2)]
             until(lambda: len(script.requests) == 2)
             read_everything(http)
@@ -145,9 +149,9 @@ def test_a_model_server_that_is_silent_holds_up_nobody(data: Path, monkeypatch: 
                 assert response.json()["written_by"] == "extractive" and response.json()["notes"]
 
 
-def test_who_is_told_to_come_back_reads_it_in_the_one_kind_of_error(data: Path) -> None:
+def test_who_is_told_to_come_back_reads_it_in_the_one_kind_of_error(engine: Engine) -> None:
     model = Hanging()
-    with hanging(data, model, work={"asking": 1}) as http, ThreadPoolExecutor(1) as pool:
+    with hanging(engine, model, work={"asking": 1}) as http, ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ask, http)
         assert model.asked.acquire(timeout=PATIENCE)
         with Client(str(http.base_url)) as client:
@@ -183,11 +187,11 @@ def leave(
 
 @pytest.mark.parametrize("accept", [wire.JSON, wire.EVENTS])
 def test_who_leaves_ends_the_work(
-    data: Path, tmp_path: Path, accept: str, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path, accept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is kept of an answer that nobody waited for, and its place is free once the model lets go."""
     model = Hanging()
-    with hanging(data, model, work={"asking": 1}, state=tmp_path, heartbeat_seconds=0.05) as http:
+    with hanging(engine, model, work={"asking": 1}, state=tmp_path, heartbeat_seconds=0.05) as http:
         left = value_of(http, "499")
         leave(http, accept, model)
         if accept == wire.JSON:
@@ -218,7 +222,7 @@ def value_of(http: httpx.Client, status: str, path: str = f"{API}/ask") -> int:
     )
 
 
-def test_who_leaves_in_the_midst_of_words_ends_them(data: Path) -> None:
+def test_who_leaves_in_the_midst_of_words_ends_them(engine: Engine) -> None:
     """The model goes on for ever; when its reader has gone, so has it."""
     stopped = threading.Event()
 
@@ -232,7 +236,7 @@ def test_who_leaves_in_the_midst_of_words_ends_them(data: Path) -> None:
             finally:
                 stopped.set()
 
-    app = application(open_engine(str(data), model=Endless()), work={"asking": 1})
+    app = application(beside(engine, Endless()), work={"asking": 1})
     with served(app) as address, httpx.Client(base_url=address, timeout=PATIENCE) as http:
         body = {"question": QUESTION}
         stopped.clear()
@@ -247,10 +251,10 @@ def test_who_leaves_in_the_midst_of_words_ends_them(data: Path) -> None:
 # who waits
 
 
-def test_a_silent_stream_says_that_it_lives(data: Path) -> None:
+def test_a_silent_stream_says_that_it_lives(engine: Engine) -> None:
     """Before its first event, and between two."""
     model = Hanging()
-    with hanging(data, model, heartbeat_seconds=0.05) as http:
+    with hanging(engine, model, heartbeat_seconds=0.05) as http:
         body = {"question": QUESTION}
         with http.stream("POST", f"{API}/ask", json=body, headers={"Accept": wire.EVENTS}) as response:
             assert response.status_code == 200
@@ -264,10 +268,10 @@ def test_a_silent_stream_says_that_it_lives(data: Path) -> None:
         assert any(line == "event: done" for line in rest)
 
 
-def test_a_silent_chat_says_that_it_lives_and_ends_as_openai_s_do(data: Path) -> None:
+def test_a_silent_chat_says_that_it_lives_and_ends_as_openai_s_do(engine: Engine) -> None:
     """The official client passes over what is no event of its own."""
     model = Hanging()
-    with hanging(data, model, heartbeat_seconds=0.05) as http:
+    with hanging(engine, model, heartbeat_seconds=0.05) as http:
         asked = CHAT | {"stream": True}
         with http.stream("POST", "/v1/chat/completions", json=asked) as response:
             assert response.status_code == 200
@@ -290,12 +294,12 @@ def test_a_silent_chat_says_that_it_lives_and_ends_as_openai_s_do(data: Path) ->
             assert "It was built around 1100" in "".join(reading.result(PATIENCE))
 
 
-def test_who_leaves_a_chat_ends_the_work(data: Path, tmp_path: Path) -> None:
+def test_who_leaves_a_chat_ends_the_work(engine: Engine, tmp_path: Path) -> None:
     """Whole or streamed: nothing is kept of a reply that nobody waited for, and its place is free again."""
     for streamed, status in ((False, "499"), (True, "200")):
         model = Hanging()
         state = tmp_path / status
-        with hanging(data, model, work={"asking": 1}, state=state, heartbeat_seconds=0.05) as http:
+        with hanging(engine, model, work={"asking": 1}, state=state, heartbeat_seconds=0.05) as http:
             body = json.dumps(CHAT | {"stream": streamed}).encode()
             leave(http, wire.JSON, model, "/v1/chat/completions", body)
             until(lambda http=http, status=status: value_of(http, status, "/v1/chat/completions"))  # type: ignore[misc]
@@ -306,7 +310,7 @@ def test_who_leaves_a_chat_ends_the_work(data: Path, tmp_path: Path) -> None:
             assert db.execute("SELECT count(*) FROM answers").fetchone() == (1,)
 
 
-def test_an_error_after_a_heartbeat_is_an_event(data: Path) -> None:
+def test_an_error_after_a_heartbeat_is_an_event(engine: Engine) -> None:
     class Late(Hanging):
         def complete(self, messages: Sequence[Message]) -> Iterator[str]:
             raise (
@@ -316,7 +320,7 @@ def test_an_error_after_a_heartbeat_is_an_event(data: Path) -> None:
             )
             yield ""
 
-    with hanging(data, Late(), heartbeat_seconds=0.01) as http:
+    with hanging(engine, Late(), heartbeat_seconds=0.01) as http:
         response = ask(http, wire.EVENTS)
         assert response.status_code == 200 and ": alive" in response.text
         name, value = events_of(response)[-1]

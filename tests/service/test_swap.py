@@ -152,8 +152,8 @@ def test_what_was_kept_by_its_reader_is_sent_anew(data: tuple[Path, str, str]) -
 
 
 @pytest.fixture
-def running(data: tuple[Path, str, str]) -> object:
-    with process(data[0], "--no-history") as found:
+def running(data: tuple[Path, str, str], forked: Path) -> object:
+    with process(data[0], "--no-history", forked=forked) as found:
         yield found
 
 

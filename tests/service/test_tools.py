@@ -21,13 +21,13 @@ from mcp.client.streamable_http import streamable_http_client
 
 from crmrag_query import Client
 from crmrag_query.client import wire
-from crmrag_query.client.local import Engine, open_engine
+from crmrag_query.client.local import Engine
 from crmrag_query.mcp.server import TITLES
 from tests.query.mcp.conftest import Hosted, hosted
 from tests.service.test_api import problem_of
 from tests.service.test_observe import metrics, value
 from tests.service.test_running import Hanging
-from tests.support.service import PATIENCE, application, await_sparql, served, until
+from tests.support.service import PATIENCE, application, await_sparql, beside, served, until
 
 API = wire.PREFIX
 QUESTION = "Which churches were built before 1200?"
@@ -192,10 +192,10 @@ def test_what_is_no_message_is_refused(address: str, body: bytes) -> None:
 # A language model that hangs
 
 
-def test_places_for_questions_bound_it_too_and_who_leaves_ends_the_work(data: Path) -> None:
+def test_places_for_questions_bound_it_too_and_who_leaves_ends_the_work(engine: Engine) -> None:
     model = Hanging()
     with (
-        served(application(open_engine(str(data), model=model), work={"asking": 1})) as address,
+        served(application(beside(engine, model), work={"asking": 1})) as address,
         httpx.Client(base_url=address, timeout=PATIENCE) as http,
         host(address) as tools,
         ThreadPoolExecutor(1) as pool,

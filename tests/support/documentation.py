@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from tests.conftest import ROOT
-from tests.support.forked import command
+from tests.support.forked import script
 
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "tutorial.ipynb")
@@ -119,7 +119,7 @@ def furnish(root: Path, data: Path, service: str, endpoint: str, forked: Path) -
     (place.bin / "activate").write_text("", encoding="utf-8")
     for name in ("crmrag", "claude", "pip", "make", "python"):
         path = place.bin / name
-        path.write_text(command(forked, name), encoding="utf-8")
+        path.write_text(script(forked, name), encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
     (place.bin / "ir_measures").symlink_to(Path(sys.executable).with_name("ir_measures"))
     return place

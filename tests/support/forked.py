@@ -26,26 +26,37 @@ LOADED = (
     "dagster._core.storage.event_log", "faiss", "pandas", "pyshacl", "rich.progress", "sqlalchemy",
 )  # fmt: skip
 _CLIENT = """\
-import json, os, socket, sys
+import json, os, signal, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({socket!r})
     said = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(server, [len(said).to_bytes(8, "big")], [0, 1, 2])
     server.sendall(said)
+    process = server.recv(8, socket.MSG_WAITALL)
+    for number in (signal.SIGTERM, signal.SIGINT) if len(process) == 8 else ():
+        signal.signal(number, lambda number, _: os.kill(int.from_bytes(process, "big"), number))
     status = server.recv(1)
 sys.exit(status[0] if status else 137)
 """
 
 
-def command(listening: Path, name: str) -> str:
+def script(listening: Path, name: str) -> str:
     """A shell script that runs a command with its words in a process that is forked off."""
-    return f'#!/bin/sh\nexec "{sys.executable}" -I -S "{_client(listening)}" {name} "$@"\n'
+    return f'#!/bin/sh\nexec {" ".join(command(listening, name))} "$@"\n'
+
+
+def command(listening: Path, *words: str) -> list[str]:
+    """The command line that runs a command in a process that is forked off, and passes SIGTERM and SIGINT on to it.
+
+    It ends as that process does; with the status that a shell gives it where that one is killed.
+    """
+    return [sys.executable, "-I", "-S", str(_client(listening)), *words]
 
 
 def start(listening: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a command in a process that is forked off; one that is killed ends with the status that a shell gives it."""
+    """Start a command in a process that is forked off."""
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", _client(listening), *words], cwd=ROOT, env=os.environ | environment,
+        command(listening, *words), cwd=ROOT, env=os.environ | environment,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -72,6 +83,7 @@ def forking(folder: Path) -> Iterator[Path]:
 def serve(listening: str) -> NoReturn:
     for name in LOADED:
         importlib.import_module(name)
+    _read_languages()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for what is forked off
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever whoever starts the tests ignores
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -87,6 +99,17 @@ def serve(listening: str) -> NoReturn:
                     _run(asked)
 
 
+def _read_languages() -> None:
+    """What every question needs and no configuration changes."""
+    from crmrag_query.language import READ
+    from crmrag_query.questions.lexicon import ref_words
+    from crmrag_query.questions.period import find_period
+
+    find_period("1800")
+    for code in READ:
+        ref_words(code)
+
+
 def _run(asked: socket.socket) -> NoReturn:
     """The command that is asked for, in this process, as if it had been started like any other."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -94,6 +117,7 @@ def _run(asked: socket.socket) -> NoReturn:
     try:
         length, streams, _, _ = socket.recv_fds(asked, 8, 3)
         words, folder, environment = _read(asked, int.from_bytes(length, "big"))
+        asked.sendall(os.getpid().to_bytes(8, "big"))
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)

@@ -21,14 +21,17 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from crmrag_query.answers.ask import Ask
 from crmrag_query.client.local import Engine
 from crmrag_query.config.service import ServiceConfig, load_service
+from crmrag_query.llm.model import Model
 from crmrag_query.service.app import create_app
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access
 from crmrag_query.service.launch import Patient
 from crmrag_query.service.store import Store
 from tests.conftest import ROOT
+from tests.support.forked import command as forking
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -57,6 +60,11 @@ def application(
     config = configured(**parts)
     store = None if state is None else Store(state, config.kept)
     return create_app(Desk(engine, config, store), Access.of(keys, hosts))
+
+
+def beside(engine: Engine, model: Model | None = None) -> Engine:
+    """Another engine over the releases that one has made ready, which takes seconds; with a language model if any."""
+    return Engine(engine.releases, Ask(model))
 
 
 @contextmanager
@@ -137,17 +145,19 @@ class Process:
         return "\n".join(self.seen)
 
 
-def command(data: Path, *options: str) -> list[str]:
-    """The command line of `crmrag serve` on any free port."""
-    code = "from crmrag_query.cli.main import main; main()"
-    return [sys.executable, "-c", code, "serve", "--data", str(data), "--port", "0", *options]
+def command(data: Path, *options: str, forked: Path | None = None) -> list[str]:
+    """The command line of `crmrag serve` on any free port; with ``forked`` that of one that `tests.support.forked` starts."""
+    words = ("serve", "--data", str(data), "--port", "0", *options)
+    if forked is not None:
+        return forking(forked, "service", *words)
+    return [sys.executable, "-c", "from crmrag_query.cli.main import main; main()", *words]
 
 
 @contextmanager
-def process(data: Path, *options: str, **environment: str) -> Iterator[Process]:
-    """A running `crmrag serve`, ready to answer."""
+def process(data: Path, *options: str, forked: Path | None = None, **environment: str) -> Iterator[Process]:
+    """A running `crmrag serve`, ready to answer; with ``forked`` no process id of its own is known."""
     popen = subprocess.Popen(
-        command(data, *options), env=os.environ | environment, cwd=ROOT, stderr=subprocess.PIPE,
+        command(data, *options, forked=forked), env=os.environ | environment, cwd=ROOT, stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL, text=True, encoding="utf-8",
     )  # fmt: skip
     running = Process(popen)
@@ -176,10 +186,10 @@ def _read(running: Process) -> None:
     running.lines.put(None)
 
 
-def failing_command(data: Path, *options: str, **environment: str) -> tuple[int, str]:
+def failing_command(data: Path, *options: str, forked: Path, **environment: str) -> tuple[int, str]:
     """Status and words of a `crmrag serve` that does not start."""
     done = subprocess.run(
-        command(data, *options), env=os.environ | environment, cwd=ROOT, capture_output=True, text=True,
+        command(data, *options, forked=forked), env=os.environ | environment, cwd=ROOT, capture_output=True, text=True,
         timeout=PATIENCE, check=False,
     )  # fmt: skip
     return done.returncode, done.stderr

@@ -26,6 +26,11 @@ def crmrag(*words: str) -> int:
         words = (*words, "--help")
     if words[:2] == ("datasets", "add"):
         words = (*words, "--model", "hash")
+    return service(*words)
+
+
+def service(*words: str) -> int:
+    """The command as it is, in this process."""
     from crmrag_query.cli.main import main
 
     sys.argv = ["crmrag", *words]
@@ -85,5 +90,12 @@ def python(*words: str) -> int:
 def run(words: list[str]) -> int:
     """Run a command, as its name and its words; the status it ends with."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    commands = {"crmrag": crmrag, "claude": claude, "pip": pip, "make": make, "python": python}
+    commands = {
+        "crmrag": crmrag,
+        "service": service,
+        "claude": claude,
+        "pip": pip,
+        "make": make,
+        "python": python,
+    }
     return commands[words[0]](*words[1:])

@@ -61,14 +61,23 @@ KINDS = ("local", "async http")
 OTHERS = ("http", "async local")
 
 
+def called(client: Client) -> Calling:
+    """Calls methods of an open client that blocks."""
+
+    def call(name: str, *arguments: Any, **named: Any) -> Any:
+        result = getattr(client, name)(*arguments, **named)
+        return list(result) if name == "stream" else result
+
+    return call
+
+
 def calling(target: str, asynchronous: bool, **options: Any) -> Calling:
     """Calls methods of a client that is opened for the call."""
 
     def call(name: str, *arguments: Any, **named: Any) -> Any:
         if not asynchronous:
             with Client(target, **options) as client:
-                result = getattr(client, name)(*arguments, **named)
-                return list(result) if name == "stream" else result
+                return called(client)(name, *arguments, **named)
 
         async def run() -> Any:
             async with AsyncClient(target, **options) as client:
@@ -80,8 +89,18 @@ def calling(target: str, asynchronous: bool, **options: Any) -> Calling:
     return call
 
 
+@pytest.fixture(scope="session")
+def other(data: Path) -> Iterator[Client]:
+    """A second client of the folder: making it ready takes seconds, so that it is not opened for every call."""
+    with Client(data) as client:
+        yield client
+
+
 @pytest.fixture(params=[*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
 def call(request: pytest.FixtureRequest, data: Path, service: str) -> Calling:
     """A client of each kind over the same data."""
     kind: str = request.param
+    if kind == "local":
+        client: Client = request.getfixturevalue("other")
+        return called(client)
     return calling(str(data) if "local" in kind else service, "async" in kind)

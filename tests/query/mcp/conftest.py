@@ -16,9 +16,11 @@ from mcp import Client as Host
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import CallToolResult
 
-from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query import Client
 from tests.conftest import ROOT
+from tests.query.client.conftest import Calling, called
 from tests.support.builds import Project, build_all
+from tests.support.forked import command as forking
 from tests.support.shared import TROODOS, made_once
 
 HOSTILE = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix : <http://example.org/> .
@@ -100,22 +102,15 @@ def hosted(transport: Any) -> Iterator[Hosted]:
 
 
 @pytest.fixture(scope="session")
-def host(data: Path) -> Iterator[Hosted]:
+def host(data: Path, forked: Path) -> Iterator[Hosted]:
     """A client of a really started `crmrag mcp` over the data folder, whose data set is the sample."""
-    with hosted(stdio_client(command(str(data), "--dataset", "sample"))) as opened:
+    program, *words = forking(forked, "service", "mcp", str(data), "--dataset", "sample")
+    with hosted(stdio_client(StdioServerParameters(command=program, args=words, cwd=ROOT))) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
-def ours(data: Path) -> Callable[..., Any]:
+def ours(data: Path) -> Iterator[Calling]:
     """``ours("ask", question, …)``: what the project's own client gives."""
-
-    def call(method: str, *given: Any, **named: Any) -> Any:
-        async def run() -> Any:
-            async with AsyncClient(data, dataset="sample") as client:
-                return await getattr(client, method)(*given, **named)
-
-        with start_blocking_portal() as portal:
-            return portal.call(run)
-
-    return call
+    with Client(data, dataset="sample") as client:
+        yield called(client)
