@@ -6,8 +6,10 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -16,6 +18,9 @@ from hypothesis import settings
 # Tests run side by side: libraries that start a thread a core would only be in one another's way.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# No test outlives a loss of power, and a build would wait for the disk some two hundred times.
+os.fsync = lambda handle: None
 
 # Machines differ in speed: how long an example takes is no promise that a test checks.
 THOROUGH = "thorough"
@@ -44,11 +49,33 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files whose tests start processes come first, so that at the end no worker waits for another's long one."""
-    items.sort(key=lambda item: ROOT / "tests" / "query" in item.path.parents)
     if config.getoption("--hypothesis-profile") != THOROUGH:
         for tried in {item.function for item in items if isinstance(item, pytest.Function)}:
             _with_fewer_examples(tried)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`: a folder whose own conftest.py has fixtures of the session runs in one process, as files do."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return _sharing(file.rpartition("/")[0]) or file
+
+    return Together(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@cache
+def _sharing(folder: str) -> str:
+    """The folder, where its tests share what is made for a session; else ""."""
+    own = ROOT / folder / "conftest.py"
+    return (
+        folder
+        if own != Path(__file__) and own.exists() and 'scope="session"' in own.read_text(encoding="utf-8")
+        else ""
+    )
 
 
 def _with_fewer_examples(tried: Callable[..., object]) -> None:
