@@ -37,7 +37,7 @@ test-all: $(STAMP)
 # Tests start hundreds of processes: each would compile what it imports, if no bytecode were kept.
 .PHONY: pytest
 pytest: $(STAMP)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile $(SELECTED)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(SELECTED)
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -49,6 +49,10 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes longest comes first, so that at the end no worker waits for another: folders that run in one process, then
+    files whose tests start processes."""
+    query = ROOT / "tests" / "query"
+    items.sort(key=lambda item: (not _sharing(_folder(item.nodeid)), query in item.path.parents))
     if config.getoption("--hypothesis-profile") != THOROUGH:
         for tried in {item.function for item in items if isinstance(item, pytest.Function)}:
             _with_fewer_examples(tried)
@@ -61,21 +65,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return _sharing(file.rpartition("/")[0]) or file
+            return _sharing(_folder(nodeid)) or nodeid.partition("::")[0]
 
     return Together(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def _folder(nodeid: str) -> str:
+    return nodeid.partition("::")[0].rpartition("/")[0]
 
 
 @cache
 def _sharing(folder: str) -> str:
     """The folder, where its tests share what is made for a session; else ""."""
     own = ROOT / folder / "conftest.py"
-    return (
-        folder
-        if own != Path(__file__) and own.exists() and 'scope="session"' in own.read_text(encoding="utf-8")
-        else ""
-    )
+    shares = folder != "tests" and own.exists() and 'scope="session"' in own.read_text(encoding="utf-8")
+    return folder if shares else ""
 
 
 def _with_fewer_examples(tried: Callable[..., object]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from anyio.from_thread import start_blocking_portal
 from mcp import Client as Host
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -18,10 +17,9 @@ from mcp.types import CallToolResult
 
 from crmrag_query import Client
 from tests.conftest import ROOT
-from tests.query.client.conftest import Calling, called
-from tests.support.builds import Project, build_all
+from tests.query.client.conftest import Calling, build, called, sample_data
 from tests.support.forked import command as forking
-from tests.support.shared import TROODOS, made_once
+from tests.support.shared import made_once
 
 HOSTILE = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix : <http://example.org/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -35,20 +33,15 @@ HOSTILE = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix : <htt
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the data sets `sample` and `hostile`."""
-    return made_once(tmp_path_factory, "mcp", _build) / "data"
+    sample = sample_data(tmp_path_factory) / "releases" / "sample"
+    return made_once(tmp_path_factory, "mcp", lambda root: _build(root, sample)) / "data"
 
 
-def _build(root: Path) -> None:
-    (root / "config").mkdir(parents=True)
+def _build(root: Path, sample: Path) -> None:
+    (root / "hostile.ttl").parent.mkdir(parents=True)
     (root / "hostile.ttl").write_text(HOSTILE, encoding="utf-8")
-    common = {"languages": ["en", "el"], "embedding": {"model": "hash"}, "write_markdown": False}
-    sources = {"sample": str(TROODOS), "hostile": str(root / "hostile.ttl")}
-    entries = {name: common | {"title": name.title(), "rdf": [source]} for name, source in sources.items()}
-    entries["sample"]["examples"] = ["When was Asinou painted?"]
-    text = yaml.safe_dump({"datasets": entries}, allow_unicode=True)
-    (root / "config" / "datasets.yaml").write_text(text, encoding="utf-8")
-    for name in sources:
-        build_all(Project(root, name).context())
+    releases = build(root, root / "hostile.ttl", "hostile") / "releases"
+    (releases / "sample").symlink_to(sample)
 
 
 def command(*arguments: str, **environment: str) -> StdioServerParameters:
