@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -42,7 +43,7 @@ sys.exit(status[0] if status else 137)
 
 def script(listening: Path, name: str) -> str:
     """A shell script that runs a command with its words in a process that is forked off."""
-    return f'#!/bin/sh\nexec {" ".join(command(listening, name))} "$@"\n'
+    return f'#!/bin/sh\nexec {shlex.join(command(listening, name))} "$@"\n'
 
 
 def command(listening: Path, *words: str) -> list[str]:
