@@ -26,7 +26,7 @@ READ = (*LANGUAGES, *(code for code in _FILES if code not in LANGUAGES))
 _SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pronouns", "time", "whole")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
 LONGEST_ENDING = 4  # letters of a noun's ending that its other forms may share
-MAN = 3  # letters of an irregular ending that compounds share: "man / men"
+MAN = 3  # letters of an irregular ending that compounds share, "man / men", and of what is left without an ending
 _MOST_STEMS = 200_000  # kept of one language; a data set's names and documents have about as many words
 
 
@@ -83,6 +83,8 @@ class Language:
         default=(), repr=False, compare=False
     )
     _irregular: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    _agreement: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    _contracted: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _stems: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def stem(self, word: str) -> str:
@@ -97,6 +99,14 @@ class Language:
                     break
             found = self._stems[asked] = self._stemmer.stemWord(word)
         return found
+
+    def form(self, word: str) -> str:
+        """A folded word without what gender, number and a contracted article add: "dipinte sulla" is "dipinto su"."""
+        word = self._contracted.get(word, word)
+        for ending, base in self._agreement:
+            if word.endswith(ending) and len(word) - len(ending) >= MAN:
+                return word.removesuffix(ending) + base
+        return word
 
     def is_form_of(self, word: str, other: str) -> bool:
         """Whether two folded words of one stem differ by an ending of nouns only."""
@@ -186,5 +196,13 @@ def language(code: str) -> Language:
             for one, other in (rule.split("/") for rule in (*raw["irregular"], *raw["plurals"]))
             if len(one.split()) == len(other.split()) == 1 and len(one.strip()) >= MAN
         ),
+        _agreement=tuple(
+            (ending, one[0])
+            for one, others in map(_number_rule, raw.get("agreement", ()))
+            for ending in sorted(others, key=len, reverse=True)
+        ),
+        _contracted={
+            fold(word): fold(base) for base, words in raw.get("contracted", {}).items() for word in words
+        },
         _endings=tuple(raw.get("folded_endings", {}).items()),
     )

@@ -885,7 +885,8 @@ class Grammar:
             if ambiguous:
                 gain -= w.wrong_prep
             if tie.ahead or tie.back:
-                ahead, back = _holds(gap, tie.ahead), _holds(gap, tie.back)
+                forms = tuple(map(self.own.form, gap))
+                ahead, back = _holds(forms, tie.ahead), _holds(forms, tie.back)
                 gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
                 evidence = evidence or ahead > back
                 if ahead > back:  # "came *out* of", but not "a *portrait* of"
@@ -894,7 +895,8 @@ class Grammar:
                     covered |= frozenset(
                         at
                         for at in self.open
-                        if self.words[at] in said_so.intersection(gap) and self.words[at - 1] not in articles
+                        if self.own.form(self.words[at]) in said_so.intersection(forms)
+                        and self.words[at - 1] not in articles
                     )
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic

@@ -53,7 +53,8 @@ def words_table(name: str) -> Mapping[str, Any]:
 @dataclass(frozen=True)
 class RelationWords:
     """By which a relation is asked for: ``says`` in either direction, ``ends`` by a noun for its range, ``starts`` by one for
-    its domain; ``forward`` and ``backward``: phrases of folded words between domain and range, and between range and domain.
+    its domain; ``forward`` and ``backward``: phrases between domain and range, and between range and domain, each word as its
+    forms share it (`Language.form`).
 
     Of several words, in their order: ``phrases`` and ``noun_phrases``, as stems.
     """
@@ -94,8 +95,8 @@ def vocabulary(code: str) -> Vocabulary:
             says=single(entry.get("says", ())),
             ends=single(entry.get("ends", ())),
             starts=single(entry.get("starts", ())),
-            forward=tuple(tuple(tokenize(text)) for text in entry.get("forward", ())),
-            backward=tuple(tuple(tokenize(text)) for text in entry.get("backward", ())),
+            forward=tuple(tuple(map(own.form, tokenize(text))) for text in entry.get("forward", ())),
+            backward=tuple(tuple(map(own.form, tokenize(text))) for text in entry.get("backward", ())),
             phrases=several(entry.get("says", ())),
             noun_phrases=several(entry.get("ends", ())),
         )
@@ -150,14 +151,19 @@ def relation_spans(code: str, words: Sequence[str]) -> tuple[PhraseSpan, ...]:
 
     A word may be "" where none is to be read, as of names.
     """
-    own, table = language(code), _said(code)
+    own, (table, between) = language(code), _said(code)
     stems = [own.stem(word) if word else "" for word in words]
+    forms = [own.form(word) for word in words]
     found = []
     for first in range(len(words)):
         for last in range(min(len(words), first + LONGEST_PHRASE), first, -1):
             small = last - first == 1 and words[first] in own.stop
-            roles = table.get(tuple(stems[first:last]), {}) if all(words[first:last]) and not small else {}
-            found += [PhraseSpan(first, last, role, tuple(ids)) for role, ids in roles.items()]
+            if small or not all(words[first:last]):
+                continue
+            said = table.get(tuple(stems[first:last]), {}), between.get(tuple(forms[first:last]), {})
+            for role in dict.fromkeys(role for roles in said for role in roles):
+                ids = dict.fromkeys(id for roles in said for id in roles.get(role, ()))
+                found.append(PhraseSpan(first, last, role, tuple(ids)))
     return tuple(found)
 
 
@@ -170,24 +176,28 @@ def said_of(id: str, code: str) -> tuple[str, ...]:
 LONGEST_PHRASE = 5  # words
 
 
+Roles = dict[Literal["forward", "backward", "ends"], list[str]]
+"""Ids of relations by the role in which words say them."""
+
+
 @lru_cache(maxsize=len(LANGUAGES))
-def _said(code: str) -> Mapping[Phrase, Mapping[Literal["forward", "backward", "ends"], list[str]]]:
-    """Relations by the stems that say them, by role."""
+def _said(code: str) -> tuple[Mapping[Phrase, Roles], Mapping[Phrase, Roles]]:
+    """Relations by the stems that say them, and by the forms of phrases between their ends."""
     code = code if code in LANGUAGES else "en"
-    own, found = language(code), dict[Phrase, dict[Literal["forward", "backward", "ends"], list[str]]]()
+    by_stems, by_forms = dict[Phrase, Roles](), dict[Phrase, Roles]()
     for id, words in vocabulary(code).relations.items():
-        parts: tuple[tuple[Literal["forward", "backward", "ends"], Iterable[Phrase]], ...] = (
-            ("forward", (*((stem,) for stem in sorted(words.says)), *words.phrases)),
-            ("forward", (tuple(map(own.stem, phrase)) for phrase in words.forward)),
-            ("backward", (tuple(map(own.stem, phrase)) for phrase in words.backward)),
-            ("ends", (*((stem,) for stem in sorted(words.ends)), *words.noun_phrases)),
+        parts: tuple[tuple[dict[Phrase, Roles], Literal["forward", "backward", "ends"], Iterable[Phrase]], ...] = (
+            (by_stems, "forward", (*((stem,) for stem in sorted(words.says)), *words.phrases)),
+            (by_forms, "forward", words.forward),
+            (by_forms, "backward", words.backward),
+            (by_stems, "ends", (*((stem,) for stem in sorted(words.ends)), *words.noun_phrases)),
         )
-        for role, phrases in parts:
+        for table, role, phrases in parts:
             for phrase in phrases:
-                ids = found.setdefault(phrase, {}).setdefault(role, [])
+                ids = table.setdefault(phrase, {}).setdefault(role, [])
                 if id not in ids:
                     ids.append(id)
-    return found
+    return by_stems, by_forms
 
 
 @dataclass(frozen=True)
