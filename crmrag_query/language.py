@@ -78,7 +78,7 @@ class Language:
     concord: bool
     _stemmer: Any = field(repr=False, compare=False)
     _endings: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
-    _noun_endings: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    _noun_endings: tuple[frozenset[str], ...] = field(default=(), repr=False, compare=False)
     _numbers: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = field(
         default=(), repr=False, compare=False
     )
@@ -109,16 +109,17 @@ class Language:
         return word
 
     def is_form_of(self, word: str, other: str) -> bool:
-        """Whether two folded words of one stem differ by an ending of nouns only."""
+        """Whether two folded words of one stem differ by endings of one noun only: "dipinti" is a form of "dipinto", and
+        "dipinta" is none."""
         if word == other:
             return True
         same = 0
         while same < min(len(word), len(other)) and word[same] == other[same]:
             same += 1
-        endings = self._noun_endings
         return any(
             word[at:] in endings and other[at:] in endings
             for at in range(same, max(same - LONGEST_ENDING, 0), -1)
+            for endings in self._noun_endings
         )
 
     def other_stems(self, word: str) -> frozenset[str]:
@@ -164,6 +165,7 @@ def language(code: str) -> Language:
     text = (default_folder() / "languages" / f"{code}.yaml").read_text(encoding="utf-8")
     raw = yaml.load(text, Loader=_LOADER)
     phrases, roles = Phrases(), dict[str, frozenset[str]]()
+    numbers = tuple(map(_number_rule, raw["plurals"]))
     for section in _SECTIONS:
         for role, told in raw.get(section, {}).items():
             parts = told.items() if isinstance(told, dict) else (("", told),)
@@ -187,10 +189,8 @@ def language(code: str) -> Language:
         head_last=raw["head"] == "last",
         concord=raw.get("concord") == "yes",
         _stemmer=Stemmer.Stemmer(raw["stemmer"]),
-        _noun_endings=frozenset(
-            fold(ending.strip("-")) for rule in raw["plurals"] for ending in rule.replace("/", " ").split()
-        ),
-        _numbers=tuple(_number_rule(rule) for rule in raw["plurals"]),
+        _noun_endings=tuple(frozenset((*one, *many)) for one, many in numbers),
+        _numbers=numbers,
         _irregular=tuple(
             (fold(one.strip()), fold(other.strip()))
             for one, other in (rule.split("/") for rule in (*raw["irregular"], *raw["plurals"]))

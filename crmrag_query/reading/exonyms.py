@@ -1,6 +1,7 @@
 """Names in other languages than the data's: "Londres" is what the data calls "London", "Silber" its "silver".
 
-The table (`config/words/names.yaml`) holds names of places, peoples and materials in six languages, independent of any data.
+The table (`config/words/names.yaml`) holds names of places, peoples and materials, of gods, saints and rulers, and of what
+pictures show, in six languages, independent of any data.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ FIT = {
     "places": int(Category.Place) | int(Category.Concept),
     "cultures": int(Category.Concept) | int(Category.Actor),
     "materials": int(Category.Concept) | int(Category.Thing),
+    "figures": int(Category.Actor) | int(Category.Concept) | int(Category.Thing),
+    "motifs": int(Category.Concept) | int(Category.Thing),
 }
 """What an entity of a section of the table may be."""
 
@@ -47,6 +50,7 @@ def entries() -> Mapping[str, Entry]:
                 tuple(name.strip() for name in cell.split(",") if name.strip()) for cell in cells.split("|")
             ]
             names = dict(zip((*table["languages"], ""), split, strict=False))
+            names |= {code: names[code] or split[0] for code in table["languages"]}
             found[f"{section}/{id}"] = Entry(
                 section, names, f"places/{homes[id]}" if section == "cultures" and id in homes else ""
             )
@@ -101,6 +105,18 @@ class Exonyms:
                 if found:
                     yield Mention(first, last, " ".join(words[first:last]), tuple(found.values()))
                 break
+
+    def called(self, words: Sequence[str], code: str) -> tuple[str, ...]:
+        """All names in the table of what some words name, but those that are mostly something else; none for none."""
+        ids = phrases(code).get(tuple(map(language(code).stem, words)), ())
+        names = (
+            name
+            for id in ids
+            for known, some in entries()[id].names.items()
+            for name in some
+            if fold(name) not in self._asked_only.get(known, ())
+        )
+        return tuple(dict.fromkeys(names))
 
     def of(self, id: str) -> tuple[LinkedEntity, ...]:
         """What the data has of an entry; of a people that it has not, its place."""

@@ -229,6 +229,7 @@ class Grammar:
     def readings(self, items: tuple[Item, ...], base: float) -> Iterator[Reading]:
         """All readings of one cut of the question into items."""
         self.form = form_of(items, self.own)
+        self.form.asks = self.form.asks or self._begins_with_verb(items)
         items = self._with_unknown_names(items)
         self.items = items
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text")]
@@ -254,6 +255,16 @@ class Grammar:
                 states = sorted(grown, key=lambda one: -one.score)[:BEAM]
             for one in states[:FINISHED]:
                 yield from self._finished(one)
+
+    def _begins_with_verb(self, items: Sequence[Item]) -> bool:
+        """Whether a question that no other word opens begins with a verb, and so asks yes or no: "¿se *pintó* alguna …"."""
+        if not self.chunks or not self.chunks[-1].text.endswith(("?", ";", "\u037e")):
+            return False
+        if self.form != Form(opened=self.form.opened) or any(one.roles & OPENERS for one in items):
+            return False
+        first = next((at for at, word in enumerate(self.words) if word not in self.own.stop), len(self.words))
+        item = any(one.first <= first < one.last for one in items)
+        return first < len(self.words) and not item and self.stems[first] in self.saying
 
     def _heads_first(self, rest: list[Item]) -> list[Item]:
         """The items with each noun before what stands bare before it, so that "women artists" ties women to artists."""
@@ -865,6 +876,9 @@ class Grammar:
             if not dangling.isdisjoint(PREPOSITIONS.get(tie.first, ())):
                 gain += w.prep
                 evidence = True
+            if tie.stated and "material" in leads:  # "in bronze"
+                gain += w.prep
+                evidence = True
             if tie.stated and item.whole:  # a text that says just this
                 gain += w.premodifier
                 evidence = True
@@ -1263,17 +1277,21 @@ class Grammar:
         """Whether what is asked for is told apart by a unit of time: per century, in which decade most."""
         if not ops.keys().isdisjoint(PER) or self._each(unit):
             return True
+        if self.form.counts and self._stands_before(unit, self.own.roles["operators.per"]):
+            return True  # "par an", where the word names makers, too
         return "operators.most" in ops and self._asks_for(unit)
 
     def _each(self, unit: str) -> bool:
-        words = self.own.roles[f"time.{unit}"]
-        every = self.own.roles["operators.every"]
-        return any(word in words and at and self.words[at - 1] in every for at, word in enumerate(self.words))
+        return self._stands_before(unit, self.own.roles["operators.every"])
 
     def _asks_for(self, unit: str) -> bool:
         """Whether a unit of time is what is asked for: "in which *century*"."""
-        words, what = self.own.roles[f"time.{unit}"], self.own.roles["questions.what"]
-        return any(word in words and at and self.words[at - 1] in what for at, word in enumerate(self.words))
+        return self._stands_before(unit, self.own.roles["questions.what"])
+
+    def _stands_before(self, unit: str, small: Collection[str]) -> bool:
+        """Whether one of some small words stands right before a unit of time."""
+        words = self.own.roles[f"time.{unit}"]
+        return any(word in words and at and self.words[at - 1] in small for at, word in enumerate(self.words))
 
     def _unit_words(self) -> frozenset[str]:
         return frozenset().union(*(self.own.roles[f"time.{unit}"] for unit in ("century", "decade", "year")))
@@ -1445,8 +1463,9 @@ class Grammar:
 
     def _holding(self, item: Item) -> Plan:
         """Texts that hold a name: as it is written where it is a whole one, else each of its words."""
-        if item.whole:
-            return Plan(where=(Texted(texts=(self.raw(item.first, item.last),), whole=True),))
+        if item.whole or item.called:
+            texts = item.called or (self.raw(item.first, item.last),)
+            return Plan(where=(Texted(texts=texts, whole=True),))
         where = []
         for at in range(item.first, item.last):
             if at in self.capitals:
@@ -1498,6 +1517,7 @@ PREPOSITION_ROLES = ("agent", "place", "from", "of", "with", "about", "to", "tim
 DETERMINING = frozenset(
     {"questions.what", "questions.how_many", "questions.kind", "questions.list", "questions.there"}
 )
+OPENERS = DETERMINING | SECOND
 EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
 TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
 SUPERLATIVE = frozenset({

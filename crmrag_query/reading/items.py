@@ -36,7 +36,7 @@ from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
 from crmrag_query.reading.lexicon import Kind, KindWords, Lexicon, vocabulary
 from crmrag_query.reading.ties import Meaning
-from crmrag_query.text import tokenize
+from crmrag_query.text import fold, tokenize
 
 HOMONYMS = 300  # entities of one name that are taken together
 Sort = Literal["name", "noun", "date", "number", "op", "text"]
@@ -48,7 +48,7 @@ class Item:
 
     ``score``: how likely it is to be one; ``meanings``: of a name or noun, the likeliest first; ``roles``: of small words;
     ``value``: of a number or date; ``stems``: of a noun; ``whole``: of a name, whether a whole name
-    is written; ``refers``: it stands for what went before.
+    is written; ``refers``: it stands for what went before; ``called``: of a name its names in other languages.
     """
 
     first: int
@@ -62,6 +62,7 @@ class Item:
     stems: frozenset[str] = frozenset()
     whole: bool = True
     refers: bool = False
+    called: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.last - self.first
@@ -90,7 +91,13 @@ def items_of(
         for one in _nouns(release[World], lexicon, words, stems, own, heard)
         if not any(first <= one.first and one.last <= last for first, last in phrases)
     ]
-    return [*found, *nouns, *_numbered(release, nouns, words), *_called(release[Graph], found, nouns)]
+    found = [_beside_noun(one, nouns) for one in found]
+    return [
+        *found,
+        *nouns,
+        *_numbered(release, lexicon.kinds(own.code), nouns, words),
+        *_called(release[Graph], found, nouns),
+    ]
 
 
 # small words
@@ -289,7 +296,21 @@ def _names(release: Release, analysis: Analysis, heard: Asked, own: Language) ->
     for mention in (*mentions, *_inner(release, mentions, heard, own), *foreign):
         item = name_item(release, mention, heard, own, mention in foreign)
         if item is not None:
-            yield item
+            called = release[Exonyms].called(heard.words[item.first : item.last], own.code)
+            yield replace(item, called=called) if mention in foreign else item
+
+
+INFLECTED = 0.7
+"""Points that a name from the table loses where a noun of the data stands for its other forms."""
+
+
+def _beside_noun(name: Item, nouns: Sequence[Item]) -> Item:
+    """A name from the table of names less likely where it is written in another form, and a noun of this data: "aquarelles"
+    are things rather than the material."""
+    spoken = {(one.first, one.last) for one in nouns if one.meanings[0].cost < BESIDE}
+    if name.called and (name.first, name.last) in spoken and name.text not in map(fold, name.called):
+        return replace(name, score=name.score - INFLECTED)
+    return name
 
 
 def _inner(release: Release, mentions: Sequence[Mention], heard: Asked, own: Language) -> Iterator[Mention]:
@@ -462,7 +483,11 @@ def _nouns(
     kinds = lexicon.kinds(own.code)
     for at in range(len(words)):
         for length, found in kinds.at(stems, words, at):
-            if length == 1 and (words[at] in own.roles["verbs.empty"] or _is_verb(words, stems, at, own)):
+            if length == 1 and (
+                words[at] in own.roles["verbs.empty"]
+                or _is_verb(words, stems, at, own)
+                or _is_participle(heard, at, own)
+            ):
                 continue
             said = frozenset(
                 stem
@@ -510,21 +535,35 @@ def _is_verb(words: Sequence[str], stems: Sequence[str], at: int, own: Language)
     return pronoun or (not article and all(word in own.stop for word in words[at + 1 :]))
 
 
-def _numbered(release: Release, nouns: Sequence[Item], words: Sequence[str]) -> Iterator[Item]:
-    """Things that are told from others of their kind by a number in their name: "grave 12"."""
+def _is_participle(heard: Asked, at: int, own: Language) -> bool:
+    """Whether a word behind a form of "to have" or "to be" is one that its accent alone tells from a noun: "photographié"."""
+    if not at or heard.words[at - 1] not in own.roles["verbs.have"] | own.roles["verbs.be"]:
+        return False
+    written = next((one.text for one in heard.chunks if one.first <= at < one.last), "")
+    return "".join(filter(str.isalpha, written)).endswith(tuple(own.raw.get("participles", ())))
+
+
+def _numbered(
+    release: Release, kinds: KindWords, nouns: Sequence[Item], words: Sequence[str]
+) -> Iterator[Item]:
+    """Things that are told from others of their kind by a number in their name: "grave 12", whose name may say the kind in
+    another language."""
     plain = plain_words(release.method.questions)
     for noun in nouns:
         at = noun.last
         if at == len(words) or not words[at].isdigit():
             continue
-        found = [
-            one.entity
+        named = [
+            one
             for one in search(release[NameIndex], words[at], HOMONYMS, plain)
             if words[at] in tokenize(one.name)
         ]
+        alike = kinds.alike(noun.text)
+        so_called = [one for one in named if not alike.isdisjoint(tokenize(one.name))]
+        found = np.array(sorted({one.entity for one in so_called or named}), np.int32)
         meanings = []
         for kind in noun.meanings[:3]:
-            nodes = shared(np.array(sorted(set(found)), np.int32), kind.nodes)
+            nodes = shared(found, kind.nodes)
             if 0 < len(nodes) <= MOST_NUMBERED:
                 iris = tuple(release[Graph].iri(int(node)) for node in nodes)
                 meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))

@@ -78,6 +78,11 @@ class Vocabulary:
     properties: Mapping[tuple[str, bool], Stems]
 
 
+def with_forms(texts: Iterable[str], table: Mapping[str, Any]) -> list[str]:
+    """The texts, each verb with its further forms (``forms`` of a table of words), which stems do not tell."""
+    return [form for text in texts for form in (text, *table.get("forms", {}).get(text, ()))]
+
+
 @lru_cache(maxsize=len(LANGUAGES))
 def vocabulary(code: str) -> Vocabulary:
     """The general words of a language."""
@@ -87,12 +92,15 @@ def vocabulary(code: str) -> Vocabulary:
     def single(texts: Iterable[str]) -> Stems:
         return frozenset(own.stem(words[0]) for text in texts if len(words := tokenize(text)) == 1)
 
+    def verbs_of(entry: Mapping[str, Any], role: str) -> list[str]:
+        return with_forms(entry.get(role, ()), table)
+
     def several(texts: Iterable[str]) -> tuple[Phrase, ...]:
         return tuple(tuple(map(own.stem, words)) for text in texts if len(words := tokenize(text)) > 1)
 
     relations = {
         id: RelationWords(
-            says=single(entry.get("says", ())),
+            says=single(verbs_of(entry, "says")),
             ends=single(entry.get("ends", ())),
             starts=single(entry.get("starts", ())),
             forward=tuple(tuple(map(own.form, tokenize(text))) for text in entry.get("forward", ())),
@@ -103,15 +111,40 @@ def vocabulary(code: str) -> Vocabulary:
         for id, entry in table["relations"].items()
     }
     classes = {
-        name: own.all_stems([*entry.get("nouns", ()), *entry.get("verbs", ()), *entry.get("agents", ())])
+        name: own.all_stems([*entry.get("nouns", ()), *verbs_of(entry, "verbs"), *entry.get("agents", ())])
         for name, entry in table["classes"].items()
     }
     properties = {
-        (name, ahead): own.all_stems(entry.get("forward" if ahead else "inverse", ()))
+        (name, ahead): own.all_stems(verbs_of(entry, "forward" if ahead else "inverse"))
         for name, entry in table["properties"].items()
         for ahead in (True, False)
     }
     return Vocabulary(relations, classes, properties)
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def translations(code: str) -> Mapping[str, Stems]:
+    """By a stem of English the stems that stand for it in a language: those of the list that says the least besides."""
+    ours, theirs = words_table("en"), words_table(code)
+    english, own, found = language("en"), language(code), dict[str, tuple[int, Stems]]()
+    for section in ("relations", "classes", "properties"):
+        for name, entry in ours[section].items():
+            for role, texts in entry.items():
+                said = own.all_stems(with_forms(theirs[section].get(name, {}).get(role, ()), theirs))
+                if not said or (section == "relations" and role in ("forward", "backward")):
+                    continue
+                known = english.all_stems(with_forms(texts, ours))
+                for stem in known:
+                    fewest, stems = found.get(stem, (len(known), frozenset()))
+                    if len(known) <= fewest:
+                        found[stem] = len(known), said | stems if len(known) == fewest else said
+    return {stem: stems for stem, (_, stems) in found.items()}
+
+
+def translated(texts: Iterable[str], code: str) -> Stems:
+    """By which English words are asked for in another language, as far as the tables have both."""
+    known = translations(code) if code in LANGUAGES and code != "en" else {}
+    return frozenset[str]().union(*(known.get(stem, ()) for stem in language("en").all_stems(texts)))
 
 
 @lru_cache(maxsize=len(LANGUAGES))
@@ -186,7 +219,9 @@ def _said(code: str) -> tuple[Mapping[Phrase, Roles], Mapping[Phrase, Roles]]:
     code = code if code in LANGUAGES else "en"
     by_stems, by_forms = dict[Phrase, Roles](), dict[Phrase, Roles]()
     for id, words in vocabulary(code).relations.items():
-        parts: tuple[tuple[dict[Phrase, Roles], Literal["forward", "backward", "ends"], Iterable[Phrase]], ...] = (
+        parts: tuple[
+            tuple[dict[Phrase, Roles], Literal["forward", "backward", "ends"], Iterable[Phrase]], ...
+        ] = (
             (by_stems, "forward", (*((stem,) for stem in sorted(words.says)), *words.phrases)),
             (by_forms, "forward", words.forward),
             (by_forms, "backward", words.backward),
@@ -257,12 +292,13 @@ class Lexicon:
             if name.endswith("i") and ontology.inverse(name):
                 base, way = ontology.inverse(name) or name, not ahead
             texts = [term.labels.get(code, "")] if ahead else []
-            return words.properties.get((base, way), frozenset()) | own.all_stems(texts)
+            said = words.properties.get((base, way), frozenset()) | own.all_stems(texts)
+            return said or translated([term.labels.get("en", "")], code)
         number = self.world.property_numbers.get(name)
         if number is None:
             return frozenset()
         texts = [graph.property_label(number, not ahead, code), local_words(name)]
-        return own.all_stems(texts)
+        return own.all_stems(texts) | translated(texts, code)
 
     def class_stems(self, kinds: Iterable[int], code: str) -> Stems:
         """By which nodes of some kinds are spoken of: what happens in an event, what a thing is called."""
@@ -272,9 +308,11 @@ class Lexicon:
                 if name in words:
                     found |= words[name]
                 elif name not in self.world.ontology.classes:
-                    found.update(own.stems(local_words(name)))
+                    found.update(own.stems(local_words(name)), translated([local_words(name)], code))
                 else:
-                    found.update(own.stems(self.world.ontology.classes[name].labels.get(code, "")))
+                    labels = self.world.ontology.classes[name].labels
+                    said = own.stems(labels.get(code, ""))
+                    found.update(said or translated([labels.get("en", "")], code))
         return frozenset(found)
 
 
@@ -323,6 +361,7 @@ class KindWords:
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
         self._generic: set[str] = set()
+        self._alike: dict[Phrase, set[str]] = {}
         self._made: dict[tuple[Target, tuple[str, ...]], Ints] = {}
         self._occurring_codes = frozenset(world.graph.class_codes)
         above = (
@@ -382,6 +421,10 @@ class KindWords:
         )
         fitting = (kind for words, kind in known if all(map(self.own.is_form_of, said, words)))
         return list({(one.target, one.maker): one for one in fitting}.values())
+
+    def alike(self, text: str) -> frozenset[str]:
+        """The words of all languages for the general noun that a text is, folded: "grave" and "tomb" for "Grab"."""
+        return frozenset(self._alike.get(self.own.stems(text), ()))
 
     def general(self, word: str) -> list[Kind]:
         """The kinds of a general noun in English ("work"), whatever the language."""
@@ -501,6 +544,12 @@ class KindWords:
         for name, entry in entries.items():
             found = list(self._general_kinds(name, entry, entries, types))
             self._general[name] = found
+            every = {
+                fold(form) for some in entry["words"].values() for word in some for form in word.split(" / ")
+            }
+            for word in entry["words"].get(self.own.code, ()):
+                for form in word.split(" / "):
+                    self._alike.setdefault(self.own.stems(form), set()).update(every)
             if entry.get("generic") == "true":
                 self._generic.update(
                     stems[0]
@@ -528,8 +577,12 @@ class KindWords:
         types: set[int],
     ) -> Kind | None:
         """The types that have the very word as label, with those by identifier; None where no label has it: then any synonym
-        will do."""
+        will do. The first words of an entry in each language are one name: "église" is what has the label "church"."""
         named = by_label.called(text) & types
+        firsts = {code: entry["words"][code][0].split(" / ") for code in LANGUAGES}
+        if not named and text in firsts[self.own.code]:
+            others = (types & set().union(*map(by_label.called, forms)) for forms in firsts.values())
+            named = next(filter(None, others), set())
         found = named | ({by_id[one] for one in entry.get("aat", ()) if one in by_id} & types)
         return self._typed(sorted(found), 0.05) if named and found != types else None
 
@@ -577,11 +630,11 @@ class KindWords:
 
     @cached_property
     def _own_classes(self) -> Labels:
-        """The classes that the data has beside those of the ontology, by all their labels."""
+        """The classes of the data that the ontology has no label for in this language, by all their labels."""
         graph, by_text = self.world.graph, dict[str, list[int]]()
         for number in range(len(graph.class_codes)):
-            iri = graph.class_iri(number)
-            if graph.class_name(number) == iri:
+            iri, term = graph.class_iri(number), self.world.ontology.classes.get(graph.class_name(number))
+            if term is None or not term.labels.get(self.own.code):
                 for text in {local_words(iri), graph.class_label(number), *graph.class_labels(number)}:
                     by_text.setdefault(fold(text), []).append(number)
         return Labels(self.own, by_text)

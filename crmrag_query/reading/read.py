@@ -159,10 +159,13 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     grammar.known = frozenset(at for one in nouns for at in range(one.first, one.last))
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
-    if any(
-        one.first == 0 and one.sort == "op" for one in items
-    ):  # what opens a question is never passed over
-        cuts = [one for one in cuts if any(item.first == 0 and item.sort == "op" for item in one[1])] or cuts
+    # What opens a question is never passed over: "in how many …".
+    leads = own.roles["prepositions.place"] | own.roles["prepositions.from"] | own.roles["prepositions.with"]
+    first = int(len(heard.words) > 1 and heard.words[0] in leads)
+    if any(one.first <= first and one.sort == "op" for one in items):
+        cuts = [
+            one for one in cuts if any(item.first <= first and item.sort == "op" for item in one[1])
+        ] or cuts
     cuts = [(score - UNASKED * _passes_over(chosen, nouns, len(stems)), chosen) for score, chosen in cuts]
     for score, chosen in cuts[:TABLES]:
         plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
