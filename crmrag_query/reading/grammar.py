@@ -756,7 +756,10 @@ class Grammar:
             made = Compute(kind="pairs", ways=(*ways, tie.way))
             used = state.used | {pairs.first, flags["operators.same"].first}
             return replace(state, compute=made, used=used, score=state.score + 0.5)
-        if parent == 0 and state.compute is None and not meaning.named and not timed and item.sort != "text":
+        counted = (
+            item.sort != "text" and not meaning.named and not tie.stated
+        )  # texts that hold a word are no number of things
+        if parent == 0 and state.compute is None and counted and not timed:
             to = self._anchor(state, condition.child)
             for role, ascending in (("operators.most", False), ("operators.fewest", True)):
                 if role in flags:

@@ -29,6 +29,7 @@ MUSEUM = (
 :french-person a crm:E21_Person ; rdfs:label "Italian" .
 :medium a crm:E33_Linguistic_Object ; rdfs:label "oil on silver" ; crm:P67_refers_to :cup .
 :cup a crm:E22_Human-Made_Object ; rdfs:label "Cup" ; crm:P45_consists_of :silver .
+:lion a crm:E55_Type ; rdfs:label "lion"@en . :cup crm:P62_depicts :lion .
 :box a crm:E22_Human-Made_Object ; rdfs:label "Box" ; crm:P45_consists_of :ivory .
 :jar a crm:E22_Human-Made_Object ; rdfs:label "Jar" ; crm:P45_consists_of :silver .
 :anna a crm:E21_Person ; rdfs:label "Anna Bell" .
@@ -108,6 +109,7 @@ def test_what_only_sounds_like_a_name_of_the_data_is_not_told_as_exact(
 @pytest.mark.parametrize(("question", "expected"), [
     ("Which objects are made of silver?", {"cup", "jar"}), ("Welche Objekte sind aus Silber?", {"cup", "jar"}),
     ("Quels objets sont en ivoire ?", {"box"}), ("Ποιος γεννήθηκε στην Αθήνα;", {"ewan"}),
+    ("Quali oggetti raffigurano un leone?", {"cup"}), ("Welche Objekte zeigen einen Löwen?", {"cup"}),
 ])  # fmt: skip
 def test_questions_are_answered_in_other_languages_than_the_data(
     museum: Release, question: str, expected: set[str]

@@ -9,7 +9,7 @@ import pytest
 from crmrag_query.config import load_method
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology import load_ontology
-from crmrag_query.reading.lexicon import relation_spans, words_table
+from crmrag_query.reading.lexicon import relation_spans, translated, vocabulary, words_table
 from crmrag_query.text import tokenize
 
 RELATIONS = load_method().relations
@@ -40,6 +40,49 @@ def test_a_noun_is_known_in_its_other_number_whatever_a_stemmer_makes_of_it(
     own = language(code)
     assert own.stem(many) in {own.stem(one)} | own.other_stems(one)
     assert own.is_form_of(many, one)
+
+
+def test_a_participle_of_another_gender_is_no_form_of_a_noun() -> None:
+    own = language("it")
+    assert own.is_form_of("dipinti", "dipinto") and not own.is_form_of("dipinta", "dipinto")
+
+
+@pytest.mark.parametrize(("code", "said", "same"), [
+    ("it", "raffigurate nei", "raffigurato in"), ("it", "influenzarono", "influenzò"), ("fr", "peintes du", "peint de"),
+    ("es", "pintadas del", "pintado de"), ("el", "μαθητές της", "μαθητής του"), ("en", "pupils of", "pupil of"),
+])  # fmt: skip
+def test_gender_number_and_articles_are_compared_away(code: str, said: str, same: str) -> None:
+    own = language(code)
+    assert [*map(own.form, tokenize(said))] == [*map(own.form, tokenize(same))]
+
+
+def test_who_is_shown_is_told_from_what_shows() -> None:
+    for code, shows, shown in (("it", "raffigura", "raffigurato"), ("el", "απεικονίζουν", "απεικονίζονται")):
+        own = language(code)
+        assert own.form(*tokenize(shows)) != own.form(*tokenize(shown))
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_every_further_form_of_a_verb_has_a_stem_of_its_own_and_a_list_that_uses_it(code: str) -> None:
+    own, table = language(code), words_table(code)
+    every = set(chain.from_iterable(
+        words
+        for section in ("relations", "classes", "properties")
+        for entry in table[section].values()
+        for words in entry.values()
+    ))  # fmt: skip
+    forms = table["forms"]
+    assert forms and [verb for verb in forms if verb not in every] == []
+    for verb, others in forms.items():
+        stems = [own.stem(*tokenize(one)) for one in (verb, *others)]
+        assert len(set(stems)) == len(stems), verb
+
+
+def test_what_has_an_english_label_alone_is_asked_for_in_other_languages() -> None:
+    for code, verb in (("fr", "contenir"), ("de", "enthielt"), ("it", "contenere"), ("es", "contener")):
+        assert language(code).stem(verb) in translated(["contains"], code)
+    assert translated(["contains"], "en") == translated(["zzz"], "fr") == frozenset()
+    assert all(vocabulary(code).relations["depicts"].says for code in LANGUAGES)
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
