@@ -31,7 +31,7 @@ RIGHT = [
     ("Was Windmills made after 1750?", f"{YEAR} FILTER(YEAR(?d) > 1750 && ?x = :e2)"),
     ("Are there sculptures without a maker?", "?x @type :sculpture FILTER NOT EXISTS { ?x @maker ?who }"),
     ("¿Se hicieron obras en Ostia?", "?x @made_at :ostia"),
-    ("Δημιουργήθηκαν έργα στη Σιένα;", "?x @made_at :siena"),
+    ("Ζωγραφίστηκαν έργα στη Σιένα;", "?x @made_at :siena"),
 ]  # fmt: skip
 
 
