@@ -28,7 +28,12 @@ class Category(IntFlag):
 
 def mostly(masks: NDArray[np.uint8]) -> int:
     """The categories that at least half of some entities have, as a mask; of each a mask of its own, uint8 [n]."""
-    return sum(int(one) for one in Category if len(masks) and np.mean((masks & int(one)) != 0) >= 0.5)
+    count = np.bincount(masks, minlength=1 << 8)
+    have = {int(one): int(count[(_MASKS & int(one)) != 0].sum()) for one in Category}
+    return sum(one for one, some in have.items() if len(masks) and 2 * some >= len(masks))
+
+
+_MASKS = np.arange(1 << 8)
 
 
 class CategoryMap:

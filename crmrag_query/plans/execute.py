@@ -46,6 +46,7 @@ from crmrag_query.plans.ways import (
     link_pairs,
     links_of,
     literal,
+    nodes_leading_to,
     way_literals,
     ways_over,
 )
@@ -191,23 +192,14 @@ def _escaped(needle: str) -> str:
 ALL = slice(None)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Members of a plan as a mask over all nodes, and by reason those that only a lack of data keeps out."""
-
-    members: Mask
-    excluded: dict[str, Ints]
-
-
-def find_members(world: World, plan: Plan) -> Found:
-    """The members: entities of the target for which every constraint holds, and who is left out. Raises QuestionError."""
-    among, within = _narrowed(world, plan)
-    return Found(within, _left_out(world, plan, among, within))
+def find_members(world: World, plan: Plan) -> Mask:
+    """The members: entities of the target for which every constraint holds. Raises QuestionError."""
+    return _narrowed(world, plan)[1]
 
 
 def _narrowed(world: World, plan: Plan, asked: Mask | None = None) -> tuple[Mask, Mask]:
     """Of the target, and of those ``asked``, whom all but dates, texts and choices keep, and whom these keep too."""
-    among = targeted(world, plan.target)
+    among = world.recalled(plan.target, lambda: _nodes(targeted(world, plan.target))).mask
     among = among if asked is None else among & asked
     last = [one for one in plan.where if isinstance(one, Dated | Texted | Either)]
     for one in plan.where:
@@ -286,7 +278,7 @@ def _recalled(
     """Nodes that lead by the way to the ends, kept for other plans; not by relationships, which look at ``among`` alone."""
     if any(route.relationship for routes in links_of(world, way) for route in routes):
         return leading_to(world, way, ends(), among)
-    return world.unpacked(world.recalled((way, to), lambda: leading_to(world, way, ends())))
+    return world.recalled((way, to), lambda: nodes_leading_to(world, way, ends())).mask
 
 
 def within_period(world: World, constraint: Dated, nodes: Ints | slice = ALL) -> Mask:
@@ -361,24 +353,35 @@ def execute(plan: Plan, world: World) -> Outcome:
     knows, for plans and tables too large, and for what takes longer than `SECONDS`.
     """
     check_size(plan)
-    with within(SECONDS, "The plan", "Ask for less: fewer conditions, shorter ways, fewer columns."):
-        return _execute(world, plan)
+    with within(SECONDS, "The plan", _LESS):
+        among, held = _narrowed(world, plan)
+        outcome, left = _computed(world, plan, held), _left_out(world, plan, among, held)
+        excluded = {**left, **outcome.excluded}
+        for reason in left.keys() & outcome.excluded.keys():
+            excluded[reason] = np.union1d(left[reason], outcome.excluded[reason])
+        members = _nodes(held)
+        return replace(outcome, iris=len(members), identities=how_many(world, members), excluded=excluded)
 
 
-def _execute(world: World, plan: Plan) -> Outcome:
-    found = find_members(world, plan)
-    members = _nodes(found.members)
-    outcome = compute(
+def results(plan: Plan, world: World) -> Outcome:
+    """`execute` without whom the plan's dates leave out, and without how many members there are by IRI and by identity: all
+    by which plans are compared."""
+    check_size(plan)
+    with within(SECONDS, "The plan", _LESS):
+        return _computed(world, plan, find_members(world, plan))
+
+
+_LESS = "Ask for less: fewer conditions, shorter ways, fewer columns."
+
+
+def _computed(world: World, plan: Plan, members: Mask) -> Outcome:
+    return compute(
         world,
         plan.compute,
-        members,
+        _nodes(members),
         lambda anchor: anchored(world, anchor),
         lambda inner: members_of(world, inner),
     )
-    excluded = {**found.excluded, **outcome.excluded}
-    for reason in found.excluded.keys() & outcome.excluded.keys():
-        excluded[reason] = np.union1d(found.excluded[reason], outcome.excluded[reason])
-    return replace(outcome, iris=len(members), identities=how_many(world, members), excluded=excluded)
 
 
 def members_of(world: World, plan: Plan, asked: Mask | None = None) -> Ints:
@@ -387,9 +390,9 @@ def members_of(world: World, plan: Plan, asked: Mask | None = None) -> Ints:
     ``asked``: of these nodes alone it is told which are members.
     """
     if plan.compute.kind == "rank":
-        found = np.sort(_execute(world, plan).members)
+        found = np.sort(_computed(world, plan, find_members(world, plan)).members)
     elif plan.compute.kind == "pairs":
-        paired = _execute(world, plan).pairing
+        paired = _computed(world, plan, find_members(world, plan)).pairing
         assert paired is not None
         found = distinct(paired.member)
     else:

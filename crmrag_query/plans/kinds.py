@@ -121,7 +121,9 @@ class Kinds:
 
     def of(self, nodes: Ints | Mask) -> Ints:
         """The kinds of some nodes, ascending."""
-        return np.flatnonzero(np.bincount(self.node[nodes], minlength=len(self))).astype(np.int32)
+        found = np.zeros(len(self), bool)
+        found[self.node[nodes]] = True
+        return np.flatnonzero(found).astype(np.int32)
 
     def ends(self, world: World, relation: str) -> tuple[frozenset[int], frozenset[int]]:
         """The kinds of nodes that a relation leads from, and to; none for what no relation of the world is."""

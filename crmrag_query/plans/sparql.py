@@ -479,7 +479,7 @@ def _held(world: World, plan: Plan, one: Constraint) -> Ints:
             found = within_period(world, one) & targeted(world, plan.target)
         case Texted():  # only what the plan without its texts finds is looked through
             rest = tuple(other for other in plan.where if not isinstance(other, Texted | Either))
-            among = find_members(world, plan.model_copy(update={"where": rest})).members
+            among = find_members(world, plan.model_copy(update={"where": rest}))
             found = holding(world, one, among)
         case _:
             raise TypeError(one.kind)
@@ -596,7 +596,7 @@ def _body(terms: Terms, plan: Plan, shown: str = MEMBER) -> tuple[list[str], str
 
 
 def _members(world: World, plan: Plan) -> Ints:
-    return np.flatnonzero(find_members(world, plan).members).astype(np.int32)
+    return np.flatnonzero(find_members(world, plan)).astype(np.int32)
 
 
 def _merged(terms: Terms, each: str, shown: str, stands: Iterable[tuple[int, int]]) -> list[str]:

@@ -32,6 +32,7 @@ from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.catalogue import Relationship, Step, is_iri, read_step
 from crmrag_query.relationships.engine import (
     LIMIT,
+    TABLE_SHARE,
     Hop,
     Leg,
     NodeSet,
@@ -341,12 +342,37 @@ def leading_to(world: World, way: Way, ends: Ints | None, among: Mask | None = N
 
     Only those of ``among`` are looked at. A relationship never leads to where it begins.
     """
+    first, ends, literals = _before_last(world, way, ends)
+    return leading_by(world, first, ends, among, literals)
+
+
+def nodes_leading_to(world: World, way: Way, ends: Ints | None) -> Ints:
+    """`leading_to` as nodes, ascending: cheaper than a mask where they are few."""
+    return _nodes_leading_by(world, *_before_last(world, way, ends))
+
+
+def _before_last(world: World, way: Way, ends: Ints | None) -> tuple[Routes, Ints | None, bool]:
+    """The routes of a way's first link, the nodes from which its others lead to the ends, and whether it may end in
+    literals itself."""
     first, *others = links_of(world, way)
     literals = True
     for routes in reversed(others):
-        ends = np.flatnonzero(leading_by(world, routes, ends, literals=literals)).astype(np.int32)
-        literals = False
-    return leading_by(world, first, ends, among, literals)
+        ends, literals = _nodes_leading_by(world, routes, ends, literals), False
+    return first, ends, literals
+
+
+def _nodes_leading_by(world: World, routes: Routes, ends: Ints | None, literals: bool) -> Ints:
+    if ends is None or any(route.relationship is not None for route in routes):
+        return np.flatnonzero(leading_by(world, routes, ends, literals=literals)).astype(np.int32)
+    parts = [found for _, found in _reaching(world, routes, ends)]
+    if len(parts) == 1:
+        return parts[0]
+    if sum(map(len, parts)) * TABLE_SHARE < world.size:
+        return distinct(np.concatenate([np.empty(0, np.int32), *parts]))
+    found = np.zeros(world.size, bool)
+    for part in parts:
+        found[part] = True
+    return np.flatnonzero(found).astype(np.int32)
 
 
 def leading_by(
@@ -355,7 +381,8 @@ def leading_by(
     """`leading_to` by the routes of one link; ``literals``: they count as anything too."""
     sure, doubtful = np.zeros(world.size, bool), np.zeros(world.size, bool)
     starts = np.arange(world.size, dtype=np.int32) if ends is None else ends
-    at_end = world.mask(starts)
+    related = any(route.relationship is not None for route in routes)
+    at_end = world.mask(starts) if related else np.empty(0, bool)
     for route, found in _reaching(world, routes, starts):
         if route.relationship is None:
             sure[found] = True
@@ -367,7 +394,7 @@ def leading_by(
             sure[_before_literals(world, route)] = True
     if among is not None:
         sure &= among
-    if all(one.relationship is None for one in routes):
+    if not related:
         return sure
     doubtful &= ~sure
     if among is not None:

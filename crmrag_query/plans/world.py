@@ -23,7 +23,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation
 from crmrag_query.config.sets import PlansConfig
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs, distinct
+from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs, distinct, shared
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.ontology.categories import CategoryMap
 from crmrag_query.ontology.codes import normalise_class
@@ -35,7 +35,47 @@ from crmrag_query.text import fold
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint8]  # a mask, eight nodes to a byte
-RECENT_BYTES = 64 << 20  # of masks: some 400 at 1.2 million nodes; a question asks for about 200
+RECENT_BYTES = 128 << 20  # of sets of nodes: 400 and more at 2.3 million nodes; a question asks for about 200
+ENTRY_BYTES = 1 << 10  # of a set beside its nodes: its key, and what Python takes for both
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A set of nodes in the least room: ``nodes``, ascending, where they are few; else ``bits``, a mask over all ``size``."""
+
+    size: int
+    nodes: Ints | None
+    bits: Bits | None
+
+    @classmethod
+    def of(cls, size: int, nodes: Ints) -> Held:
+        if 32 * len(nodes) < size:  # bits of each
+            return cls(size, nodes.copy(), None)
+        mask = np.zeros(size, bool)
+        mask[nodes] = True
+        return cls(size, None, np.packbits(mask))
+
+    @property
+    def bytes(self) -> int:
+        return ENTRY_BYTES + sum(part.nbytes for part in (self.nodes, self.bits) if part is not None)
+
+    @property
+    def mask(self) -> Mask:
+        if self.bits is not None:
+            return np.unpackbits(self.bits, count=self.size).view(bool)
+        found = np.zeros(self.size, bool)
+        found[self.nodes] = True
+        return found
+
+    def shared(self, other: Held) -> int:
+        """How many nodes stand in both."""
+        if self.nodes is None and other.nodes is None:
+            return int(np.bitwise_count(cast(Bits, self.bits) & cast(Bits, other.bits)).sum())
+        if self.nodes is None:
+            return other.shared(self)
+        if other.bits is None:
+            return len(shared(self.nodes, cast(Ints, other.nodes)))
+        return int(((other.bits[self.nodes >> 3] >> (7 - (self.nodes & 7))) & 1).sum())
 
 
 @dataclass(frozen=True)
@@ -50,9 +90,10 @@ class World:
     config: PlansConfig = field(default_factory=PlansConfig, repr=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _making: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
-    _recent: OrderedDict[Hashable, Bits] = field(
+    _recent: OrderedDict[Hashable, Held] = field(
         default_factory=OrderedDict, init=False, repr=False, compare=False
     )
+    _recent_bytes: list[int] = field(default_factory=lambda: [0], init=False, repr=False, compare=False)
 
     def kept(self, make: Callable[..., T], *key: Hashable) -> T:
         """What ``make`` gives of this world and key, made once whichever threads ask for it."""
@@ -62,8 +103,9 @@ class World:
                     self._kept[make, key] = make(self, *key)
         return cast(T, self._kept[make, key])
 
-    def recalled(self, key: Hashable, make: Callable[[], Mask]) -> Bits:
-        """The mask over all nodes that ``make`` gives, which depends on nothing but the key; recent ones are kept as bits.
+    def recalled(self, key: Hashable, make: Callable[[], Ints]) -> Held:
+        """The nodes, ascending, that ``make`` gives, which depend on nothing but the key; recent ones are kept, in
+        ``RECENT_BYTES``.
 
         The readings of one question ask for the same conditions again and again.
         """
@@ -72,16 +114,14 @@ class World:
             if known is not None:
                 self._recent.move_to_end(key)
                 return known
-        found = np.packbits(make())
+        found = Held.of(self.size, make())
         with self._making:
+            before = self._recent.pop(key, None)  # another thread may have made it meanwhile
             self._recent[key] = found
-            while len(self._recent) * (self.size // 8 + 1) > RECENT_BYTES:
-                self._recent.popitem(last=False)
+            self._recent_bytes[0] += found.bytes - (before.bytes if before is not None else 0)
+            while self._recent_bytes[0] > RECENT_BYTES:
+                self._recent_bytes[0] -= self._recent.popitem(last=False)[1].bytes
         return found
-
-    def unpacked(self, bits: Bits) -> Mask:
-        """A mask again."""
-        return np.unpackbits(bits, count=self.size).view(bool)
 
     @classmethod
     def from_release(cls, release: Release) -> World:

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from bisect import insort
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 from rapidfuzz.distance import OSA
@@ -47,9 +50,21 @@ from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import check
 
+T = TypeVar("T")
+
+
+def replace(part: T, **changes: object) -> T:
+    """`dataclasses.replace` of a frozen class without slots, five times as fast: readings change thousands of times."""
+    found = object.__new__(type(part))
+    found.__dict__.update(part.__dict__)
+    found.__dict__.update(changes)
+    return found
+
+
 FINISHED = 6  # of these that become plans
 LONG = 8  # letters of a word of which one may be wrong: "Grilparzer" for Grillparzer
 BEAM = 8  # readings in the making that are kept after each item
+COMPUTED = 0.5  # points that a tie gains at most where an operator makes a ranking or a group of it
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
 ACTOR, TIME = int(Category.Actor), int(Category.Time)
@@ -185,6 +200,10 @@ class Reading:
     same: Plan | None = None
 
 
+Tried = tuple[float, Tie, frozenset[int], frozenset[str]]
+"""A way, with what it gains, the words that it says and doubts: gain, way, words, doubts."""
+
+
 @dataclass
 class Form:
     """What a question says of the form of its answer; ``opened``: where what opens it ends."""
@@ -223,6 +242,8 @@ class Grammar:
     saying: frozenset[str] = frozenset()
     asides: frozenset[str] = frozenset()
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
+    _highest: list[float] = field(default_factory=list)
 
     # reading
 
@@ -250,6 +271,7 @@ class Grammar:
             rest = self._heads_first(rest)
             for item in rest:
                 check()
+                self._highest.clear()
                 grown = [new for one in states for new in self._attach(one, item)]
                 grown += [self._without(one, item) for one in states]
                 states = sorted(grown, key=lambda one: -one.score)[:BEAM]
@@ -704,11 +726,13 @@ class Grammar:
                 doubt |= {f"not asked for: {item.text}"}
             if negated and any(one.startswith("no word for") for one in doubt):
                 score -= w.unsaid  # what is not so is not guessed
+            if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
+                continue  # as many before it are as good, whatever is made of it
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
             made = replace(
                 grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt
             )
-            yield self._computed(
+            made = self._computed(
                 made,
                 parent,
                 Condition(tie, new, negated, others=others and meaning.named),
@@ -717,13 +741,24 @@ class Grammar:
                 number,
                 meaning,
             )
+            insort(self._highest, made.score)
+            del self._highest[:-BEAM]
+            yield made
 
     def _unsure_name(self, item: Item, meaning: Meaning) -> frozenset[str]:
         """Why a name may mean something else: it is only a part of one, or only spelled nearly like one."""
         if item.sort != "name" or item.whole:
             return frozenset()
-        like = meaning.named and self._is_like(item, meaning)
+        like = meaning.named and self._once(lambda: self._is_like(item, meaning), (item, meaning), "like")
         return frozenset({f"unknown: {item.text}" if like else f"part of a name: {item.text}"})
+
+    def _once(self, make: Callable[[], T], parts: tuple[object, ...], *more: Hashable) -> T:
+        """What is made of some parts, which go by what they are and not by what they equal, and of what else is told."""
+        key = (*map(id, parts), *more)
+        if key not in self._known:
+            self._known[key] = make(), parts  # kept, so that their ids stay theirs
+        found: T = self._known[key][0]
+        return found
 
     def _is_like(self, item: Item, meaning: Meaning) -> bool:
         """Whether a name is only spelled nearly as what it was linked to: *Vienna* for Siena."""
@@ -755,7 +790,7 @@ class Grammar:
             ways = state.compute.ways if state.compute is not None else ()
             made = Compute(kind="pairs", ways=(*ways, tie.way))
             used = state.used | {pairs.first, flags["operators.same"].first}
-            return replace(state, compute=made, used=used, score=state.score + 0.5)
+            return replace(state, compute=made, used=used, score=state.score + COMPUTED)
         counted = (
             item.sort != "text" and not meaning.named and not tie.stated
         )  # texts that hold a word are no number of things
@@ -767,21 +802,28 @@ class Grammar:
                     first = self._first(state, flags[role])
                     made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                     return replace(
-                        state, compute=made, used=state.used | {flags[role].first}, score=state.score + 0.5
+                        state,
+                        compute=made,
+                        used=state.used | {flags[role].first},
+                        score=state.score + COMPUTED,
                     )
             per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
             if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
                 per = item
             if per is not None:
                 made = Compute(kind="group", way=tie.way, to=Anchor() if meaning.generic else to)
-                return replace(state, compute=made, used=state.used | {per.first}, score=state.score + 0.5)
+                return replace(
+                    state, compute=made, used=state.used | {per.first}, score=state.score + COMPUTED
+                )
             bounded = self._bounded(state, tie.way, to, flags, number)
             if bounded is not None:
                 return bounded
             least, op = _least(flags, number)
             if least is not None and op is not None:
                 made = Compute(kind="rank", measure=Measure(kind="count", way=tie.way, to=to), at_least=least)
-                return replace(state, compute=made, used=state.used | {op.first}, score=state.score + 0.5)
+                return replace(
+                    state, compute=made, used=state.used | {op.first}, score=state.score + COMPUTED
+                )
         return replace(state, conditions=(*state.conditions, (parent, condition)))
 
     def _bounded(
@@ -804,7 +846,7 @@ class Grammar:
                 compute=made,
                 extra=extra,
                 used=state.used | {flags[role].first},
-                score=state.score + 0.5,
+                score=state.score + COMPUTED,
             )
         return None
 
@@ -832,10 +874,13 @@ class Grammar:
         bare = self.words[head.first - 1] if head is not None and head.first else ""
         return self.own.numbers.get(bare) or 1  # "les *deux* œuvres", where the two words are one phrase
 
-    def _ways(
-        self, state: State, parent: int, near: Meaning, far: Meaning, item: Item
-    ) -> list[tuple[float, Tie, frozenset[int], frozenset[str]]]:
-        """The best ways from one node to another, with what each gains, the words that it says, and doubts."""
+    def _ways(self, state: State, parent: int, near: Meaning, far: Meaning, item: Item) -> list[Tried]:
+        """The best ways from one node to another. Most readings ask for the same again."""
+        parts = (self.items, near, far, item, state.places[parent])
+        made = partial(self._ways_anew, state, parent, near, far, item)
+        return self._once(made, parts, "ways", parent == 0, state.covered)
+
+    def _ways_anew(self, state: State, parent: int, near: Meaning, far: Meaning, item: Item) -> list[Tried]:
         w, place = self.weights, state.places[parent]
         before = place is not None and place.sort == "noun" and item.last == place.first
         leads = frozenset() if before else self._lead(item)
@@ -1005,7 +1050,7 @@ class Grammar:
         return self._phrase_lead(before) if before is not None else self._lead(item)
 
     def _is_kind_of(self, near: Meaning, far: Meaning) -> bool:
-        both = self.ties.both(near, far)
+        both = self._once(lambda: self.ties.both(near, far), (near, far), "both")
         return both > 0 and (both < len(near.nodes) or near.named)
 
     def _vague(self, place: Item | None) -> frozenset[str]:
@@ -1349,13 +1394,10 @@ class Grammar:
                         0.6,
                         frozenset({ops[role].first}),
                     )
-                works = Meaning(
-                    category_nodes(self.world, "Thing"), Target(categories=("Thing",)), generic=True
-                )
+                works, unsaid = self._works
                 if not len(works.nodes):
                     return None
-                pseudo = Item(len(self.words), len(self.words), "noun", 0.0, "")
-                found = self._ways(replace(state, covered=frozenset()), 0, near, works, pseudo)
+                found = self._ways(replace(state, covered=frozenset()), 0, near, works, unsaid)
                 if found:
                     measure = Measure(kind="count", way=found[0][1].way)
                     first = self._first(state, ops[role])
@@ -1366,6 +1408,13 @@ class Grammar:
                         frozenset({ops[role].first}),
                     )
         return None
+
+    @cached_property
+    def _works(self) -> tuple[Meaning, Item]:
+        """All works, as a noun behind the question that nobody said."""
+        nodes, behind = category_nodes(self.world, "Thing"), len(self.words)
+        meaning = Meaning(nodes, Target(categories=("Thing",)), generic=True)
+        return meaning, Item(behind, behind, "noun", 0.0, "")
 
     def _bought(self, plan: Plan) -> frozenset[str]:
         """That what was bought is told with all else that was acquired, where the data tells purchases apart."""
@@ -1380,18 +1429,14 @@ class Grammar:
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
-        known = {
-            number
-            for part in parts_of(plan)
-            if isinstance(part, Compute)
-            for number in (part.first, part.at_least)
-        }
-        return {
-            item.text
-            for item in self.items
-            if item.sort == "number" and isinstance(item.value, int) and item.value > 1
-            and known.isdisjoint((item.value, item.value + 1))
-        }  # fmt: skip
+        said = [
+            (one.text, one.value) for one in self.items if one.sort == "number" and isinstance(one.value, int)
+        ]
+        if not said:
+            return set()
+        computed = [part for part in parts_of(plan) if isinstance(part, Compute)]
+        known = {number for one in computed for number in (one.first, one.at_least)}
+        return {text for text, value in said if value > 1 and known.isdisjoint((value, value + 1))}
 
     def _number_of(self, op: Item, state: State) -> int | None:
         first = self._first(state, op)

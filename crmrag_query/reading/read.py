@@ -15,8 +15,8 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.plans.compute import Outcome
-from crmrag_query.plans.execute import execute
-from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way, check_size, flattened, parts_of
+from crmrag_query.plans.execute import results
+from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way, flattened, parts_of
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
@@ -237,8 +237,7 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     """The reading with its set: one that gives nothing, or a single thing, is less likely to be meant."""
     check()
     try:
-        check_size(reading.plan)
-        outcome = execute(reading.plan, release[World])
+        outcome = results(reading.plan, release[World])
     except QuestionError:
         return None
     size, kind = outcome.size, reading.plan.compute.kind
@@ -246,7 +245,7 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     settled = outcome.settled or reading.plan.compute.first is None
     settled &= _all_are_told(reading.plan, release[World])
     result, doubt = digest(outcome), reading.doubt
-    if reading.same is not None and size and digest(execute(reading.same, release[World])) == result:
+    if reading.same is not None and size and digest(results(reading.same, release[World])) == result:
         doubt = frozenset(one for one in doubt if not one.startswith(BARE))
     return replace(
         reading, score=reading.score - lost, size=size, result=result, settled=settled, doubt=doubt
@@ -259,7 +258,7 @@ def _all_are_told(plan: Plan, world: World) -> bool:
     if plan.compute.kind != "rank" or plan.compute.first is None or not compared:
         return True
     every = plan.model_copy(update={"compute": plan.compute.model_copy(update={"first": None})})
-    return execute(every, world).size >= min(compared)
+    return results(every, world).size >= min(compared)
 
 
 def digest(outcome: Outcome) -> bytes:

@@ -6,26 +6,36 @@ Nodes of the same classes are of one kind. A walk goes on through nodes that sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.graph.arrays import Ints, distinct
+from crmrag_query.graph.arrays import Ints, Longs, consecutive, distinct, run_starts, spread
+from crmrag_query.graph.graph import TriplesIndex
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.kinds import Kinds, made
 from crmrag_query.plans.world import Mask, World
+from crmrag_query.relationships.engine import hop_set
 from crmrag_query.timing import check
 
 LONGEST = 4
 """Steps of a walk: Thing, event, nameless participation, Actor, and one more; longer ones are curated relations'."""
 SAMPLE = 400
 """Nodes of a large set that are walked from: a way that fewer than one in a hundred of them has is not looked for."""
-MOST_WALKS = 40  # led on at each step, the cheapest ones
+LED_ON = 40  # walks that are led on at each step, the cheapest ones
+LARGE = 1 << 11  # nodes whose steps are walked one after the other
 HARD = 9.0
 """A cost above which no walk leads through a node."""
+_SLOT = 31  # bits of a node in a key that sorts by set and step, then node
+AT_ONCE = 1 << 20  # triples that are looked at, some fifty bytes each
 CONCEPTUAL = int(Category.Concept) | int(Category.Time) | int(Category.Place)
 
 
@@ -54,8 +64,8 @@ class Schema:
     ``labelled``: which share of its nodes has a name; ``steps[kind][step]``: the kinds that a step leads to.
     """
 
-    def __init__(self, world: World, table: Kinds | None = None) -> None:
-        self.world = world
+    def __init__(self, world: World, triples: TriplesIndex, table: Kinds | None = None) -> None:
+        self.world, self.triples = world, triples
         self.table = table = made(world, ()) if table is None else table
         graph = world.graph
         self.kind, count = table.node, len(table)
@@ -85,10 +95,14 @@ class Schema:
                     self.steps[low].setdefault(ahead, set()).add(high)
                     self.steps[high].setdefault(back, set()).add(low)
         self.passing = np.array([self._passing(number) for number in range(count)])
+        self._may_pass = self.passing <= HARD
+        self._numbers = {step: number for number, step in enumerate(self.moves)}
+        self._steps_of_moves = [self._by_property(ahead) for ahead in (False, True)]
+        self._leaving = [self._by_kind(ahead) for ahead in (False, True)]
 
     @classmethod
     def from_release(cls, release: Release) -> Schema:
-        return cls(release[World], release[Kinds])
+        return cls(release[World], release[TriplesIndex], release[Kinds])
 
     def _steps_of(self, prop: int) -> list[tuple[str, str]]:
         """A property's step and its inverse, in the notation of paths; one of the data's own under its own name as well."""
@@ -96,6 +110,30 @@ class Schema:
         code, iri = graph.property_code(prop), graph.property_iri(prop)
         known = [(code, ontology.inverse(code) or f"^{code}")] if code in ontology.properties else []
         return known if known and normalise_property(iri) else [*known, (iri, f"^{iri}")]
+
+    def _by_property(self, ahead: bool) -> list[Ints]:
+        """By each property, followed ahead or back, the number of its step, and of its second one where some have two: int32
+        [properties] each, the number of no step where it has none."""
+        known: list[list[int]] = [[] for _ in self.world.graph.property_codes]
+        for step, moves in self.moves.items():
+            for prop, way in moves:
+                if way is ahead:
+                    known[prop].append(self._numbers[step])
+        most, none = max(map(len, known), default=0), len(self._numbers)
+        return [
+            np.array([steps[at] if at < len(steps) else none for steps in known], np.int32)
+            for at in range(most)
+        ]
+
+    def _by_kind(self, ahead: bool) -> npt.NDArray[np.float32]:
+        """1 where a triple leads from a node of a kind by a step that follows its property ahead, or back: [steps, kinds]."""
+        found = np.zeros((len(self._numbers), len(self.labelled)), np.float32)
+        kinds = self.table.step_start if ahead else self.table.step_end
+        for steps in self._steps_of_moves[int(ahead)]:
+            step = steps[self.table.step_property]
+            known = step < len(found)
+            found[step[known], kinds[known]] = 1
+        return found
 
     def _passing(self, kind: int) -> float:
         """What it costs to lead through nodes of a kind."""
@@ -115,15 +153,6 @@ class Schema:
         """The kinds of some nodes."""
         return frozenset(self.table.of(nodes).tolist())
 
-    def reach(self, nodes: Ints, step: str) -> Ints:
-        """What a step leads to from some nodes, ascending."""
-        found = [np.empty(0, np.int32)]
-        adjacency = self.world.adjacency
-        for prop, ahead in self.moves[step]:
-            rows = adjacency.forward if ahead else adjacency.backward
-            found.append(rows.expand(prop, nodes)[1])
-        return distinct(np.concatenate(found))
-
     def distances(self, goal: frozenset[int]) -> dict[int, int]:
         """How many steps at least lead from nodes of each kind to one of ``goal``, through kinds that may be passed."""
         found = dict.fromkeys(goal, 0)
@@ -140,49 +169,130 @@ class Schema:
         return found
 
     def walks(
-        self, start: Ints, goal: Mask, goal_kinds: frozenset[int], longest: int = LONGEST
+        self,
+        start: Ints,
+        goal: Mask,
+        goal_kinds: frozenset[int],
+        longest: int = LONGEST,
+        most: int = sys.maxsize,
     ) -> list[Walk]:
-        """Walks from ``start`` that end among ``goal``, with those of the goal that they reach; the cheapest first."""
-        far = self.distances(goal_kinds)
+        """The ``most`` cheapest walks from ``start`` that end among ``goal``, with those of the goal that they reach; the
+        cheapest first. What costs more than so many that are known is not walked: each further step costs something."""
+        onward = self._onward(self.distances(goal_kinds))
         found: list[Walk] = []
         frontier = [Walk((), start, 0.0)]
         for depth in range(1, longest + 1):
-            grown: list[Walk] = []
-            for walk in frontier:
-                check()
-                nodes, kinds = walk.ends, self.kinds(walk.ends)
-                price = 0.0
-                if depth > 1:
-                    open_kinds = [kind for kind in kinds if self.passing[kind] <= HARD]
-                    if len(open_kinds) < len(kinds):
-                        nodes = nodes[np.isin(self.kind[nodes], open_kinds)]
-                        kinds = frozenset(open_kinds)
-                    if not len(nodes):
-                        continue
-                    price = min(float(self.passing[kind]) for kind in kinds)
-                for step in self._onward(walk, kinds, far, longest - depth):
-                    ends = self.reach(nodes, step)
-                    if depth == 1 and len(start) == 1:
-                        ends = ends[ends != start[0]]
-                    if len(ends):
-                        cost = walk.cost + price + (0.12 if depth > 1 else 0.0)
-                        cost += 0.3 * (step in walk.steps) + 0.8 * (self.inverse.get(step, "") in walk.steps)
-                        through = (*walk.through, kinds) if depth > 1 else ()
-                        grown.append(Walk((*walk.steps, step), ends, cost, through))
-            for walk in grown:
-                inside = walk.ends[goal[walk.ends]]
+            check()
+            highest = found[most - 1].cost if len(found) >= most else math.inf
+            leads = list(self._leads(frontier, depth > 1))
+            costs: list[dict[str, float]] = []
+            for walk, _, kinds in leads:
+                price = min(float(self.passing[kind]) for kind in kinds) if depth > 1 else 0.0
+                so_far = walk.cost + price + (0.12 if depth > 1 else 0.0)
+                every = (
+                    (step, so_far + self._again(step, walk)) for step in onward(walk, kinds, longest - depth)
+                )
+                costs.append({step: cost for step, cost in every if cost <= highest})
+            within, grown = goal if depth == longest else None, list[Walk]()
+            for number, step, ends in self._led_on([nodes for _, nodes, _ in leads], costs, within):
+                if depth == 1 and len(start) == 1:
+                    ends = ends[ends != start[0]]
+                if not len(ends):
+                    continue
+                walk, _, kinds = leads[number]
+                through = (*walk.through, kinds) if depth > 1 else ()
+                grown.append(Walk((*walk.steps, step), ends, costs[number][step], through))
+                inside = ends if within is not None else ends[goal[ends]]
                 if len(inside):
-                    found.append(Walk(walk.steps, inside, walk.cost, walk.through))
-            frontier = sorted(grown, key=lambda walk: (walk.cost, walk.steps))[:MOST_WALKS]
-        return sorted(found, key=lambda walk: (walk.cost, len(walk.steps), walk.steps))
+                    found.append(Walk(grown[-1].steps, inside, grown[-1].cost, through))
+            found.sort(key=lambda walk: (walk.cost, len(walk.steps), walk.steps))
+            frontier = sorted(grown, key=lambda walk: (walk.cost, walk.steps))[:LED_ON]
+        return found[:most]
 
-    def _onward(self, walk: Walk, kinds: Iterable[int], far: dict[int, int], left: int) -> list[str]:
-        """Steps from nodes of some kinds by which the goal can still be reached."""
-        last = walk.steps[-1] if walk.steps else ""
-        back = self.inverse.get(last, "")
-        found: set[str] = set()
-        for kind in kinds:
-            for step, ends in self.steps[kind].items():
-                if step not in found and step != back and any(far.get(end, 99) <= left for end in ends):
-                    found.add(step)
-        return sorted(found)
+    def _again(self, step: str, walk: Walk) -> float:
+        """What it costs that a walk takes a step again, or back."""
+        return 0.3 * (step in walk.steps) + 0.8 * (self.inverse.get(step, "") in walk.steps)
+
+    def _leads(self, frontier: Sequence[Walk], passing: bool) -> Iterator[tuple[Walk, Ints, frozenset[int]]]:
+        """The walks that lead on, from which nodes and from which kinds: where they go on, those that may be passed."""
+        for walk in frontier:
+            nodes, kinds = walk.ends, self.kinds(walk.ends)
+            if passing:
+                open_kinds = frozenset(kind for kind in kinds if self.passing[kind] <= HARD)
+                if len(open_kinds) < len(kinds):
+                    nodes, kinds = nodes[self._may_pass[self.kind[nodes]]], open_kinds
+            if len(nodes):
+                yield walk, nodes, kinds
+
+    def _onward(self, far: dict[int, int]) -> Callable[[Walk, frozenset[int], int], list[str]]:
+        """Gives the steps by which a walk can lead on from some kinds so that the goal can be reached in so many more."""
+
+        @cache
+        def steps_of(kind: int, left: int) -> frozenset[str]:
+            near = {end for end, distance in far.items() if distance <= left}
+            return frozenset(step for step, ends in self.steps[kind].items() if not near.isdisjoint(ends))
+
+        def onward(walk: Walk, kinds: frozenset[int], left: int) -> list[str]:
+            back = self.inverse.get(walk.steps[-1], "") if walk.steps else ""
+            return sorted(frozenset().union(*(steps_of(kind, left) for kind in kinds)) - {back})
+
+        return onward
+
+    def _led_on(
+        self, starts: Sequence[Ints], steps: Sequence[Collection[str]], within: Mask | None
+    ) -> Iterator[tuple[int, str, Ints]]:
+        """Where each of several sets of nodes is led by each of its steps: (set, step, nodes ascending), those alone that are
+        ``within`` (None: all), for each step that leads anywhere."""
+        few = [number for number, one in enumerate(starts) if len(one) < LARGE and steps[number]]
+        for number, step, ends in self._led_at_once(
+            [starts[at] for at in few], [steps[at] for at in few], within
+        ):
+            yield few[number], step, ends
+        for number, nodes in enumerate(starts):
+            for step in steps[number] if len(nodes) >= LARGE else ():
+                check()
+                ends = hop_set(self.world.adjacency, self.moves[step], nodes)
+                yield number, step, ends if within is None else ends[within[ends]]
+
+    def _led_at_once(
+        self, starts: Sequence[Ints], steps: Sequence[Collection[str]], within: Mask | None
+    ) -> Iterator[tuple[int, str, Ints]]:
+        """`_led_on` of small sets: over all triples of all nodes together, which one by one cost ten times as much."""
+        slots = [(number, step) for number, some in enumerate(steps) for step in some]
+        if not slots:
+            return
+        slot_of = np.full((len(starts), len(self._numbers) + 1), -1, np.int64)
+        for place, (start, name) in enumerate(slots):
+            slot_of[start, self._numbers[name]] = place
+        every = np.concatenate(starts)
+        owners = np.repeat(np.arange(len(starts)), [len(one) for one in starts])
+        taken = (slot_of[:, :-1] >= 0).astype(np.float32)
+        triples, found, size = self.triples, [np.empty(0, np.int64)], 0
+        sides: tuple[tuple[Longs, Ints, Ints, bool], ...] = (
+            (triples.out_ptr, triples.out_tri, triples.graph.adjacency.forward.val, True),
+            (triples.in_ptr, triples.in_tri, triples.tri_s, False),
+        )
+        for ptr, numbers, far, ahead in sides:
+            leaves = (taken @ self._leaving[int(ahead)] > 0)[owners, self.kind[every]]
+            nodes, owner = every[leaves], owners[leaves]
+            for part in consecutive(np.cumsum(ptr[nodes + 1] - ptr[nodes]), AT_ONCE):
+                check()
+                index, row = spread(ptr, nodes[part])
+                number = numbers[row]
+                for step in self._steps_of_moves[int(ahead)]:
+                    slot = slot_of[owner[part][index], step[triples.tri_p[number]]]
+                    kept = np.flatnonzero(slot >= 0)
+                    reached = far[number[kept]]
+                    if within is not None:
+                        inside = within[reached]
+                        kept, reached = kept[inside], reached[inside]
+                    found.append(slot[kept] << _SLOT | reached)
+                    size += len(reached)
+                if size > AT_ONCE:
+                    found, size = [distinct(np.concatenate(found))], 0
+        keys = distinct(np.concatenate(found))
+        places, ends = keys >> _SLOT, (keys & ((1 << _SLOT) - 1)).astype(np.int32)
+        first = np.flatnonzero(run_starts(places))
+        for low, high in pairwise([*first.tolist(), len(ends)]):
+            start, name = slots[int(places[low])]
+            yield start, name, ends[low:high]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
-from crmrag_query.plans.ways import leading_to
-from crmrag_query.plans.world import Bits, Mask
+from crmrag_query.plans.ways import leading_to, nodes_leading_to
+from crmrag_query.plans.world import Held, Mask
 from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, event_verbs, vocabulary
 from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
@@ -107,10 +107,11 @@ class Ties:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.world, self.schema = lexicon, lexicon.world, lexicon.schema
         self._between: dict[tuple[object, ...], list[Tie]] = {}
-        self._kinds_of: dict[tuple[object, ...], frozenset[int]] = {}
+        self._kinds_of: dict[tuple[object, ...], tuple[frozenset[int], frozenset[int]]] = {}
         self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
         self._counts: dict[str, tuple[int, int]] = {}
         self._said: dict[tuple[str, str], RelationWords] = {}
+        self._asked: dict[tuple[str, str, bool], Stems] = {}
 
     @classmethod
     def from_release(cls, release: Release) -> Ties:
@@ -142,24 +143,35 @@ class Ties:
             found = self._between[key] = list(make())
         return found
 
-    def _bits(self, meaning: Meaning) -> Bits:
-        return self.world.recalled(meaning.key, lambda: self.world.mask(meaning.nodes))
+    @cached_property
+    def _everything(self) -> Ints:
+        return np.arange(self.world.size, dtype=np.int32)
+
+    def _held(self, meaning: Meaning) -> Held:
+        return self.world.recalled(meaning.key, lambda: meaning.nodes)
 
     def both(self, one: Meaning, other: Meaning) -> int:
         """How many nodes two meanings share."""
         if min(len(one.nodes), len(other.nodes)) <= SAMPLE:
             return len(shared(one.nodes, other.nodes))
-        return int(np.bitwise_count(self._bits(one) & self._bits(other)).sum())
+        return self._held(one).shared(self._held(other))
 
     def _kinds(self, meaning: Meaning) -> frozenset[int]:
         """The kinds of the nodes that are meant."""
+        return self._some_and_all(meaning)[0]
+
+    def _some_and_all(self, meaning: Meaning) -> tuple[frozenset[int], frozenset[int]]:
+        """The kinds of which some nodes are meant, and those of which all are."""
         if len(meaning.nodes) <= SAMPLE:
-            return self.schema.kinds(meaning.nodes)
+            return self.schema.kinds(meaning.nodes), frozenset()
         found = self._kinds_of.get(meaning.key)
         if found is None:
             if len(self._kinds_of) > KEPT:
                 self._kinds_of.clear()
-            found = self._kinds_of[meaning.key] = self.schema.kinds(meaning.nodes)
+            size = self.schema.table.size
+            count = np.bincount(self.schema.kind[meaning.nodes], minlength=len(size))
+            some, every = np.flatnonzero(count), np.flatnonzero((count == size) & (count > 0))
+            found = self._kinds_of[meaning.key] = frozenset(some.tolist()), frozenset(every.tolist())
         return found
 
     def reach(self, id: str) -> tuple[frozenset[int], frozenset[int]]:
@@ -190,8 +202,8 @@ class Ties:
         return np.asarray((categories == 0) | ((categories & domain) != 0))
 
     def _relations(self, near: Meaning, far: Meaning, code: str, even_none: bool) -> Iterator[Tie]:
-        near_kinds, far_kinds = self._kinds(near), self._kinds(far)
-        wanted = self._bits(near)
+        near_kinds, (far_kinds, whole) = self._kinds(near), self._some_and_all(far)
+        wanted = self._held(near)
         for id, relation in self.world.relations.items():
             if not (relation.paths or relation.relationships) or relation.value not in ("entity", "text"):
                 continue
@@ -202,10 +214,10 @@ class Ties:
                     continue
                 check()
                 way = Way(relations=(id,), inverse=inverse)
-                try:
-                    walk = partial(leading_to, self.world, way, far.nodes)
-                    leading = self.world.recalled((way, far.key), walk)
-                    reached = int(np.bitwise_count(leading & wanted).sum())
+                try:  # to all that the relation leads to is to anything: the same for works, things and objects
+                    to, goal = ((), self._everything) if high <= whole else (far.key, far.nodes)
+                    walk = partial(nodes_leading_to, self.world, way, goal)
+                    reached = self.world.recalled((way, to), walk).shared(wanted)
                 except QuestionError:
                     continue
                 if reached or even_none:
@@ -246,6 +258,16 @@ class Ties:
             self._said[id, code] = known
         return known
 
+    def _asking(self, id: str, code: str, inverse: bool) -> Stems:
+        """All by which some words may ask for a relation."""
+        found = self._asked.get((id, code, inverse))
+        if found is None:
+            words = self._words(id, code)
+            nouns = words.starts if inverse else words.ends
+            found = words.says | nouns | {stem for phrase in words.phrases for stem in phrase}
+            self._asked[id, code, inverse] = found
+        return found
+
     def _own_words(self, id: str, code: str) -> RelationWords:
         relation, own = self.world.relations[id], language(code)
         labels = filter(None, (relation.labels.get(code), relation.inverse.get(code)))
@@ -267,14 +289,12 @@ class Ties:
         turned = len(far.nodes) <= len(near.nodes)
         within, tail = self._within(far)
         if turned:
-            walks = self.schema.walks(
-                sample_of(within), self.world.unpacked(self._bits(near)), self._kinds(near)
-            )
+            start, goal, kinds = sample_of(within), self._held(near).mask, self._kinds(near)
         else:
-            goal = self.world.mask(within) if tail else self.world.unpacked(self._bits(far))
+            start = sample_of(near.nodes)
+            goal = self.world.mask(within) if tail else self._held(far).mask
             kinds = self.schema.kinds(within) if tail else self._kinds(far)
-            walks = self.schema.walks(sample_of(near.nodes), goal, kinds)
-        for walk in walks[:MOST_WALKS]:
+        for walk in self.schema.walks(start, goal, kinds, most=MOST_WALKS):
             if turned:
                 steps = tuple(self.schema.inverse[step] for step in reversed(walk.steps))
                 share = len(walk.ends) / len(near.nodes)
@@ -287,8 +307,8 @@ class Ties:
         step = next((one for category, one in GATHERED if far.category == category), "")
         if not step or not far.named:
             return far.nodes, ()
-        more = np.flatnonzero(leading_to(self.world, Way(paths=((step, f"{step}*"),)), far.nodes))
-        found = distinct(np.concatenate([far.nodes, more.astype(np.int32)]))
+        more = nodes_leading_to(self.world, Way(paths=((step, f"{step}*"),)), far.nodes)
+        found = distinct(np.concatenate([far.nodes, more]))
         return found, (f"{step}*",) if len(more) else ()
 
     def _walk(
@@ -355,7 +375,7 @@ class Ties:
                 )  # fmt: skip
         nodes = sample_of(near.nodes)
         goal = self.world.dated
-        walks = self.schema.walks(nodes, goal, self.schema.kinds(goal), 3)[:MOST_WALKS]
+        walks = self.schema.walks(nodes, goal, self.schema.kinds(goal), 3, MOST_WALKS)
         known = {walk.steps for walk in walks}
         for walk in walks:
             nearer = len(walk.steps) > 2 and (*walk.steps[:-2], walk.steps[-1]) in known
@@ -391,10 +411,8 @@ class Ties:
         for id, relation in self.world.relations.items():
             if not (relation.paths or relation.relationships):
                 continue
-            words = self._words(id, code)
             for inverse in (False, True):
-                nouns = words.starts if inverse else words.ends
-                if not stems & (words.says | nouns | {stem for phrase in words.phrases for stem in phrase}):
+                if stems.isdisjoint(self._asking(id, code, inverse)):
                     continue
                 starts, ends = self.reach(id)
                 if not near_kinds & (ends if inverse else starts):

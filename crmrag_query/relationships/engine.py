@@ -36,6 +36,7 @@ PATH_SHIFT = 8
 BLOCK = 1 << (63 - SOURCE_SHIFT)
 MAX_PATHS = 1 << (NODE_SHIFT - PATH_SHIFT)
 TABLE_SHARE = 8  # a table over all nodes beats a binary search for frontiers above this share of them
+FEW = 256  # nodes that are walked one by one, whatever share of a property's they are
 _NODE_MASK = (1 << (SOURCE_SHIFT - NODE_SHIFT)) - 1
 _HOPS_MASK = (1 << NODE_SHIFT) - 1
 _LOW_MASK = (1 << PATH_SHIFT) - 1
@@ -382,35 +383,43 @@ def _follow(adjacency: Adjacency, leg: Leg, nodes: NodeSet) -> NodeSet:
     free = nodes.moved[(adjacency.flags[nodes.moved] & FLAG_SUSPECT) == 0]
     fresh = NodeSet(nodes.still, free).all
     if not leg.recursive:
-        return NodeSet(NONE, _hop_set(adjacency, leg.moves, fresh))
+        return NodeSet(NONE, hop_set(adjacency, leg.moves, fresh))
     reached = np.zeros(adjacency.nodes, bool)
     reached[nodes.moved] = True
     left = np.zeros(adjacency.nodes, bool)
     while len(fresh):
         left[fresh] = True
-        found = _hop_set(adjacency, leg.moves, fresh)
+        found = hop_set(adjacency, leg.moves, fresh)
         reached[found] = True
         found = found[(adjacency.flags[found] & FLAG_SUSPECT) == 0]
         fresh = found[~left[found]]
     return NodeSet(nodes.still, np.flatnonzero(reached).astype(np.int32))
 
 
-def _hop_set(adjacency: Adjacency, moves: Sequence[Move], nodes: Ints) -> Ints:
-    """What the nodes reach by any of the moves, ascending."""
-    found = np.zeros(adjacency.nodes, bool)
-    if len(nodes) * TABLE_SHARE >= adjacency.nodes:
-        leaving = None if len(nodes) == adjacency.nodes else found.copy()
-        if leaving is not None:
+def hop_set(adjacency: Adjacency, moves: Sequence[Move], nodes: Ints) -> Ints:
+    """What the nodes (ascending) reach by any of the moves, ascending.
+
+    Nodes are walked one by one while they are few; of a large share of what has a property all its triples are looked at,
+    which costs a twentieth for each.
+    """
+    leaving: npt.NDArray[np.bool_] | None = None
+    parts = []
+    for prop, forward in moves:
+        ahead, back = adjacency.forward, adjacency.backward
+        ahead, back = (ahead, back) if forward else (back, ahead)
+        low, high = (int(ahead.ptr[int(ahead.prop[end])]) for end in (prop, prop + 1))
+        if len(nodes) < FEW or len(nodes) * TABLE_SHARE < high - low:
+            parts.append(ahead.expand(prop, nodes)[1])
+            continue
+        if leaving is None and len(nodes) < adjacency.nodes:
+            leaving = np.zeros(adjacency.nodes, bool)
             leaving[nodes] = True
-        for prop, forward in moves:
-            found[_arriving(adjacency.backward if forward else adjacency.forward, prop, leaving)] = True
-        return np.flatnonzero(found).astype(np.int32)
-    parts = [
-        (adjacency.forward if forward else adjacency.backward).expand(prop, nodes)[1]
-        for prop, forward in moves
-    ]
+        parts.append(_arriving(back, prop, leaving))
+        if len(moves) == 1:
+            return parts[0]
     if sum(map(len, parts)) * TABLE_SHARE < adjacency.nodes:
         return ascending(np.concatenate([NONE, *parts]))
+    found = np.zeros(adjacency.nodes, bool)
     for part in parts:
         found[part] = True
     return np.flatnonzero(found).astype(np.int32)

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from crmrag_assets.graph.edges import write_triples_index
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_LABELLED
+from crmrag_query.graph.graph import TriplesIndex
 from crmrag_query.plans.kinds import ARRAYS, META, SCHEMA_VERSION, Kinds, made
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.ways import leading_to
+from crmrag_query.plans.ways import leading_to, nodes_leading_to
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
 from tests.support.graphs import Row, graph_from_rows, graph_from_turtle
@@ -96,7 +98,9 @@ def test_what_is_built_and_opened_is_what_is_worked_out(rows: list[Row]) -> None
         assert opened.relations == tuple(world.relations)
         for id in world.relations:
             assert opened.ends(world, id) == worked_out.ends(world, id)
-        one, other = Schema(world), Schema(world, opened)
+        write_triples_index(world.graph.folder, Path(place) / "triples")
+        triples = TriplesIndex.open(Path(place) / "triples", world.graph)
+        one, other = Schema(world, triples), Schema(world, triples, opened)
         for name in ("codes", "moves", "inverse", "steps"):
             assert getattr(one, name) == getattr(other, name), name
         for name in ("kind", "labelled", "category", "passing"):
@@ -188,3 +192,17 @@ def test_a_lexicon_of_another_graph_or_version_is_named(world: World, saved: Pat
     (saved / META).write_text(json.dumps({"schema": 99, "relations": []}))
     with pytest.raises(ReleaseError, match="version 99"):
         Kinds.open(saved, world.graph)
+
+
+@given(random_rows)
+def test_to_all_of_the_kinds_that_a_relation_leads_to_is_to_any_node(rows: list[Row]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        world = of_rows(rows, Path(folder))
+        found, everything = made(world), np.arange(world.size, dtype=np.int32)
+        for id in world.relations:
+            for inverse, kinds in zip((True, False), found.ends(world, id), strict=True):
+                way = Way(relations=(id,), inverse=inverse)
+                ends = np.flatnonzero(np.isin(found.node, list(kinds))).astype(np.int32)
+                assert np.array_equal(
+                    nodes_leading_to(world, way, ends), nodes_leading_to(world, way, everything)
+                )
