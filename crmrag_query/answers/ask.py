@@ -14,6 +14,7 @@ from crmrag_query.answers.exact import (
     find_exact,
     stored,
     told_set,
+    told_to_model,
     with_notes,
 )
 from crmrag_query.answers.extractive import NEAR, extract, is_denied, lost_words, nothing_of, refusal
@@ -56,7 +57,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import Stages
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.context import Context
+from crmrag_query.context.context import Context, KnownSet
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
 from crmrag_query.context.wikidata import WikidataTexts, images_of
@@ -167,14 +168,19 @@ def compose(
     understood: Understood,
     stages: Stages | None = None,
     wikidata: WikidataTexts | bool | None = None,
+    known: KnownSet | None = None,
 ) -> Prepared:
-    """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled."""
+    """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled.
+
+    ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
+    """
     clock, method = Clock(), release.method
     found = search(release, understood, stages)
+    chosen = found.chosen if known is None else _beside(release, known, found.chosen)
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
         named = individuals(release, understood.analysis)
-        gathered = gather(release, found.chosen, reading, extractive, named)
+        gathered = gather(release, chosen, reading, extractive, named)
         # Of documents that are left out, the lines about what is named: a place stands in those of its things.
         about = {one.entity for mention in understood.analysis.mentions for one in mention.entities}
         left_out = gather(release, found.left_out, reading, extractive, named)
@@ -185,7 +191,7 @@ def compose(
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
         context = understood.excluded.of_context(
-            assemble(release, understood.analysis, found.chosen, ranked, texts)
+            assemble(release, understood.analysis, chosen, ranked, texts, known)
         )
         entities = [source.entity for source in context.sources]
         images = images_of(release, entities, texts, reading.language) if texts else {}
@@ -196,6 +202,18 @@ def compose(
         "retrieval": retrieval, "total": retrieval + sum(clock.spent.values()),
     }  # fmt: skip
     return Prepared(understood, found, tuple(lines), ranked, context, timings, images, exhausted)
+
+
+def _beside(release: Release, known: KnownSet, found: Sequence[Candidate]) -> list[Candidate]:
+    """Documents beside a set: of its members, those first that were found, and as many others that were found."""
+    held, most = release[Documents], release.method.context.set_sources
+    of_members = {node: number for node, number in known.numbers.items() if held.entity_document[node] >= 0}
+    inside = [one for one in found if held.entity(one.document) in of_members]
+    outside = [one for one in found if held.entity(one.document) not in of_members]
+    there = {one.document for one in inside}
+    own = (int(held.entity_document[node]) for node in of_members)
+    inside += [Candidate(one, 0.0) for one in own if one not in there and held.entity(one) in of_members]
+    return [*inside[:most], *outside[:most]]
 
 
 def scores_of(release: Release, found: Retrieved) -> dict[int, float]:
@@ -306,7 +324,8 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
-    turn = _Turn(release, compose(release, understood, how.stages, how.wikidata), exact, state)
+    known = told_to_model(release, exact) if how.model is not None and isinstance(exact, Exact) else None
+    turn = _Turn(release, compose(release, understood, how.stages, how.wikidata, known), exact, state)
     listed = turn.no_sources()
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
@@ -391,7 +410,7 @@ class _Turn:
             content=own.content,
         )
         earlier = [turn.question[: method.retrieval.question_characters] for turn in self.state.turns]
-        known = exact.set if isinstance(exact, Exact) and exact.certain else None
+        known = exact.set if isinstance(exact, Exact) and prepared.context.known is not None else None
         yield from stream_answer(model, self.release, asked, prepared.context, earlier, cited, known)
 
     def without_model(self, cited: SourceList) -> Written:

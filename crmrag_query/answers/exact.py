@@ -13,6 +13,7 @@ from crmrag_query.answers.subject import subject_of
 from crmrag_query.answers.taught import Lesson, lesson_for
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
+from crmrag_query.context.context import KnownSet
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
@@ -49,6 +50,7 @@ from crmrag_query.reading.with_model import ModelPlan, is_settled, plan_with_mod
 from crmrag_query.sets.build import Reader, Told, answer_set, reasons_of
 from crmrag_query.sets.describe import plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page
+from crmrag_query.sets.told import tell_set
 from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import within
 
@@ -338,6 +340,13 @@ def told_set(release: Release, exact: Exact, cited: SourceList) -> str:
         return "" if node is None else f" [{cited.cite(node, _triples(release, exact, node))}]"
 
     return prose(exact.set, release.method.sets, cite)
+
+
+def told_to_model(release: Release, exact: Exact) -> KnownSet | None:
+    """The set as a language model is told it; None for one that it is not told: a reading that may be meant otherwise."""
+    if not exact.certain and not exact.set.unknown:
+        return None
+    return tell_set(release, exact.set, exact.plan, exact.outcome, exact.parsed.sort)
 
 
 def add_members(release: Release, exact: Exact, cited: SourceList, most: int) -> None:

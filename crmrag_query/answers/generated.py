@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from crmrag_query.answers.records import Restart, Token
+from crmrag_query.answers.records import Citation, Restart, Token
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import (
+    SET,
     Ground,
     Renumberer,
+    SetLines,
     Support,
     check_support,
-    cited_numbers,
     split_sentences,
     told_words,
     without_citations,
@@ -26,10 +28,9 @@ from crmrag_query.llm.model import CUT, Message, Model, within
 from crmrag_query.questions.form import Reading
 from crmrag_query.sets.describe import misstated
 from crmrag_query.sets.records import AnswerSet
-from crmrag_query.text import as_data, fold, plain
+from crmrag_query.text import fold
 
 WHOLE_CHARACTERS = 20_000  # of an answer: a model that goes on and on is cut off
-SET_MEMBERS = 50  # members or rows of a set that a model is told
 EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, those nearest to what was said
 WARN_BELOW = 0.6  # quality of an answer below which the reader is told of it
 _AGAIN = "Ask again, or choose another model."
@@ -48,46 +49,29 @@ class Written:
 
 
 def messages_for(
-    release: Release,
-    reading: Reading,
-    context: Context,
-    history: Sequence[str],
-    known: AnswerSet | None = None,
+    release: Release, reading: Reading, context: Context, history: Sequence[str]
 ) -> list[Message]:
-    """The prompt: instructions apart from the data, then the data, then the question after the earlier ones.
-
-    ``known``: the exact set that answers the question, told before the sources.
-    """
+    """The prompt: instructions apart from the data, then the data, then the question after the earlier ones."""
     turns, prompts = release.method.context.history_turns, release.method.prompts
     earlier = [f"Earlier question: {turn}" for turn in (history[-turns:] if turns else ())]
-    exactly = ""
-    if known is not None:
-        told = "\n".join([known.text, *_told_members(known)])
-        exactly = f"<set>\n{as_data(told)}\n</set>\n"
     asked = "\n".join([*earlier, f"Question: {reading.question}"])
     return [
         {"role": "system", "content": f"{prompts.answer}{getattr(prompts, reading.form.value)}"},
-        {"role": "user", "content": f"{exactly}{context.render()}\n\n{asked}"},
+        {"role": "user", "content": f"{context.render()}\n\n{asked}"},
     ]
 
 
-def _told_members(known: AnswerSet) -> Iterator[str]:
-    """A line for each of the first members or rows of a set, with what is shown of it."""
-    for member in known.members[:SET_MEMBERS]:
-        beside = ", ".join(filter(None, (member.shown, member.date)))
-        yield f"- {plain(member.label)}{f' ({beside})' if beside else ''}"
-    rows = known.value if isinstance(known.value, tuple) else ()
-    for row in rows[:SET_MEMBERS]:
-        yield f"- {' – '.join(plain(cell.label) for cell in row)}"
-
-
-def set_lines(known: AnswerSet, said: str) -> list[str]:
-    """What any sentence about a set may state: its own sentences, members, rows, numbers, and how many of its members a text
-    names."""
-    named = sum(plain(member.label).casefold() in said.casefold() for member in known.members)
-    numbers = " ".join(str(int(one)) for one in known.numbers if float(one).is_integer())
-    left_out = [one.label for excluded in known.excluded for one in excluded.members]
-    return [known.title, known.text, *_told_members(known), *left_out, numbers, str(known.size), str(named)]
+def lines_of_set(context: Context, made: AnswerSet) -> SetLines | None:
+    """What may be said of the set that a context tells; None where it tells none."""
+    known = context.known
+    if known is None:
+        return None
+    sizes = {made.size, made.total, made.identity.entities, made.identity.distinct or 0}
+    left_out = [one.label for excluded in made.excluded for one in excluded.members]
+    whole = [made.title, *(line.text for line in known.head), *left_out, " ".join(map(str, sorted(sizes)))]
+    # The name of a line is what stands before the first of the joints that it is written with.
+    each = [(re.split(r" — | – |: ", line.text, maxsplit=1)[0], line.text) for line in known.lines]
+    return SetLines(whole, each, made.size)
 
 
 def corrected(said: str, known: AnswerSet, method: Method) -> str:
@@ -117,7 +101,9 @@ def stream_answer(
     known: AnswerSet | None = None,
 ) -> Iterator[Token | Restart | Written]:
     """The model's answer as it comes, then its end, which tells what is not supported. Where it claims another size than that
-    of the set, it comes again without those sentences.
+    of the exact set, it comes again without those sentences.
+
+    ``known``: the set that the context tells.
 
     Citations are renumbered in order of appearance and collected in ``cited`` with the triples of those lines that come
     nearest to what was said; citations of no source are dropped. Raises ModelError when the model fails, says nothing, or
@@ -134,8 +120,8 @@ def stream_answer(
         numbered[n] = source
         return n
 
-    renumberer, said = Renumberer(number), ""
-    pieces = model.complete(messages_for(release, reading, context, history, known))
+    renumberer, said = Renumberer(number, known is not None and context.known is not None), ""
+    pieces = model.complete(messages_for(release, reading, context, history))
     for piece in within(pieces, model.name, config.first_seconds, config.whole_seconds):
         # A question mark for each half of a surrogate pair, which JSON can hold and no encoding writes.
         for text in renumberer.feed(piece.encode("utf-8", "replace").decode("utf-8")):
@@ -149,7 +135,7 @@ def stream_answer(
     if not said.strip(CUT + " "):
         raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
     note = ""
-    if known is not None and (right := corrected(said, known, release.method)) != said:
+    if known is not None and known.exhaustive and (right := corrected(said, known, release.method)) != said:
         note = f"The model {model.name} stated another number than the set's; that sentence was replaced."
         said = right
         yield Restart(note)
@@ -163,7 +149,7 @@ def _written(
     reading: Reading,
     context: Context,
     said: str,
-    numbered: Mapping[int, ContextSource],
+    numbered: dict[int, ContextSource],
     cited: SourceList,
     dropped: int,
     known: AnswerSet | None = None,
@@ -174,9 +160,16 @@ def _written(
         told = [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
         lines[n] = [*names, *told]
     counts = [line.text for line in context.counts]
-    if known is not None:
-        counts += set_lines(known, said)
-    support = check_support(said, lines, reading, release.method.sets.answers, dropped, counts)
+    cited_here = {source.n for source in numbered.values()}
+    near = {
+        source.n: [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
+        for source in context.sources
+        if source.n not in cited_here
+    }
+    of_set = None if known is None else lines_of_set(context, known)
+    words = release.method.sets.answers
+    support = check_support(said, lines, reading, words, dropped, counts, of_set, near)
+    support = _with_attributed(support, context, numbered, cited)
     for n, source in numbered.items():
         sentences = [
             said[citation.start : citation.end] for citation in support.citations if n in citation.numbers
@@ -187,6 +180,21 @@ def _written(
         snippet = next((line.text for line in own), best[0].text if best else "")
         cited.cite(source.entity, triples, entities=source.entities, snippet=snippet)
     return Written(said, support, tuple(_notes(said, support, dropped)))
+
+
+def _with_attributed(
+    support: Support, context: Context, numbered: dict[int, ContextSource], cited: SourceList
+) -> Support:
+    """What is borne out by a source that it does not cite, as if it cited it: that source joins those that are cited."""
+    citations = {(one.start, one.end): one for one in support.citations}
+    for one in support.attributed:
+        source = context.source(one.n)
+        assert source is not None  # the check gives numbers of the context's own sources
+        n = cited.cite(source.entity)
+        numbered[n] = source
+        before = citations.get((one.start, one.end))
+        citations[one.start, one.end] = Citation(one.start, one.end, (*(before.numbers if before else ()), n))
+    return replace(support, citations=tuple(sorted(citations.values(), key=lambda one: one.start)))
 
 
 def nearest(lines: Sequence[ContextLine], said: str, reading: Reading, release: Release) -> list[ContextLine]:
@@ -202,7 +210,7 @@ def _notes(said: str, support: Support, dropped: int) -> Iterator[str]:
         yield "The model's answer was cut at its length limit."
     if dropped:
         yield f"{dropped} citation{'s' if dropped > 1 else ''} of the model led to no source and were left out."
-    if not cited_numbers(said) and not support.refused:
+    if not support.citations and SET not in said and not support.refused:
         yield "The model cited none of its sources."
     if support.unsupported:
         yield f"Not supported by what they cite: {len(support.unsupported)} of the answer's sentences."

@@ -20,10 +20,12 @@ from crmrag_query.dates import CENTURY, MONTH, Interval, civil, parse_date, year
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.text import SHORTEST_STEM, fold, same_stem, tokenize
 
-CITATION = re.compile(r"\[\s*(?:sources?\s*)?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\s*\]", re.IGNORECASE)
+_CITABLE = r"(?:\d{1,3}|set)(?:\s*[,;–-]\s*(?:\d{1,3}|set))*"
+CITATION = re.compile(rf"\[\s*(?:sources?\s*)?({_CITABLE})\s*\]", re.IGNORECASE)
+SET = "[set]"  # how the set is cited that an answer is about
 LONGEST_WORD = 60  # characters before a full stop that tell what it ends
 RANGE = 20  # numbers that "[1–20]" may stand for at most
-_CITED = r"(?:[ \t]*\[\s*(?:[Ss]ources?\s*)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*\])*"
+_CITED = rf"(?:[ \t]*\[\s*(?:[Ss]ources?\s*)?{_CITABLE}\s*\])*"
 # What may end a sentence: the signs, what closes with it, its citations, and then a blank or the end.
 _END = re.compile(
     rf"(?P<sign>[.!?…;\u037e·]+|[。！？]+)(?P<close>[\"'”»’)\]]*){_CITED}(?=\s|$|(?<=[。！？]))"
@@ -113,10 +115,11 @@ def cited_numbers(text: str) -> tuple[int, ...]:
 
 
 def numbers_of(inside: str) -> list[int]:
-    """The numbers of one citation's inside; a range backwards or of more than ``RANGE`` numbers gives its ends."""
+    """The numbers of one citation's inside; a range backwards or of more than ``RANGE`` numbers gives its ends. The set has
+    none."""
     numbers: list[int] = []
     for part in re.split(r"\s*[,;]\s*", inside):
-        ends = [int(end) for end in re.split(r"\s*[–-]\s*", part)]
+        ends = [int(end) for end in re.split(r"\s*[–-]\s*", part) if end.isdecimal()]
         if len(ends) == 2 and ends[0] < ends[1] < ends[0] + RANGE:
             numbers += range(ends[0], ends[1] + 1)
         else:
@@ -137,11 +140,13 @@ _OPEN = re.compile(r"\s*(?:\[[\s\w,;–-]{0,60})?$")
 class Renumberer:
     """Takes a text piece by piece and gives it back with each citation as ``number`` has it, never half of one.
 
-    ``number``: the number in the answer of a number that the model gave, None for no source; ``dropped`` counts these.
+    ``number``: the number in the answer of a number that the model gave, None for no source; ``dropped`` counts these;
+    ``has_set``: there is a set to be cited.
     Blanks before the text and after it are left out.
     """
 
     number: Callable[[int], int | None]
+    has_set: bool = False
     dropped: int = 0
     _held: str = ""
     _begun: bool = False
@@ -167,8 +172,10 @@ class Renumberer:
     def _renumbered(self, found: re.Match[str]) -> str:
         given = [self.number(n) for n in numbers_of(found[2])]
         kept = list(dict.fromkeys(n for n in given if n is not None))
-        self.dropped += len(given) - sum(n is not None for n in given)
-        return found[1] + "".join(f"[{n}]" for n in kept) if kept else ""
+        asks_set = "set" in found[2].lower()
+        self.dropped += len(given) - sum(n is not None for n in given) + (asks_set and not self.has_set)
+        of_set = SET if self.has_set and asks_set else ""
+        return found[1] + of_set + "".join(f"[{n}]" for n in kept) if kept or of_set else ""
 
 
 # Repetitions are bounded, so that no text makes the search quadratic; longer addresses are found by their last parts.
@@ -213,7 +220,8 @@ class Known:
     ``common``: folded words that begin sentences and name nothing; ``joints``: small words within a name; ``names``: folded
     words that stand with a capital within the lines of the sources; ``numbers``: words that are numbers;
     ``noun_capitals``: in the answer's language every noun has a capital, so that a single word is a name only where the
-    sources have it.
+    sources have it; ``plain``: the words that the sources and the question have without a capital, which name nothing at the
+    beginning of a sentence.
     """
 
     common: frozenset[str] = frozenset()
@@ -221,6 +229,7 @@ class Known:
     names: frozenset[str] = frozenset()
     numbers: dict[str, int] = field(default_factory=dict)
     noun_capitals: bool = False
+    plain: Ground | None = None
 
 
 def claims_of(sentence: str, known: Known) -> Claims:
@@ -275,7 +284,7 @@ def _names(text: str, known: Known) -> Iterator[str]:
             run, joints = [], []
         end = found.end()
         if _is_capital(word) and not (n == 0 and fold(word) in known.common):
-            unsure = n == 0 or (unsure and bool(run))
+            unsure = (n == 0 and _may_be_plain(word, text[end : end + 1], known)) or (unsure and bool(run))
             run, joints = [*run, *joints, word], []
         elif run and word in known.joints and len(joints) < 2:
             joints.append(word)
@@ -285,6 +294,13 @@ def _names(text: str, known: Known) -> Iterator[str]:
             if _is_caseless(word) and fold(word) in known.names:
                 yield word
     yield from _name(run, unsure, known)
+
+
+def _may_be_plain(word: str, after: str, known: Known) -> bool:
+    """Whether the first word of a sentence may be no name: every such word has a capital. An adverb has a comma after it."""
+    if known.plain is None or known.noun_capitals or after == "," or len(word) < SHORTEST_STEM:
+        return True
+    return known.plain.has_word(fold(word))
 
 
 def _name(run: list[str], unsure: bool, known: Known) -> Iterator[str]:
@@ -313,6 +329,11 @@ def _is_capital(word: str) -> bool:
 
 def _is_caseless(word: str) -> bool:
     return unicodedata.category(word[0]) == "Lo"
+
+
+def _small(line: str) -> str:
+    """A line without its words that have a capital."""
+    return _WORD.sub(lambda found: " " if _is_capital(found[0]) else found[0], line)
 
 
 def capitalised(line: str) -> Iterator[str]:
@@ -384,13 +405,24 @@ _MARKER = re.compile(r"\A\s*(?:[-*•–+]|\d{1,3}[.)])\s+")
 
 
 @dataclass(frozen=True, slots=True)
+class Attributed:
+    """A sentence or list item, ``text[start:end]``, that does not cite the source which bears it out: ``n`` among those that
+    were at hand."""
+
+    start: int
+    end: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class Support:
-    """What the check of an answer found; see the records."""
+    """What the check of an answer found; see the records. ``attributed``: what stands in sources that it does not cite."""
 
     citations: tuple[Citation, ...]
     unsupported: tuple[Unsupported, ...]
     refused: bool
     quality: Quality
+    attributed: tuple[Attributed, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -432,11 +464,73 @@ class Ground:
         return all(self.has_word(part) for part in long)
 
     def has_date(self, said: str, date: Interval) -> bool:
-        """The same interval, or a date in figures alone each of which stands here."""
+        """The same interval, a century or decade that a date here lies in, or a date in figures alone each of which stands
+        here."""
         figures = re.findall(r"\d+", said)
         in_figures = not any(word.strip(".,") in MONTH for word in dates.fold(said).split())
         years = bool(figures) and all(len(figure) > 2 for figure in figures)
-        return (in_figures and years and self.numbers.issuperset(figures)) or date in self.dates
+        if (in_figures and years and self.numbers.issuperset(figures)) or date in self.dates:
+            return True
+        return _is_round(said, date) and any(_lies_in(one, date) for one in self.dates)
+
+
+def _is_round(said: str, date: Interval) -> bool:
+    """Whether a date is a period that years are rounded to: a century in words, or a decade."""
+    if date.begin is None or date.end is None:
+        return False
+    if any(re.fullmatch(CENTURY, word.strip(".,")) for word in dates.fold(said).replace("-", " ").split()):
+        return True
+    return civil(date.begin)[0] % 10 == 0 and civil(date.end)[0] - civil(date.begin)[0] == 9
+
+
+def _lies_in(one: Interval, period: Interval) -> bool:
+    return (
+        one.begin is not None and one.end is not None and period.begin is not None and period.end is not None
+        and period.begin <= one.begin and one.end <= period.end
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SetLines:
+    """What may be said of a set without a source: ``whole``, lines about all of it; ``each``, (name, line) of each member,
+    group, rank or row that is told; ``size``: of the set."""
+
+    whole: Sequence[str]
+    each: Sequence[tuple[str, str]]
+    size: int = 0
+
+    @cached_property
+    def names(self) -> list[tuple[str, str, str]]:
+        """(name in small letters, name, line), longest names first."""
+        found = [(" ".join(tokenize(name)), name, line) for name, line in self.each]
+        return sorted((one for one in found if one[0]), key=lambda one: -len(one[0]))
+
+    def named(self, said: str) -> list[str]:
+        """The lines of those that a text names. What stands within a longer name of the set is not named by it."""
+        rest, found = f" {' '.join(tokenize(said))} ", list[str]()
+        taken: set[str] = set()
+        for folded, _, line in self.names:
+            if folded in taken or f" {folded} " in rest:
+                rest = rest.replace(f" {folded} ", " | ") if folded not in taken else rest
+                taken.add(folded)
+                found.append(line)
+        return found
+
+    def counts(self, said: str, listed: Sequence[int]) -> set[str]:
+        """Numbers that a text may tell of the set that stand in no line: how many it names, how many of the set a list of so
+        many items leaves out, and the sum of the numbers of those that are named."""
+        lines = self.named(said)
+        names = len({name for folded, name, line in self.names if line in lines})
+        found = {len(lines), names, *(self.size - one for one in (*listed, len(lines)) if one < self.size)}
+        last = [re.search(r"(\d+)\s*$", line) for line in lines]
+        if len(lines) > 1 and all(last):
+            found.add(sum(int(one[1]) for one in last if one))
+        return {str(one) for one in found if one > 1}
+
+    def ground(self, said: str, titles: frozenset[str]) -> Ground:
+        """What a text that speaks of the set rests on: of members that it names their own lines, else those of all."""
+        lines = self.named(said) or [line for _, line in self.each]
+        return Ground([*self.whole, *lines], titles)
 
 
 SPECIFIC_SENTENCES = (
@@ -448,16 +542,20 @@ WEIGHTS = Quality(1.0, grounded=0.4, coverage=0.3, citations=0.2, form=0.1)
 
 @dataclass(frozen=True)
 class _Check:
-    """One answer being checked: its pieces, what the numbers of each cite, the lines of each source."""
+    """One answer being checked: its pieces, what the numbers of each cite, the lines of each source; ``near``: of sources
+    that were at hand and are not cited."""
 
     text: str
     pieces: Sequence[Piece]
     grounds: Mapping[int, Ground]
+    near: Mapping[int, Ground]
     known: Known
     reading: Reading
     refusals: tuple[re.Pattern[str], ...]
+    talk: tuple[re.Pattern[str], ...]
     counts: Ground
     planted: Ground
+    of_set: SetLines | None
 
     def plain(self, piece: Piece) -> str:
         """The words of a piece without list mark and citations."""
@@ -466,10 +564,18 @@ class _Check:
     def numbers(self, piece: Piece) -> tuple[int, ...]:
         return cited_numbers(self.text[piece.first : piece.last])
 
+    def cites_set(self, piece: Piece) -> bool:
+        return self.of_set is not None and SET in self.text[piece.first : piece.last]
+
     def refuses(self, piece: Piece) -> bool:
         """Whether a piece says honestly that the data does not say; it may name what the question names, and nothing else."""
         folded = fold(self.plain(piece))
         return any(pattern.search(folded) for pattern in self.refusals)
+
+    def is_talk(self, plain: str) -> bool:
+        """Whether a text speaks to the reader and tells nothing: "Let me know if you need more"."""
+        folded = fold(plain)
+        return any(pattern.search(folded) for pattern in self.talk)
 
     @cached_property
     def lists(self) -> Mapping[int, Sequence[int]]:
@@ -494,6 +600,27 @@ class _Check:
             stands[head] = stands[head] or of_items
         return stands
 
+    @cached_property
+    def listed(self) -> Mapping[int, int]:
+        """How many items each list has: further sentences of an item are none."""
+        return {
+            head: sum(bool(_MARKER.match(self.text[self.pieces[i].first : self.pieces[i].last])) for i in items)
+            for head, items in self.lists.items()
+        }
+
+    def own_numbers(self, i: int, plain: str, cited: Sequence[int]) -> set[str]:
+        """Numbers that a piece may state of the answer itself: how many items its list has, or the lists above and below it,
+        how many sources it cites; and of the set."""
+        listed = [self.listed[i]] if i in self.listed else [] if self.pieces[i].item else [*self.listed.values()]
+        found = {str(count) for count in (*listed, len(cited)) if count > 1}
+        if self.of_set is not None:
+            said = " ".join([plain, *(self.plain(self.pieces[at]) for at in self.lists.get(i, ()))])
+            found |= self.of_set.counts(said, listed)
+        return found
+
+    def set_ground(self, plain: str, titles: frozenset[str]) -> Ground:
+        return Ground(()) if self.of_set is None else self.of_set.ground(plain, titles)
+
 
 def check_support(
     text: str,
@@ -502,47 +629,72 @@ def check_support(
     words: AnswerWords,
     dropped: int = 0,
     counts: Sequence[str] = (),
+    of_set: SetLines | None = None,
+    near: Mapping[int, Sequence[str]] | None = None,
 ) -> Support:
     """Check an answer's text against ``lines``: of each source, by its number in the text, those that were at hand.
 
     ``dropped``: citations that led to no source and were taken out; ``counts``: lines without a number, which any sentence
-    may rest on. A list's head that cites nothing stands on what its items cite, an item that cites nothing on its head.
-    What stands only in a line that speaks to a language model (``planted``) supports nothing. Pure; cost grows with the
-    text and the lines cited.
+    may rest on; ``of_set``: what may be said of the exact set; ``near``: lines of sources that were at hand and are not
+    cited, by a number of their own. A list's head that cites nothing stands on what its items cite, an item that cites
+    nothing on its head, a sentence on those that the sentence before it cites; what names something and stands whole in one
+    other source is attributed to that. What stands only in a line that speaks to a language model (``planted``) supports
+    nothing. Pure; cost grows with the text and the lines.
     """
+    near, of_set_lines = near or {}, of_set or SetLines((), ())
     pieces = split_sentences(text, frozenset(map(dates.fold, words.abbreviations)))
     titles = frozenset(map(fold, words.titles))
     spoken = [re.compile(pattern) for pattern in words.planted]
-    every = (line for held in (*lines.values(), counts) for line in held)
+    set_lines = [*of_set_lines.whole, *(line for _, line in of_set_lines.each)]
+    every = [line for held in (*lines.values(), *near.values(), counts, set_lines) for line in held]
     planted = {line for line in every if any(one.search(fold(line)) for one in spoken)}
     common = _common(reading, words)
-    named = {word for held in lines.values() for line in held for word in capitalised(line)}
+    named = {word for line in every for word in capitalised(line)}
+    kept = SetLines(
+        [line for line in of_set_lines.whole if line not in planted],
+        [(name, line) for name, line in of_set_lines.each if line not in planted],
+        of_set_lines.size,
+    )
+
+    def grounds(held: Mapping[int, Sequence[str]]) -> dict[int, Ground]:
+        return {n: Ground([line for line in own if line not in planted], titles) for n, own in held.items()}
+
     check = _Check(
         text,
         pieces,
-        {n: Ground([line for line in held if line not in planted], titles) for n, held in lines.items()},
+        grounds(lines),
+        grounds(near),
         Known(
             common,
             frozenset(words.joints),
             frozenset(named - common),
             {fold(word): value for word, value in words.numbers.items()},
             reading.language in words.noun_capitals,
+            Ground([*map(_small, every), reading.question]),
         ),
         reading,
         tuple(re.compile(pattern) for patterns in words.refusals.values() for pattern in patterns),
+        tuple(re.compile(pattern) for patterns in words.talk.values() for pattern in patterns),
         Ground([line for line in counts if line not in planted], titles),
         Ground(sorted(planted)),
+        None if of_set is None else kept,
     )
-    found = [
-        _unsupported(check, i, piece, cited)
-        for i, (piece, cited) in enumerate(zip(pieces, check.cited(), strict=True))
-    ]
-    unsupported = tuple(one for one in found if one is not None)
+    unsupported: list[Unsupported] = []
+    attributed: list[Attributed] = []
+    before: tuple[int, ...] = ()
+    for i, (piece, cited) in enumerate(zip(pieces, check.cited(), strict=True)):
+        found = _judged(check, i, piece, cited, before)
+        before = before if not cited and not piece.item else cited
+        if isinstance(found, Unsupported):
+            unsupported.append(found)
+        elif isinstance(found, Attributed):
+            attributed.append(found)
     refused = bool(pieces) and check.refuses(pieces[0]) and not unsupported
     citations = tuple(
         Citation(piece.first, piece.last, numbers) for piece in pieces if (numbers := check.numbers(piece))
     )
-    return Support(citations, unsupported, refused, _quality(check, refused, dropped))
+    quality = _quality(check, refused, dropped)
+    return Support(citations, tuple(unsupported), refused, quality, tuple(attributed))
 
 
 def told_words(text: str, reading: Reading, words: AnswerWords) -> list[str]:
@@ -554,34 +706,55 @@ def _common(reading: Reading, words: AnswerWords) -> frozenset[str]:
     return frozenset(fold(word) for word in words.common) | reading.stop
 
 
-def _unsupported(check: _Check, i: int, piece: Piece, cited: tuple[int, ...]) -> Unsupported | None:
-    """What a piece says that nothing it cites states; None when it is supported."""
+def _judged(
+    check: _Check, i: int, piece: Piece, cited: tuple[int, ...], before: tuple[int, ...]
+) -> Unsupported | Attributed | None:
+    """What a piece says that nothing it stands on states, or which source states it; None when it is supported.
+
+    ``before``: what the sentence before it cites.
+    """
     plain = check.plain(piece)
     claims = claims_of(plain, check.known)
     grounds = [check.grounds[n] for n in cited]
+    free = [check.set_ground(plain, _titles(check)), check.counts]  # what needs no citation
     if check.refuses(piece):
-        missing = _missing(claims, [*grounds, Ground([check.reading.question])], ())
+        missing = _missing(claims, [*grounds, *free, Ground([check.reading.question])], ())
         return Unsupported(piece.first, piece.last, missing, MISSING) if missing else None
-    if not cited:
-        counted = bool(claims) and not _missing(claims, [check.counts], ())
-        if counted or not any(char.isalnum() for char in plain):
+    if not any(char.isalnum() for char in plain):
+        return None
+    own = check.own_numbers(i, plain, cited)
+    stands = bool(cited) or check.cites_set(piece)
+    if claims and not _missing(claims, [*grounds, *free], own):
+        return None
+    if not claims and check.is_talk(plain):
+        return None
+    if claims and not stands and not _missing(claims, [*(check.grounds[n] for n in before), *free], own):
+        return None
+    told = [] if i in check.lists or claims else content_words(plain, check.known.common)
+    if not claims and stands:
+        if not told or any(ground.has_word(word) for ground in (*grounds, *free) for word in told):
             return None
-        return Unsupported(piece.first, piece.last, _missing(claims, (), ()), UNCITED)
-    grounds.append(check.counts)
-    items = check.lists.get(i, ())
-    # Numbers that a piece may state of itself: how many items its list has, how many sources it cites.
-    own = [str(count) for count in (len(items), len(cited)) if count > 1]
-    if missing := _missing(claims, grounds, own):
-        followed = not _missing(claims, [check.planted], ())
-        return Unsupported(piece.first, piece.last, missing, PLANTED if followed else MISSING)
-    told = [] if items or claims else content_words(plain, check.known.common)
-    if told and not any(ground.has_word(word) for ground in grounds for word in told):
         followed = any(map(check.planted.has_word, told))
         return Unsupported(piece.first, piece.last, (), PLANTED if followed else UNRELATED)
-    return None
+    if told and all(check.of_set is not None and free[0].has_word(word) for word in told):
+        return None
+    for n, ground in check.near.items():
+        whole = claims.names and not _missing(claims, [ground, *free], own)
+        if whole or (told and not claims and all(map(ground.has_word, told))):
+            return Attributed(piece.first, piece.last, n)
+    if not stands:
+        return Unsupported(piece.first, piece.last, _missing(claims, (), ()), UNCITED)
+    followed = not _missing(claims, [check.planted], ())
+    return Unsupported(
+        piece.first, piece.last, _missing(claims, [*grounds, *free], own), PLANTED if followed else MISSING
+    )
 
 
-def _missing(claims: Claims, grounds: Sequence[Ground], counts: Sequence[str]) -> tuple[str, ...]:
+def _titles(check: _Check) -> frozenset[str]:
+    return check.counts.titles
+
+
+def _missing(claims: Claims, grounds: Sequence[Ground], counts: Collection[str]) -> tuple[str, ...]:
     """The claims that stand in no one of the grounds, as the sentence has them."""
     stands: list[tuple[str, bool]] = [
         *((name, any(ground.has_name(name) for ground in grounds)) for name in claims.names),

@@ -72,8 +72,14 @@ class SatellitesPart(Record):
 
 
 class PromptsPart(Record):
-    """`prompts.yaml`: instructions for a language model; data never stands among them."""
+    """`prompts.yaml`: instructions for a language model; data never stands among them.
 
+    `version` is raised with every change of what a model is told: recorded replies name that of their requests.
+    `recorded`, `unrestricted`: sentences of a set, about what is not stated of all of a kind, and about words of the question
+    that do not restrict it.
+    """
+
+    version: Annotated[int, Field(ge=1)] = 1
     answer: str
     specific: str = ""
     enumeration: str = ""
@@ -81,6 +87,8 @@ class PromptsPart(Record):
     analyse: str = ""
     rewrite: str = ""
     plan: str = ""
+    recorded: str = "{what}: recorded for {n} of {all} ({kind})."
+    unrestricted: str = "This set is not restricted by {words}."
 
 
 class LanguageLexicon(Record):

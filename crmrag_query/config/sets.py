@@ -173,8 +173,8 @@ class AnswerWords(Record):
 
     `noun_capitals`: languages that write all nouns with a capital; `numbers`: words that are numbers; `common`: words that
     begin a sentence with a capital and are no names; `joints`: small words within a name; `titles`: words that a name may
-    have or lack; `refusals`: expressions, on folded text, of an honest "the data does not say"; `planted`: of text in the
-    data that speaks to a language model.
+    have or lack; `refusals`: expressions, on folded text, of an honest "the data does not say"; `talk`: of a sentence to the
+    reader that tells nothing; `planted`: of text in the data that speaks to a language model.
     """
 
     noun_capitals: tuple[str, ...]
@@ -184,6 +184,7 @@ class AnswerWords(Record):
     joints: tuple[str, ...]
     titles: tuple[str, ...]
     refusals: dict[str, tuple[Pattern, ...]]
+    talk: dict[str, tuple[Pattern, ...]] = Field(default_factory=dict)
     planted: tuple[Pattern, ...]
 
 

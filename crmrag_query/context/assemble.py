@@ -1,5 +1,5 @@
-"""Putting a context together: counts, headers of all sources, lines as they bear on the question, triples, and what then has
-room."""
+"""Putting a context together: the set that answers or counts, headers of all sources, lines as they bear on the question,
+triples, and what then has room."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import ContextConfig
-from crmrag_query.context.context import Budget, Context, ContextLine, ContextSource, Kind, frame, pay
+from crmrag_query.context.context import (
+    Budget,
+    Context,
+    ContextLine,
+    ContextSource,
+    Kind,
+    KnownSet,
+    frame,
+    measured,
+    pay,
+)
 from crmrag_query.context.evidence import Evidence
 from crmrag_query.context.lines import (
     LINE_CHARACTERS,
@@ -41,7 +51,7 @@ from crmrag_query.questions.form import Form
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
 from crmrag_query.retrieval.pool import Candidate
-from crmrag_query.text import plain, shorten
+from crmrag_query.text import plain, shorten, tokens
 
 # Characters of the block of counts, and how long its lists are. Source: the published CRM-RAG.
 COUNTS_CHARACTERS = 3000
@@ -287,6 +297,7 @@ def dates_of(graph: Graph, node: int, language: str) -> str:
 SHORTEST_HEADER = 40  # characters; a name below it says little
 DECAY = 0.9  # worth of a document's next line for each that it already has, so that one document does not take all
 BESIDE = 0.4  # share of all that triples, counts and Wikidata may take before the documents
+NAMES_BESIDE_SET = 8  # names of one line where a set answers: what a hub leads to is no news there
 LONG_LINES = 5  # lines that are given at length before others are given at all; the rest where there is room
 
 
@@ -296,6 +307,7 @@ def assemble(
     candidates: Sequence[Candidate],
     ranked: Sequence[Evidence] = (),
     wikidata: WikidataTexts | None = None,
+    known: KnownSet | None = None,
 ) -> Context:
     """The context for a question: ``candidates`` become sources 1, 2, … in their order, as far as the budget holds them.
 
@@ -303,15 +315,32 @@ def assemble(
     the header of every source; then the lines of ``ranked``, best first, each line of a document being worth ``DECAY`` times
     the one before; triples that none of them states; then what lines are left, document by document, where there is room.
     What one line states no other line states again.
+
+    ``known``: the set that answers, which comes first, in place of counts. Its members keep their numbers as sources, others
+    follow; there is room for what `set_room` leaves.
     """
     config = release.method.context
     whole = Budget(config.characters, config.tokens)
-    beside = whole.part(config.characters * BESIDE, BESIDE)
-    counts = counts_lines(release, analysis, _share(beside, COUNTS_CHARACTERS, config), [whole])
-    places = {candidate.document: n for n, candidate in reversed(list(enumerate(candidates, 1)))}
+    numbers: dict[int, int] = {}
+    if known is not None:
+        numbers = known.numbers
+        told = "\n".join(known.written())
+        whole = _left_beside(config, Budget(len(told) + 1, tokens(told) + 1))
+    room = whole.characters
+    all_tokens = whole.tokens
+    beside = whole.part(room * BESIDE, BESIDE)
+    counts = () if known else counts_lines(release, analysis, _share(beside, COUNTS_CHARACTERS, room), [whole])
+    held = release[Documents]
+    places: dict[int, int] = {}
+    free = len(set(numbers.values()))
+    for candidate in candidates:
+        if candidate.document not in places:
+            n = numbers.get(held.entity(candidate.document))
+            free += n is None
+            places[candidate.document] = n or free
     reads = [read_document(release, n, one) for one, n in sorted(places.items(), key=lambda item: item[1])]
-    work = _Work(release, analysis, reads, whole)
-    reserved = _share(beside, TRIPLES_CHARACTERS, config)
+    work = _Work(release, analysis, reads, whole, NAMES_BESIDE_SET if known else None)
+    reserved = _share(beside, TRIPLES_CHARACTERS, room)
     documents = Budget(whole.characters - reserved.characters, whole.tokens - reserved.tokens)
     work.headers(documents)
     texts = wikidata_lines(release, analysis, work.reads, wikidata, [reserved, whole])
@@ -319,19 +348,29 @@ def assemble(
     work.lengthen(ranked, documents)
     triples = work.enrich(whole.part(TRIPLES_CHARACTERS))
     work.rest()
-    return Context(
+    made = Context(
         tuple(_source(release, source, triples.get(source.read.n, [])) for source in work.sources.values()),
         texts,
         counts,
-        max(0, config.characters - whole.characters - 1),
-        max(0, config.tokens - whole.tokens - 1),
+        max(0, room - whole.characters - 1),
+        max(0, all_tokens - whole.tokens - 1),
+        known,
+    )
+    return made if known is None else measured(made)
+
+
+def _left_beside(config: ContextConfig, used: Budget) -> Budget:
+    """What is left beside a set that takes ``used``."""
+    characters = max(config.set_characters - used.characters, config.set_beside)
+    return Budget(
+        max(0, min(characters, config.characters - used.characters)), max(0, config.tokens - used.tokens)
     )
 
 
-def _share(beside: Budget, characters: int, config: ContextConfig) -> Budget:
-    """The part of a block beside the documents: its characters, scaled down where the blocks do not all fit."""
+def _share(beside: Budget, characters: int, room: int) -> Budget:
+    """The part of a block beside the documents: its characters, scaled down where the blocks do not all fit in the room."""
     blocks = TRIPLES_CHARACTERS + COUNTS_CHARACTERS
-    scale = min(1.0, BESIDE * config.characters / blocks)
+    scale = min(1.0, BESIDE * room / blocks)
     return beside.part(characters * scale, characters / blocks)
 
 
@@ -348,13 +387,20 @@ class _Source:
 class _Work:
     """The state of putting one context together."""
 
-    def __init__(self, release: Release, analysis: Analysis, reads: Sequence[Read], whole: Budget) -> None:
+    def __init__(
+        self,
+        release: Release,
+        analysis: Analysis,
+        reads: Sequence[Read],
+        whole: Budget,
+        most_names: int | None = None,
+    ) -> None:
         self.release, self.config, self.whole = release, release.method.context, whole
         self.language = analysis.reading.language
         self.facts = Facts(release)
         self.names = Names(release)
         first = frozenset(one.entity for mention in analysis.mentions for one in mention.entities[:1])
-        self.writer = Writer(release, self.names, first, members_of(reads), self.language)
+        self.writer = Writer(release, self.names, first, members_of(reads), self.language, most_names)
         self.sources = {
             read.document: _Source(read, Budget(self.config.document_characters, whole.tokens))
             for read in reads

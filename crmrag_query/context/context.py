@@ -1,10 +1,10 @@
-"""The context as a record, within a budget, and how it is written: numbered blocks of escaped data between tags that data
-cannot close."""
+"""The context as a record, within a budget, and how it is written: the exact set if one answers, then numbered blocks, all
+escaped data between tags that data cannot close."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -59,6 +59,7 @@ def _tokens(written: Sequence[str]) -> int:
 class Kind(Enum):
     """What a line of the context is."""
 
+    SET = "set"
     HEADER = "header"
     DOCUMENT = "document"
     TRIPLE = "triple"
@@ -104,29 +105,73 @@ class ContextSource:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownSet:
+    """A set as a language model is told it: ``head``, lines about the whole; ``lines``, one for each member, rank, group or
+    row, in the set's order; ``left``: how many more there are.
+
+    A line about a member has the number by which it is cited, the same for all lines about it; others have 0.
+    """
+
+    head: tuple[ContextLine, ...]
+    lines: tuple[ContextLine, ...] = ()
+    left: int = 0
+
+    @property
+    def numbers(self) -> dict[int, int]:
+        """Node -> number, of the members that are told, in their order."""
+        return {line.entities[0]: line.n for line in self.lines if line.n}
+
+    def written(self) -> Iterator[str]:
+        """The lines as they are written, tags included."""
+        before, after = frame("set", 0)
+        yield before
+        yield from (as_data(line.text) for line in self.head)
+        yield from (f"{f'[{line.n}]' if line.n else '-'} {as_data(line.text)}" for line in self.lines)
+        if self.left:
+            yield f"and {self.left} more"
+        yield after
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
-    """All that is put before a language model; ``characters`` and ``tokens`` (estimated) are those of ``render()``."""
+    """All that is put before a language model; ``characters`` and ``tokens`` (estimated) are those of ``render()``.
+
+    ``known``: the set that answers the question, or the nearest one. Its members are the first sources by number; they are
+    among ``sources`` where more than their line is told.
+    """
 
     sources: tuple[ContextSource, ...] = ()
     wikidata: tuple[ContextLine, ...] = ()
     counts: tuple[ContextLine, ...] = ()
     characters: int = 0
     tokens: int = 0
+    known: KnownSet | None = None
 
     def lines(self) -> Iterator[ContextLine]:
         """Every line in the order of the text."""
+        if self.known is not None:
+            yield from (*self.known.head, *self.known.lines)
         for source in self.sources:
             yield from source.lines
         yield from self.wikidata
         yield from self.counts
 
     def source(self, n: int) -> ContextSource | None:
-        """The source with this number, None where there is none, as for a citation of a number that does not exist."""
-        return next((source for source in self.sources if source.n == n), None)
+        """The source with this number, its lines in the set before those of its document; None where there is none, as for a
+        citation of a number that does not exist."""
+        found = next((source for source in self.sources if source.n == n), None)
+        own = tuple(line for line in self.known.lines if line.n == n) if self.known is not None and n else ()
+        if not own:
+            return found
+        if found is None:
+            node = own[0].entities[0]
+            return ContextSource(n, NO_DOCUMENT, node, own, (node,))
+        return replace(found, lines=(*own, *found.lines))
 
     def render(self) -> str:
-        """The text: sources in order, then what Wikidata says of some of them, then counts over the whole data set."""
-        blocks = [_block("source", source.n, source.lines) for source in self.sources]
+        """The text: the set, sources in order, what Wikidata says of some of them, counts over the whole data set."""
+        blocks = [] if self.known is None else ["\n".join(self.known.written())]
+        blocks += [_block("source", source.n, source.lines) for source in self.sources]
         for n in dict.fromkeys(line.n for line in self.wikidata):
             blocks.append(_block("wikidata", n, [line for line in self.wikidata if line.n == n]))
         if self.counts:
@@ -134,7 +179,16 @@ class Context:
         return "\n".join(blocks)
 
 
+def measured(context: Context) -> Context:
+    """The context with the characters and tokens of its text."""
+    text = context.render()
+    return replace(context, characters=len(text), tokens=sum(tokens(row) + 1 for row in text.split("\n")))
+
+
+NO_DOCUMENT = -1
+"""The document of a member that is told in the set alone."""
 OPEN: Final = {
+    "set": "<set>",
     "source": '<source n="{n}">',
     "wikidata": '<wikidata source="{n}">',
     "counts": "<counts>",
@@ -146,6 +200,14 @@ def frame(tag: str, n: int) -> tuple[str, str]:
     return OPEN[tag].format(n=n), f"</{tag}>"
 
 
+# A source of few and short lines is written as one line: its tags would take more than it says.
+THIN_LINES, THIN_CHARACTERS = 3, 200
+
+
 def _block(tag: str, n: int, lines: Sequence[ContextLine]) -> str:
     before, after = frame(tag, n)
-    return "\n".join([before, *(as_data(line.text) for line in lines), after])
+    written = [as_data(line.text) for line in lines]
+    # no longer than with a line each, as which it is paid for: two ends of lines make room for two joints
+    if len(written) <= THIN_LINES and sum(map(len, written)) <= THIN_CHARACTERS:
+        return f"{before}{'; '.join(written)}{after}"
+    return "\n".join([before, *written, after])

@@ -194,21 +194,29 @@ def read_document(release: Release, n: int, document: int) -> Read:
 
 @dataclass(frozen=True)
 class Writer:
-    """Texts of entries within a length. ``first``: nodes that matter most; ``retrieved``: those that matter next."""
+    """Texts of entries within a length. ``first``: nodes that matter most; ``retrieved``: those that matter next; ``most``:
+    names of one line, None for as many as the length holds."""
 
     release: Release
     names: Names
     first: frozenset[int]
     retrieved: frozenset[int]
     language: str
+    most: int | None = None
 
     def short(self, entry: Entry) -> Entry:
         """The entry as its document has it, with those of the nodes that matter most that the document leaves out; at most
-        ``LINE_CHARACTERS``."""
+        ``LINE_CHARACTERS``, and no hub's more than ``most`` names."""
+        line = entry.line
+        if self.most is not None and line.kind in RELATIONAL and len(line.targets) > self.most:
+            return self._named(entry, f"{plain(line.label)}: ", (), line.total, LINE_CHARACTERS, None)
         return self._fit(entry, LINE_CHARACTERS, self.first)
 
     def long(self, entry: Entry) -> Entry:
-        """The entry with as many targets, or as much of its literals, as ``LONG_LINE_CHARACTERS`` hold."""
+        """The entry with as many targets, or as much of its literals, as ``LONG_LINE_CHARACTERS`` hold; as ``short`` where
+        names are counted."""
+        if self.most is not None:
+            return self.short(entry)
         if entry.line.kind == Line.LITERAL and ELLIPSIS in entry.text and _is_prose(entry.text):
             entry = self._literals(entry)
         return self._fit(entry, LONG_LINE_CHARACTERS, None)
@@ -260,7 +268,9 @@ class Writer:
         for node in order:
             groups.setdefault(self.names.of(node), []).append(node)
         shown = list(told)
-        for name, nodes in groups.items():
+        for at, (name, nodes) in enumerate(groups.items()):
+            if self.most is not None and at == self.most:
+                break
             joint = "; " if shown else ""
             piece = f"{joint}{name}" + (f" ×{len(nodes)}" if len(nodes) > 1 else "")
             if len(nodes) > rest or len(text) + len(piece) + len(f" and {rest} more") > limit:

@@ -33,6 +33,7 @@ from crmrag_query.plans.records import (
     StatedIn,
     Target,
     Texted,
+    Way,
     read_plan,
 )
 from crmrag_query.sets.records import AnswerSet, Cell, Chip, Row
@@ -195,9 +196,7 @@ def _compute(wording: Wording, compute: Compute) -> str:
 def _rank(wording: Wording, compute: Compute) -> str:
     words, measure = wording.words, compute.measure
     assert measure is not None
-    way = measure.way
-    if way.then is not None and way.then.relations == ("dimension_value",):  # a weight is its value
-        way = way.model_copy(update={"then": None})
+    way = without_value(measure.way)
     what = ": ".join(filter(None, (wording.way(way), _anchor(wording, measure.to))))
     sides = {
         "count": words.number_of,
@@ -209,6 +208,12 @@ def _rank(wording: Wording, compute: Compute) -> str:
     if measure.kind == "count":
         label = (words.lowest if compute.ascending else words.highest).format(what=label)
     return ", ".join([label, *_limits(words, compute)])
+
+
+def without_value(way: Way) -> Way:
+    """The way without the last step to the number of a dimension: a weight is its value."""
+    is_value = way.then is not None and way.then.relations == ("dimension_value",)
+    return way.model_copy(update={"then": None}) if is_value else way
 
 
 def _limits(words: SetWords, compute: Compute) -> Iterator[str]:
