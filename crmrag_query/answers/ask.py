@@ -12,6 +12,7 @@ from crmrag_query.answers.exact import (
     add_members,
     choices_of,
     find_exact,
+    prove_members,
     stored,
     told_set,
     told_to_model,
@@ -213,7 +214,7 @@ def _beside(release: Release, known: KnownSet, found: Sequence[Candidate]) -> li
     there = {one.document for one in inside}
     own = (int(held.entity_document[node]) for node in of_members)
     inside += [Candidate(one, 0.0) for one in own if one not in there and held.entity(one) in of_members]
-    return [*inside[:most], *outside[:most]]
+    return [*inside[:most], *outside[: most if known.answers else len(outside)]]
 
 
 def scores_of(release: Release, found: Retrieved) -> dict[int, float]:
@@ -324,8 +325,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
-    known = told_to_model(release, exact) if how.model is not None and isinstance(exact, Exact) else None
-    turn = _Turn(release, compose(release, understood, how.stages, how.wikidata, known), exact, state)
+    turn = Turn.prepared_for(release, understood, exact, how, state)
     listed = turn.no_sources()
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
@@ -356,13 +356,28 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
 
 
 @dataclass(frozen=True)
-class _Turn:
+class Turn:
     """A question that is prepared, with its exact set or what was understood of it, after ``state``."""
 
     release: Release
     prepared: Prepared
     exact: Exact | Parsed
     state: ConversationState
+
+    @classmethod
+    def prepared_for(
+        cls,
+        release: Release,
+        understood: Understood,
+        exact: Exact | Parsed,
+        how: Ask = Ask(),
+        state: ConversationState = FIRST,
+    ) -> Turn:
+        """The turn with the documents for it; for a language model the set comes before these."""
+        known = None
+        if how.model is not None and isinstance(exact, Exact):
+            known = told_to_model(release, exact, understood.own)
+        return cls(release, compose(release, understood, how.stages, how.wikidata, known), exact, state)
 
     @cached_property
     def facts(self) -> AskedFacts | None:
@@ -410,8 +425,12 @@ class _Turn:
             content=own.content,
         )
         earlier = [turn.question[: method.retrieval.question_characters] for turn in self.state.turns]
-        known = exact.set if isinstance(exact, Exact) and prepared.context.known is not None else None
-        yield from stream_answer(model, self.release, asked, prepared.context, earlier, cited, known)
+        told, known = prepared.context.known, exact.set if isinstance(exact, Exact) else None
+        yield from stream_answer(
+            model, self.release, asked, prepared.context, earlier, cited, known if told else None
+        )
+        if told is not None and isinstance(exact, Exact):
+            prove_members(self.release, exact, told.numbers, cited)
 
     def without_model(self, cited: SourceList) -> Written:
         """What can be said without a language model: the exact set, else that the data does not tell, else what was found.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -238,7 +238,8 @@ def find_exact(
 
     ``dataset``: the name that the set gives it.
 
-    A model's plan counts before ours where it is whole and gives something. Raises Stopped alone.
+    A model's plan counts before ours where it is whole and gives something, and its mapped part before a reading of ours that
+    is not sure. Raises Stopped alone.
     """
     question, language = understood.question, understood.analysis.reading.language
     parsed, made = Parsed(None), ModelPlan()
@@ -262,7 +263,9 @@ def find_exact(
         parsed = Parsed(None, notes=(str(error),))
     if model is not None:
         made = plan_with_model(release, question, model, earlier_of(state))
-    plan = made.plan if made.usable else parsed.plan
+    # What a model could map of the question, where our own reading is not sure: told with the words that do not restrict it.
+    mapped = made.suggestion if made.unmapped and not made.usable and not parsed.certain else None
+    plan = made.plan if made.usable else mapped or parsed.plan
     if plan is None:
         return parsed
     page = Page(sort=parsed.sort)
@@ -272,6 +275,8 @@ def find_exact(
         if made.usable:
             certain = is_settled(plan, release[World])
             told = Told(certain, (), parsed.runner_up)
+        elif mapped is not None:
+            certain, told = False, Told(False, made.unmapped, parsed.runner_up)
         else:
             forms = compiled(release.method.questions).languages[language].forms
             alone = understood.follow_up.kind is Kind.STANDALONE
@@ -290,7 +295,8 @@ def find_exact(
         return replace(parsed, plan=None, certain=False, notes=(*parsed.notes, str(error)))
     except QuestionError:
         return parsed
-    return Exact(plan, outcome, found, certain, parsed, made.by if made.usable else "", made.notes)
+    by_model = made.usable or mapped is not None
+    return Exact(plan, outcome, found, certain, parsed, made.by if by_model else "", made.notes)
 
 
 def names_passed_over(release: Release, understood: Understood, plan: Plan) -> tuple[str, ...]:
@@ -342,11 +348,22 @@ def told_set(release: Release, exact: Exact, cited: SourceList) -> str:
     return prose(exact.set, release.method.sets, cite)
 
 
-def told_to_model(release: Release, exact: Exact) -> KnownSet | None:
-    """The set as a language model is told it; None for one that it is not told: a reading that may be meant otherwise."""
-    if not exact.certain and not exact.set.unknown:
+def told_to_model(release: Release, exact: Exact, analysis: Analysis) -> KnownSet | None:
+    """The set as a language model is told it; None for a reading of ours that may be meant otherwise, which it is not told.
+
+    What a request to tell about something asks for is more than its set.
+    """
+    if not exact.certain and not exact.by:
         return None
-    return tell_set(release, exact.set, exact.plan, exact.outcome, exact.parsed.sort)
+    known = tell_set(release, exact.set, exact.plan, exact.outcome, exact.parsed.sort)
+    return replace(known, answers=exact.certain and analysis.reading.rule != TELLING)
+
+
+def prove_members(release: Release, exact: Exact, nodes: Iterable[int], cited: SourceList) -> None:
+    """To those of the set's members that are cited, why they are in it."""
+    for node in nodes:
+        if cited.has(node):
+            cited.cite(node, _triples(release, exact, node))
 
 
 def add_members(release: Release, exact: Exact, cited: SourceList, most: int) -> None:

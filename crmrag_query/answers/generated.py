@@ -15,6 +15,7 @@ from crmrag_query.answers.support import (
     SetLines,
     Support,
     check_support,
+    listed_in,
     split_sentences,
     told_words,
     without_citations,
@@ -75,18 +76,23 @@ def lines_of_set(context: Context, made: AnswerSet) -> SetLines | None:
 
 
 def corrected(said: str, known: AnswerSet, method: Method) -> str:
-    """A text without the sentences that claim another size of a set than its own; the set's own sentence stands for them."""
-    wrong = misstated(said, known, method)
+    """A text without the sentences that claim another size of a set than its own; the set's own sentence stands for the first
+    of them.
+
+    How many items a list has, and how many sentences around it say so, is no size of the set.
+    """
+    pieces = split_sentences(said, frozenset(map(fold, method.sets.answers.abbreviations)))
+    wrong = misstated(said, known, method, listed_in(said, pieces).values())
     if not wrong:
         return said
-    pieces = split_sentences(said, frozenset(map(fold, method.sets.answers.abbreviations)))
     own = "".join(known.text[one.first : one.last] for one in split_sentences(known.text)[:1])
     kept, told = [], False
     for piece in pieces:
+        whole = said[piece.start : piece.end]
         if not any(piece.first < one.end and one.start < piece.last for one in wrong):
-            kept.append(said[piece.first : piece.last])
+            kept.append(whole)
         elif not told:
-            kept.append(f"{' ' if kept and not kept[-1][-1:].isspace() else ''}{own.strip()}")
+            kept.append(f"{own}{whole[len(whole.rstrip()) :]}")
             told = True
     return "".join(kept).strip() if len(kept) > 1 else known.text
 

@@ -232,8 +232,11 @@ class Known:
     plain: Ground | None = None
 
 
-def claims_of(sentence: str, known: Known) -> Claims:
-    """The claims of a sentence or list item without its citations; what one claim takes is not taken by another."""
+def claims_of(sentence: str, known: Known, item: bool = False) -> Claims:
+    """The claims of a sentence or list item without its citations; what one claim takes is not taken by another.
+
+    An ``item`` begins with a name, where its first word is no word of the sources.
+    """
     rest = sentence
     addresses = tuple(found[0].rstrip(".,;:!?)") for found in ADDRESS.finditer(rest))
     rest = ADDRESS.sub(lambda found: " " * len(found[0]), rest)
@@ -244,7 +247,7 @@ def claims_of(sentence: str, known: Known) -> Claims:
     said = ((word[0], known.numbers.get(fold(word[0]))) for word in _WORD.finditer(rest))
     numbers += [(text, str(value)) for text, value in said if value is not None]
     return Claims(
-        tuple(dict.fromkeys(_names(rest, known))),
+        tuple(dict.fromkeys(_names(rest, known, item))),
         tuple(dict.fromkeys(numbers)),
         tuple((text, interval) for _, _, text, interval in dates),
         addresses,
@@ -272,7 +275,7 @@ def numbers_in(text: str) -> set[str]:
     return found | {part.lstrip("0") or "0" for part in re.findall(r"\d+", text)}
 
 
-def _names(text: str, known: Known) -> Iterator[str]:
+def _names(text: str, known: Known, item: bool = False) -> Iterator[str]:
     """Names: runs of capitalised words, joined by small words, and words that only names are spelt like."""
     run: list[str] = []
     joints: list[str] = []
@@ -284,7 +287,8 @@ def _names(text: str, known: Known) -> Iterator[str]:
             run, joints = [], []
         end = found.end()
         if _is_capital(word) and not (n == 0 and fold(word) in known.common):
-            unsure = (n == 0 and _may_be_plain(word, text[end : end + 1], known)) or (unsure and bool(run))
+            begins = n == 0 and _may_be_plain(word, text[end : end + 1], known, not item)
+            unsure = begins or (unsure and bool(run)) or (known.noun_capitals and n > 0)
             run, joints = [*run, *joints, word], []
         elif run and word in known.joints and len(joints) < 2:
             joints.append(word)
@@ -296,20 +300,23 @@ def _names(text: str, known: Known) -> Iterator[str]:
     yield from _name(run, unsure, known)
 
 
-def _may_be_plain(word: str, after: str, known: Known) -> bool:
-    """Whether the first word of a sentence may be no name: every such word has a capital. An adverb has a comma after it."""
-    if known.plain is None or known.noun_capitals or after == "," or len(word) < SHORTEST_STEM:
+def _may_be_plain(word: str, after: str, known: Known, opens: bool) -> bool:
+    """Whether the first word of a sentence (``opens``) or item may be no name: every such word has a capital.
+
+    An adverb that opens a sentence has a comma after it. Where every noun has a capital, so have those that open a sentence.
+    """
+    if known.plain is None or len(word) < SHORTEST_STEM or (opens and (after == "," or known.noun_capitals)):
         return True
     return known.plain.has_word(fold(word))
 
 
 def _name(run: list[str], unsure: bool, known: Known) -> Iterator[str]:
-    """The name that a run of words makes, if it makes one; ``unsure``: the sentence begins with it."""
+    """The name that a run of words makes, if it makes one; ``unsure``: one word alone may be none where it stands."""
     capital = [word for word in run if _is_capital(word)]
     certain = [word for word in capital if _is_name(word, known)]
     if len(capital) < 2:
         single = [word for word in capital if len(word) > 1 and fold(word) not in known.numbers]
-        yield from certain or ([] if unsure or known.noun_capitals else single)
+        yield from certain or ([] if unsure else single)
     else:
         yield " ".join(certain if known.noun_capitals and certain else run)
 
@@ -350,7 +357,7 @@ def _dates(text: str) -> Iterator[tuple[int, int, str, Interval]]:
     while at < len(spans):
         start, after = spans[at][0], at + 1
         for to in range(min(len(spans), at + _NEAR), at, -1):
-            said = text[start : spans[to - 1][1]].rstrip(",.:!?").rstrip()
+            said = text[start : spans[to - 1][1]].rstrip(",.:!?) ")
             if "|" in said or not _may_be_date(said):
                 continue
             interval = as_date(said)
@@ -490,6 +497,13 @@ def _lies_in(one: Interval, period: Interval) -> bool:
     )  # fmt: skip
 
 
+_LAST_NUMBER = re.compile(
+    r"(?:: |– )(\d+(?:\.\d+)?)(?=$|;)"
+)  # of a line: of its group, its rank, its first value
+MOSTLY = 0.6  # of the words of a name of three and more: "Institute for Archaeology" is that of a university
+_OF_KIND = 3  # words after a number among which is what it counts
+
+
 @dataclass(frozen=True)
 class SetLines:
     """What may be said of a set without a source: ``whole``, lines about all of it; ``each``, (name, line) of each member,
@@ -506,26 +520,40 @@ class SetLines:
         return sorted((one for one in found if one[0]), key=lambda one: -len(one[0]))
 
     def named(self, said: str) -> list[str]:
-        """The lines of those that a text names. What stands within a longer name of the set is not named by it."""
-        rest, found = f" {' '.join(tokenize(said))} ", list[str]()
+        """The lines of those that a text names, by their whole name or by more than `MOSTLY` of its words. What stands within
+        a longer name of the set is not named by it."""
+        spoken = tokenize(said)
+        rest, words, found = f" {' '.join(spoken)} ", set(spoken), list[str]()
         taken: set[str] = set()
         for folded, _, line in self.names:
             if folded in taken or f" {folded} " in rest:
                 rest = rest.replace(f" {folded} ", " | ") if folded not in taken else rest
                 taken.add(folded)
                 found.append(line)
+            else:
+                long = [word for word in folded.split() if len(word) > 2]
+                if len(long) > 2 and len(words.intersection(long)) > MOSTLY * len(long):
+                    found.append(line)
         return found
 
     def counts(self, said: str, listed: Sequence[int]) -> set[str]:
         """Numbers that a text may tell of the set that stand in no line: how many it names, how many of the set a list of so
-        many items leaves out, and the sum of the numbers of those that are named."""
+        many items leaves out, the sum of the numbers of those that are named, how many are of a kind ("six coins" where six
+        lines have the word)."""
         lines = self.named(said)
-        names = len({name for folded, name, line in self.names if line in lines})
+        names = len({name for _, name, line in self.names if line in lines})
         found = {len(lines), names, *(self.size - one for one in (*listed, len(lines)) if one < self.size)}
-        last = [re.search(r"(\d+)\s*$", line) for line in lines]
-        if len(lines) > 1 and all(last):
-            found.add(sum(int(one[1]) for one in last if one))
-        return {str(one) for one in found if one > 1}
+        last = [found[1] for line in lines if (found := _LAST_NUMBER.search(line))]
+        sums = {number_of(f"{sum(map(float, last)):.10g}")} if len(lines) == len(last) > 1 else set()
+        return {str(one) for one in found if one > 1} | sums
+
+    def of_kind(self, number: str, word: str) -> bool:
+        """Whether so many lines have the word, or a form of it."""
+        if not number.isdecimal() or not 1 < int(number) <= len(self.each):
+            return False
+        return sum(any(same_stem(word, one) for one in tokenize(line)) for _, line in self.each) == int(
+            number
+        )
 
     def ground(self, said: str, titles: frozenset[str]) -> Ground:
         """What a text that speaks of the set rests on: of members that it names their own lines, else those of all."""
@@ -538,6 +566,25 @@ SPECIFIC_SENTENCES = (
 )
 WEIGHTS = Quality(1.0, grounded=0.4, coverage=0.3, citations=0.2, form=0.1)
 """Of the parts of an answer's quality, as published."""
+
+
+def lists_of(text: str, pieces: Sequence[Piece]) -> dict[int, list[int]]:
+    """The items of each list by its head, as indices of pieces."""
+    found = {}
+    for head, piece in enumerate(pieces):
+        if not piece.item and without_citations(text[piece.first : piece.last]).rstrip().endswith(":"):
+            items = list(takewhile(lambda i: pieces[i].item, range(head + 1, len(pieces))))
+            if items:
+                found[head] = items
+    return found
+
+
+def listed_in(text: str, pieces: Sequence[Piece]) -> dict[int, int]:
+    """How many items each list has, by its head: further sentences of an item are none."""
+    return {
+        head: sum(bool(_MARKER.match(text[pieces[i].first : pieces[i].last])) for i in items)
+        for head, items in lists_of(text, pieces).items()
+    }
 
 
 @dataclass(frozen=True)
@@ -579,16 +626,7 @@ class _Check:
 
     @cached_property
     def lists(self) -> Mapping[int, Sequence[int]]:
-        """The items of each list by its head, as indices of pieces."""
-        found = {}
-        for head, piece in enumerate(self.pieces):
-            if not piece.item and without_citations(self.text[piece.first : piece.last]).rstrip().endswith(
-                ":"
-            ):
-                items = list(takewhile(lambda i: self.pieces[i].item, range(head + 1, len(self.pieces))))
-                if items:
-                    found[head] = items
-        return found
+        return lists_of(self.text, self.pieces)
 
     def cited(self) -> list[tuple[int, ...]]:
         """What each piece stands on: its own citations, else those of its list's head or of its head's items."""
@@ -602,20 +640,25 @@ class _Check:
 
     @cached_property
     def listed(self) -> Mapping[int, int]:
-        """How many items each list has: further sentences of an item are none."""
-        return {
-            head: sum(bool(_MARKER.match(self.text[self.pieces[i].first : self.pieces[i].last])) for i in items)
-            for head, items in self.lists.items()
-        }
+        return listed_in(self.text, self.pieces)
 
-    def own_numbers(self, i: int, plain: str, cited: Sequence[int]) -> set[str]:
+    def own_numbers(self, i: int, plain: str) -> set[str]:
         """Numbers that a piece may state of the answer itself: how many items its list has, or the lists above and below it,
         how many sources it cites; and of the set."""
-        listed = [self.listed[i]] if i in self.listed else [] if self.pieces[i].item else [*self.listed.values()]
-        found = {str(count) for count in (*listed, len(cited)) if count > 1}
+        listed = (
+            [self.listed[i]] if i in self.listed else [] if self.pieces[i].item else [*self.listed.values()]
+        )
+        cites = len(self.numbers(self.pieces[i]))
+        found = {str(count) for count in (*listed, cites) if count > 1}
         if self.of_set is not None:
             said = " ".join([plain, *(self.plain(self.pieces[at]) for at in self.lists.get(i, ()))])
             found |= self.of_set.counts(said, listed)
+            spoken = tokenize(plain)
+            for at, word in enumerate(spoken):
+                number = str(self.known.numbers.get(word, word))
+                after = [one for one in spoken[at + 1 : at + 1 + _OF_KIND] if len(one) > 2]
+                if any(self.of_set.of_kind(number, one) for one in after):
+                    found.add(number)
         return found
 
     def set_ground(self, plain: str, titles: frozenset[str]) -> Ground:
@@ -670,7 +713,12 @@ def check_support(
             frozenset(named - common),
             {fold(word): value for word, value in words.numbers.items()},
             reading.language in words.noun_capitals,
-            Ground([*map(_small, every), reading.question]),
+            Ground(
+                [
+                    *(every if reading.language in words.noun_capitals else map(_small, every)),
+                    reading.question,
+                ]
+            ),
         ),
         reading,
         tuple(re.compile(pattern) for patterns in words.refusals.values() for pattern in patterns),
@@ -714,7 +762,7 @@ def _judged(
     ``before``: what the sentence before it cites.
     """
     plain = check.plain(piece)
-    claims = claims_of(plain, check.known)
+    claims = claims_of(plain, check.known, piece.item)
     grounds = [check.grounds[n] for n in cited]
     free = [check.set_ground(plain, _titles(check)), check.counts]  # what needs no citation
     if check.refuses(piece):
@@ -722,7 +770,7 @@ def _judged(
         return Unsupported(piece.first, piece.last, missing, MISSING) if missing else None
     if not any(char.isalnum() for char in plain):
         return None
-    own = check.own_numbers(i, plain, cited)
+    own = check.own_numbers(i, plain)
     stands = bool(cited) or check.cites_set(piece)
     if claims and not _missing(claims, [*grounds, *free], own):
         return None

@@ -87,8 +87,8 @@ class PromptsPart(Record):
     analyse: str = ""
     rewrite: str = ""
     plan: str = ""
-    recorded: str = "{what}: recorded for {n} of {all} ({kind})."
-    unrestricted: str = "This set is not restricted by {words}."
+    recorded: str = ""
+    unrestricted: str = ""
 
 
 class LanguageLexicon(Record):

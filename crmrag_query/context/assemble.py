@@ -316,8 +316,8 @@ def assemble(
     the one before; triples that none of them states; then what lines are left, document by document, where there is room.
     What one line states no other line states again.
 
-    ``known``: the set that answers, which comes first, in place of counts. Its members keep their numbers as sources, others
-    follow; there is room for what `set_room` leaves.
+    ``known``: a set, which comes first; one that answers takes the place of counts and leaves less room to all else. Its
+    members keep their numbers as sources, others follow.
     """
     config = release.method.context
     whole = Budget(config.characters, config.tokens)
@@ -325,11 +325,14 @@ def assemble(
     if known is not None:
         numbers = known.numbers
         told = "\n".join(known.written())
-        whole = _left_beside(config, Budget(len(told) + 1, tokens(told) + 1))
+        whole = _left_beside(config, Budget(len(told) + 1, tokens(told) + 1), known.answers)
+    answers = known is not None and known.answers
     room = whole.characters
     all_tokens = whole.tokens
     beside = whole.part(room * BESIDE, BESIDE)
-    counts = () if known else counts_lines(release, analysis, _share(beside, COUNTS_CHARACTERS, room), [whole])
+    counts = (
+        () if answers else counts_lines(release, analysis, _share(beside, COUNTS_CHARACTERS, room), [whole])
+    )
     held = release[Documents]
     places: dict[int, int] = {}
     free = len(set(numbers.values()))
@@ -339,7 +342,7 @@ def assemble(
             free += n is None
             places[candidate.document] = n or free
     reads = [read_document(release, n, one) for one, n in sorted(places.items(), key=lambda item: item[1])]
-    work = _Work(release, analysis, reads, whole, NAMES_BESIDE_SET if known else None)
+    work = _Work(release, analysis, reads, whole, NAMES_BESIDE_SET if answers else None)
     reserved = _share(beside, TRIPLES_CHARACTERS, room)
     documents = Budget(whole.characters - reserved.characters, whole.tokens - reserved.tokens)
     work.headers(documents)
@@ -359,9 +362,10 @@ def assemble(
     return made if known is None else measured(made)
 
 
-def _left_beside(config: ContextConfig, used: Budget) -> Budget:
-    """What is left beside a set that takes ``used``."""
-    characters = max(config.set_characters - used.characters, config.set_beside)
+def _left_beside(config: ContextConfig, used: Budget, answers: bool) -> Budget:
+    """What is left beside a set that takes ``used``: all where it does not answer by itself."""
+    most = config.set_characters if answers else config.characters
+    characters = max(most - used.characters, config.set_beside)
     return Budget(
         max(0, min(characters, config.characters - used.characters)), max(0, config.tokens - used.tokens)
     )

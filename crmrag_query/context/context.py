@@ -107,7 +107,7 @@ class ContextSource:
 @dataclass(frozen=True, slots=True)
 class KnownSet:
     """A set as a language model is told it: ``head``, lines about the whole; ``lines``, one for each member, rank, group or
-    row, in the set's order; ``left``: how many more there are.
+    row, in the set's order; ``left``: how many more there are; ``answers``: it is all that was asked for.
 
     A line about a member has the number by which it is cited, the same for all lines about it; others have 0.
     """
@@ -115,6 +115,7 @@ class KnownSet:
     head: tuple[ContextLine, ...]
     lines: tuple[ContextLine, ...] = ()
     left: int = 0
+    answers: bool = True
 
     @property
     def numbers(self) -> dict[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -369,16 +369,20 @@ class Misstated:
     number: int
 
 
-def misstated(text: str, made: AnswerSet, method: Method) -> tuple[Misstated, ...]:
+def misstated(
+    text: str, made: AnswerSet, method: Method, listed: Collection[int] = ()
+) -> tuple[Misstated, ...]:
     """Where a text claims a size that is none of the set's, in order; empty for a text that may stand.
 
-    Numbers within names of the set, quotations and citations claim nothing, nor do years, the numbers of the plan itself
-    (the first 5) and parts of the set (three examples, 5 of the 462). Read as English and as the set's language.
+    ``listed``: how many items the text's lists have, which it may tell. Numbers within names of the set, quotations and
+    citations claim nothing, nor do years, the numbers of the plan itself (the first 5) and parts of the set (three examples,
+    5 of the 462). Read as English and as the set's language.
     """
     flat = _masked(_flat(text), made)
     allowed = {int(number) for number in made.numbers if float(number).is_integer()} | set(
         map(int, re.findall(r"\d{1,15}", made.title))
     )
+    allowed |= set(listed)
     found: dict[int, Misstated] = {}
     asked = [chip.label for chip in made.chips if chip.kind == "target"]
     words = [word for label in asked for word in _WORD.findall(_flat(label)) if len(word) > 3]

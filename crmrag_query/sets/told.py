@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from crmrag_query.artifacts.release import Release
@@ -38,16 +38,18 @@ def tell_set(release: Release, made: AnswerSet, plan: Plan, outcome: Outcome, so
     share = 1 - beside / config.characters
     room = Budget(config.characters - beside, int(config.tokens * share))
     telling = _Telling(release, made, plan, outcome, sort, max(1, room.characters // SHORTEST_LINE))
-    head = tuple(_line(text) for text in telling.head())
-    if telling.table is not None and made.kind != "rank":
+    return replace(_told(telling, room), answers=made.exhaustive)
+
+
+def _told(telling: _Telling, room: Budget) -> KnownSet:
+    head, count = tuple(_line(text) for text in telling.head()), len(telling.outcome.members)
+    if telling.table is not None and telling.made.kind != "rank":
         return _fitting(head, telling.rows(), telling.table.total, room)
-    if made.kind in ("count", "ask", "list", "rank"):
-        if len(outcome.members) <= DESCRIBED:
-            known = _fitting(head, telling.members(telling.fields), len(outcome.members), room)
-            if not known.left:
-                return known
-        return _fitting(head, telling.members({}), len(outcome.members), room)
-    return KnownSet(head)
+    if count <= DESCRIBED:
+        known = _fitting(head, telling.members(telling.fields), count, room)
+        if not known.left:
+            return known
+    return _fitting(head, telling.members({}), count, room)
 
 
 def _line(text: str, n: int = 0, node: int | None = None) -> ContextLine:
@@ -151,7 +153,10 @@ class _Telling:
                 yield one.way
         known = self.release[World].relations
         fixed = {
-            id for one in self.plan.where if isinstance(one, Related) and one.to.iris for id in one.way.relations
+            id
+            for one in self.plan.where
+            if isinstance(one, Related) and one.to.iris
+            for id in one.way.relations
         }
         for id in self.release.method.context.set_fields:
             if id in known and id not in fixed:
@@ -181,10 +186,13 @@ class _Telling:
         measure = self.plan.compute.measure
         what = self.wording.way(without_value(measure.way)) if measure is not None else ""
         for node, member in zip(self.nodes, self.reader.members(self.nodes, ranked, measure), strict=True):
+            name = shorten(plain(member.label), NAME_CHARACTERS)
             told = [f"{what}: {member.shown}"] if member.shown else []
             told += [member.date] if member.date else []
-            told += [f"{label}: {_joined(held[node])}" for label, held in fields.items() if node in held]
-            name = shorten(plain(member.label), NAME_CHARACTERS)
+            for label, held in fields.items():
+                said = f"{name} {' '.join(told)}"
+                if new := [value for value in held.get(node, ()) if value not in said]:
+                    told.append(f"{label}: {_joined(new)}")
             yield node, f"{name}{' — ' if told else ''}{'; '.join(told)}"
 
     def rows(self) -> Iterator[tuple[int | None, str]]:

@@ -16,6 +16,15 @@ MODEL = "openai/scripted"
 """The name by which litellm asks such a server; a key must be in the environment, any will do."""
 
 
+PROMPT_TOKENS, REPLY_TOKENS = 7, 3
+"""What the server says that each call took."""
+_USAGE = {
+    "prompt_tokens": PROMPT_TOKENS,
+    "completion_tokens": REPLY_TOKENS,
+    "total_tokens": PROMPT_TOKENS + REPLY_TOKENS,
+}
+
+
 @dataclass
 class Planner:
     """What the server was asked, question by question; ``address`` is an OpenAI-compatible one."""
@@ -107,7 +116,8 @@ def _reply(plans: Mapping[str, Plan], request: dict[str, Any]) -> str:
 
 
 def _completion(choice: dict[str, Any], kind: str = "chat.completion") -> dict[str, Any]:
-    return {"id": "1", "object": kind, "created": 0, "model": "scripted", "choices": [{"index": 0, **choice}]}
+    told = {"id": "1", "object": kind, "created": 0, "model": "scripted", "choices": [{"index": 0, **choice}]}
+    return told | ({"usage": _USAGE} if kind == "chat.completion" else {})
 
 
 def _events(said: str) -> str:
@@ -116,4 +126,5 @@ def _events(said: str) -> str:
         {"delta": {}, "finish_reason": "stop"},
     ]
     events = (f"data: {json.dumps(_completion(part, 'chat.completion.chunk'))}\n\n" for part in parts)
-    return "".join(events) + "data: [DONE]\n\n"
+    used = _completion({}, "chat.completion.chunk") | {"choices": [], "usage": _USAGE}
+    return f"{''.join(events)}data: {json.dumps(used)}\n\ndata: [DONE]\n\n"

@@ -121,6 +121,47 @@ def test_what_is_true_of_the_set_is_neither_cut_nor_doubted(museum: Release, sai
     assert answer.text == said and answer.written_by == MODEL and not answer.unsupported
 
 
+def test_members_are_cited_by_their_numbers_and_the_set_as_one(museum: Release) -> None:
+    said = "There are 3 paintings [set]. One is Harbour 10, of 1860 [2], another Harbour 2 [1, set]."
+    with model_server(ANALYSIS, PLAN, said) as server:
+        answer = ask(museum, BY_HER, by(server))
+        prompt = server.requests[-1]["messages"][1]["content"]
+    assert "[1] Harbour 2 — 1840" in prompt and "[2] Harbour 10 — 1860" in prompt and "<counts>" not in prompt
+    assert (
+        answer.text
+        == "There are 3 paintings [set]. One is Harbour 10, of 1860 [1], another Harbour 2 [set][2]."
+    )
+    first, second = answer.sources[:2]
+    assert (first.iri, second.iri) == (iri("p2"), iri("p1")) and not answer.unsupported
+    assert any(triple.o == iri("ada") for triple in first.triples), "why it is in the set"
+
+
+def test_a_citation_of_a_set_that_there_is_none_of_is_dropped(museum: Release) -> None:
+    cannot = reply_with(None, cannot="No plan.")
+    with model_server(ANALYSIS, cannot, "It is stated [set].") as server:
+        answer = ask(museum, "Whatever is that thing of yours?", by(server))
+    assert "[set]" not in answer.text and any("led to no source" in note for note in answer.notes)
+
+
+def test_more_than_the_set_that_sources_show_is_no_other_size_of_it(museum: Release) -> None:
+    said = "The set has 3 paintings by Ada Berg; I list 4:\n- Harbour 2\n- Harbour 10\n- =SUM(A1:A9)\n- Storm, by Cy Holm"
+    with model_server(ANALYSIS, PLAN, said) as server:
+        answer = ask(museum, BY_HER, by(server))
+    assert answer.text == said and not any("another number" in note for note in answer.notes)
+
+
+def test_the_set_of_what_a_model_could_map_is_told_with_what_does_not_restrict_it(museum: Release) -> None:
+    part = reply_with(BY_ADA, unmapped=("harbours",))
+    said = "3 paintings are by Ada Berg; the set is not restricted by “harbours” [set]."
+    with model_server(ANALYSIS, part, said) as server:
+        answer = ask(museum, STRANGE, by(server))
+        prompt = server.requests[-1]["messages"][1]["content"]
+    assert "not restricted by “harbours”" in prompt.partition("</set>")[0]
+    assert not answer.exhaustive and members(answer) == {iri("p1"), iri("p2"), iri("p3")}
+    assert answer.set is not None and answer.set.unknown == ("harbours",)
+    assert answer.text == said and not answer.unsupported
+
+
 @pytest.mark.parametrize("fault", ["status", "cut", "refusal", "empty"])
 def test_a_model_that_fails_leaves_our_own_set(museum: Release, fault: str) -> None:
     own = ask(museum, BY_HER)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.answers.support import Support, check_support
+from crmrag_query.answers.support import SetLines, Support, check_support
 from crmrag_query.config.loading import load_method
 from crmrag_query.questions.form import read_question
 
@@ -180,3 +180,75 @@ def test_a_long_answer_over_long_sources_is_checked_line_by_line_alike() -> None
     starts = [one.start for one in together.unsupported]
     at = [" ".join(texts).index(text) for text in texts]
     assert [place in starts for place in at] == alone
+
+
+COINS = SetLines(
+    ["Coins – 34 known to this data set. 5 more are left out: no date is recorded for them.", "34 39"],
+    [
+        ("Denarius of Hadrian", "Denarius of Hadrian — 117–138; made of: silver; identifier: WK 0051"),
+        ("Follis of Galerius", "Follis of Galerius — 306–311; made of: bronze"),
+        ("Follis of Licinius", "Follis of Licinius — 313–320; made of: bronze"),
+        ("Museum of Weyer", "Museum of Weyer: 75"),
+        ("Institute of Archaeology, University of Enns", "Institute of Archaeology, University of Enns: 29"),
+    ],
+    34,
+)
+
+
+def of_set(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        (one.reason, one.missing)
+        for one in check(text, "How many coins are there?", of_set=COINS).unsupported
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There are 34 coins.",
+        "34 coins are known [set].",
+        "5 more are left out, as no date is recorded for them [set].",
+        "Denarius of Hadrian was struck in 117–138 and has the number WK 0051.",
+        "Denarius of Hadrian is of the 2nd century.",
+        "I list 2 of the 34:\n- Follis of Galerius [set]\n- Follis of Licinius, 313–320 [set]\nThe other 32 are not listed.",
+        "Two of them are folles: Follis of Galerius and Follis of Licinius.",
+        "The Museum of Weyer holds 75 and the Institute of Archaeology 29.",
+        "Museum of Weyer and Institute of Archaeology, University of Enns together hold 104.",
+        "The coins date from 117 to 320 [set].",
+        "I hope this helps, and let me know if you want the others!",
+    ],
+)
+def test_what_a_set_states_needs_no_source(text: str) -> None:
+    assert of_set(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("There are 43 coins.", "43"),
+        ("Denarius of Hadrian was struck in 306–311 [set].", "306–311"),
+        ("Follis of Galerius has the number WK 0051.", "0051"),
+        ("The Museum of Weyer holds 29.", "29"),
+        ("Denarius of Trajan is one of them [set].", "Denarius of Trajan"),
+        ("Kallistratos struck them [set].", "Kallistratos"),
+        ("I list 3 of the 34:\n- Follis of Galerius [set]\n- Follis of Licinius [set]", "3"),
+    ],
+)
+def test_what_a_set_does_not_state_is_marked(text: str, missing: str) -> None:
+    """Of a member no other member's date or number, of a group no other's."""
+    [(_, found)] = of_set(text)
+    assert any(missing in one for one in found)
+
+
+def test_what_one_source_at_hand_states_whole_is_attributed_to_it() -> None:
+    near = {7: ["Bell of Arvona", "Bell of Arvona: was cast by: Jan Moer, 1520"], 8: ["Tower: height: 30"]}
+    found = check("Bell of Arvona was cast by Jan Moer in 1520.", near=near)
+    assert not found.unsupported and [one.n for one in found.attributed] == [7]
+    for text in ("Bell of Arvona was cast in 1530.", "It is 30 high.", "Jan Moer built it, 30 high."):
+        wrong = check(text, near=near)
+        assert wrong.unsupported and not wrong.attributed, text
+
+
+def test_a_sentence_rests_on_what_the_one_before_it_cites() -> None:
+    assert marked("Asinou is in Cyprus [1]. It was built in 1099–1104.") == []
+    assert marked("Asinou is in Cyprus [1]. It was built in 1199–1204.") == [("uncited", ("1199–1204",))]

@@ -105,6 +105,7 @@ def scored(release: Release, candidates: Sequence[Candidate], *keys: str) -> lis
 
 Block = tuple[str, int, list[str]]
 _OPEN = re.compile(r'<(?:(source) n="(\d+)"|(wikidata) source="(\d+)"|(counts))>')
+_THIN = re.compile(r"(<[^>]*>)([^<>]*)</(source|wikidata|counts)>")
 
 
 def parse(text: str) -> list[Block]:
@@ -119,20 +120,31 @@ def parse(text: str) -> list[Block]:
             assert "<" not in row and ">" not in row
             blocks[-1][2].append(html.unescape(row))
         else:
-            match = _OPEN.fullmatch(row)
+            thin = _THIN.fullmatch(row)
+            match = _OPEN.fullmatch(thin[1] if thin else row)
             assert match, row
             inside = match[1] or match[3] or match[5]
             blocks.append((inside, int(match[2] or match[4] or 0), []))
+            if thin:
+                assert thin[3] == inside
+                blocks[-1][2].append(html.unescape(thin[2]))
+                inside = ""
     assert not inside
     return blocks
 
 
 def blocks_of(context: Context) -> list[Block]:
-    """What parsing must give back."""
+    """What parsing must give back: of a thin record one line."""
     blocks = [("source", source.n, [line.text for line in source.lines]) for source in context.sources]
     for n in dict.fromkeys(line.n for line in context.wikidata):
         blocks.append(("wikidata", n, [line.text for line in context.wikidata if line.n == n]))
-    return blocks + ([("counts", 0, [line.text for line in context.counts])] if context.counts else [])
+    blocks += [("counts", 0, [line.text for line in context.counts])] if context.counts else []
+    return [(tag, n, ["; ".join(texts)] if is_thin(texts) else texts) for tag, n, texts in blocks]
+
+
+def is_thin(texts: Sequence[str]) -> bool:
+    """Whether a record is so short that it is one line: at most three short lines."""
+    return len(texts) <= 3 and sum(len(html.escape(text, quote=False)) for text in texts) <= 200
 
 
 @pytest.fixture(scope="session")

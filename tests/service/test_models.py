@@ -1,0 +1,96 @@
+"""A language model is asked alike by whoever asks us: in process, over HTTP, as OpenAI's client, by MCP, on the command line.
+
+Each asks a server on this machine that keeps every request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from click.testing import CliRunner
+
+from crmrag_query import Client, Done
+from crmrag_query.answers.records import Used
+from crmrag_query.cli.main import main
+from crmrag_query.client.local import open_engine
+from tests.query.mcp.conftest import hosted
+from tests.support.plan_server import MODEL, PROMPT_TOKENS, REPLY_TOKENS, Planner, plan_server
+from tests.support.service import application, served
+
+pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+
+QUESTION = "Which churches were built before 1200?"
+CALLS = 3  # what kind of question it is, its plan, its answer
+Asked = tuple[str, int]
+"""The text of an answer, and the tokens that are told of it: 0 where a caller is told none."""
+
+
+def streamed(client: Client) -> Asked:
+    events = list(client.stream(QUESTION))
+    [used], [done] = ([one for one in events if isinstance(one, kind)] for kind in (Used, Done))
+    assert isinstance(used, Used) and isinstance(done, Done)
+    return done.answer.text, used.prompt_tokens + used.completion_tokens
+
+
+@contextmanager
+def service(data: Path, server: Planner) -> Iterator[str]:
+    engine = open_engine(str(data), model=MODEL, api_base=server.address)
+    with served(application(engine)) as address:
+        yield address
+
+
+def by_client(data: Path, server: Planner) -> Asked:
+    with Client(data, model=MODEL, api_base=server.address) as client:
+        return streamed(client)
+
+
+def over_http(data: Path, server: Planner) -> Asked:
+    with service(data, server) as address, Client(address) as client:
+        return streamed(client)
+
+
+def by_openai(data: Path, server: Planner) -> Asked:
+    with (
+        service(data, server) as address,
+        openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as chat,
+    ):
+        messages: list[Any] = [{"role": "user", "content": QUESTION}]
+        reply = chat.chat.completions.create(model="sample", messages=messages)
+    assert reply.usage is not None
+    return str(reply.choices[0].message.content), reply.usage.total_tokens
+
+
+def by_mcp(data: Path, server: Planner) -> Asked:
+    with service(data, server) as address, hosted(f"{address}/mcp") as host:
+        return str(host.found("ask", question=QUESTION)["text"]), 0
+
+
+def by_command(data: Path, server: Planner) -> Asked:
+    options = ["--data", str(data), "--model", MODEL, "--api-base", server.address, "--json"]
+    told = CliRunner().invoke(main, ["ask", "sample", QUESTION, *options])
+    assert told.exit_code == 0, told.output
+    return str(json.loads(told.stdout)["text"]), 0
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ask", [by_client, over_http, by_openai, by_mcp, by_command])
+def test_every_caller_gets_structured_output_and_what_it_took(
+    data: Path, ask: Callable[[Path, Planner], Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with plan_server({}) as server:
+        text, tokens = ask(data, server)
+    kinds = [request.get("response_format", {}).get("type") for request in server.requests]
+    assert kinds == ["json_schema", "json_schema", None]
+    schemas = [request["response_format"]["json_schema"] for request in server.requests[:2]]
+    assert all(schema["strict"] and schema["schema"]["properties"] for schema in schemas)
+    assert "The set is as the list says." in text
+    assert tokens in (0, CALLS * (PROMPT_TOKENS + REPLY_TOKENS))
+    assert tokens or ask in (by_mcp, by_command)
