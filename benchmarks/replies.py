@@ -9,9 +9,9 @@ false holds one of the texts of ``false``; all others are true. A citation leads
 like that of the source that was cited.
 
 Told are: true sentences that are marked; false ones that are not; planted ones that are not; answers of which more than
-the false sentences was cut; sizes of contexts. Planting is mechanical and seeded: in true sentences a name that the data has, a
-number or a year is replaced by another. *Invented* is what stands nowhere in what the model was given, *misplaced* what
-stands there elsewhere.
+the false sentences was cut; sizes of contexts. Planting is mechanical and seeded: in true sentences a name that the data
+has, a number or a year is replaced by another. *Invented* is what stands nowhere in what the model was given, *misplaced*
+what stands there elsewhere.
 """
 
 from __future__ import annotations
@@ -196,28 +196,10 @@ class Plant:
     invented: bool
 
 
-SYLLABLES = [
-    "ba",
-    "dor",
-    "fen",
-    "gil",
-    "har",
-    "kem",
-    "lun",
-    "mor",
-    "nas",
-    "pel",
-    "quo",
-    "ris",
-    "sto",
-    "tav",
-    "ulm",
-    "ver",
-    "wix",
-    "yar",
-    "zet",
-    "bru",
-]
+SYLLABLES = (
+    *("ba", "dor", "fen", "gil", "har", "kem", "lun", "mor", "nas", "pel"),
+    *("quo", "ris", "sto", "tav", "ulm", "ver", "wix", "yar", "zet", "bru"),
+)
 YEARS = re.compile(r"(?<![\w.,\[–-])\d{2,4}[–/-]\d{2,4}(?![\w\]–/-]|[.,]\d)")
 NUMBER = re.compile(r"(?<![\w.,\[–/-])\d{1,6}(?:\.\d+)?(?![\w\]–/-]|[.,]\d)")
 MARKER = re.compile(r"\s*\d{1,3}[.)]\s")

@@ -434,7 +434,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Ground:
-    """The lines of one source, or of all, as what claims are looked up in; ``titles``: words that a name may lack."""
+    """The lines of one source, or of all, as what claims are looked up in; ``titles``: words that a name may have or lack."""
 
     lines: Sequence[str]
     titles: frozenset[str] = frozenset()
@@ -471,8 +471,8 @@ class Ground:
         return all(self.has_word(part) for part in long)
 
     def has_date(self, said: str, date: Interval) -> bool:
-        """The same interval, a century or decade that a date here lies in, or a date in figures alone each of which stands
-        here."""
+        """The same interval, a century or decade that a date here lies in which is known better, or a date in figures alone
+        each of which stands here."""
         figures = re.findall(r"\d+", said)
         in_figures = not any(word.strip(".,") in MONTH for word in dates.fold(said).split())
         years = bool(figures) and all(len(figure) > 2 for figure in figures)
@@ -491,16 +491,17 @@ def _is_round(said: str, date: Interval) -> bool:
 
 
 def _lies_in(one: Interval, period: Interval) -> bool:
-    return (
-        one.begin is not None and one.end is not None and period.begin is not None and period.end is not None
-        and period.begin <= one.begin and one.end <= period.end
-    )  # fmt: skip
+    """Whether a date that is known to less than half of a period lies within it."""
+    if one.begin is None or one.end is None or period.begin is None or period.end is None:
+        return False
+    within = period.begin <= one.begin and one.end <= period.end
+    return within and 2 * (one.end - one.begin + 1) < period.end - period.begin
 
 
 _LAST_NUMBER = re.compile(
     r"(?:: |– )(\d+(?:\.\d+)?)(?=$|;)"
 )  # of a line: of its group, its rank, its first value
-MOSTLY = 0.6  # of the words of a name of three and more: "Institute for Archaeology" is that of a university
+MOSTLY = 0.5  # of the words of a name of three and more: "Institute for Archaeology" is that of a university
 _OF_KIND = 3  # words after a number among which is what it counts
 
 
@@ -520,7 +521,7 @@ class SetLines:
         return sorted((one for one in found if one[0]), key=lambda one: -len(one[0]))
 
     def named(self, said: str) -> list[str]:
-        """The lines of those that a text names, by their whole name or by more than `MOSTLY` of its words. What stands within
+        """The lines of those that a text names, by their whole name or by `MOSTLY` of its words. What stands within
         a longer name of the set is not named by it."""
         spoken = tokenize(said)
         rest, words, found = f" {' '.join(spoken)} ", set(spoken), list[str]()
@@ -532,7 +533,7 @@ class SetLines:
                 found.append(line)
             else:
                 long = [word for word in folded.split() if len(word) > 2]
-                if len(long) > 2 and len(words.intersection(long)) > MOSTLY * len(long):
+                if len(long) > 2 and len(words.intersection(long)) >= MOSTLY * len(long):
                     found.append(line)
         return found
 
@@ -543,7 +544,7 @@ class SetLines:
         lines = self.named(said)
         names = len({name for _, name, line in self.names if line in lines})
         found = {len(lines), names, *(self.size - one for one in (*listed, len(lines)) if one < self.size)}
-        last = [found[1] for line in lines if (found := _LAST_NUMBER.search(line))]
+        last = [match[1] for match in map(_LAST_NUMBER.search, lines) if match]
         sums = {number_of(f"{sum(map(float, last)):.10g}")} if len(lines) == len(last) > 1 else set()
         return {str(one) for one in found if one > 1} | sums
 
@@ -686,7 +687,7 @@ def check_support(
     """
     near, of_set_lines = near or {}, of_set or SetLines((), ())
     pieces = split_sentences(text, frozenset(map(dates.fold, words.abbreviations)))
-    titles = frozenset(map(fold, words.titles))
+    titles = frozenset(map(fold, (*words.titles, *words.joints)))
     spoken = [re.compile(pattern) for pattern in words.planted]
     set_lines = [*of_set_lines.whole, *(line for _, line in of_set_lines.each)]
     every = [line for held in (*lines.values(), *near.values(), counts, set_lines) for line in held]

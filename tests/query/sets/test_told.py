@@ -12,12 +12,12 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Anchor, Compute, Measure, Plan, Related
 from crmrag_query.plans.world import World
-from crmrag_query.sets.build import Told, answer_set
+from crmrag_query.sets.build import WHOLE, Told, answer_set
 from crmrag_query.sets.told import tell_set
 from tests.support.set_world import ALL, BY_ADA, MADE, MATERIAL, PAINTING, PAINTINGS, iri
 
 
-def told(release: Release, plan: Plan, known: Told = Told()) -> KnownSet:
+def told(release: Release, plan: Plan, known: Told = WHOLE) -> KnownSet:
     outcome = execute(plan, release[World])
     made = answer_set(release, plan, language="en", told=known, outcome=outcome)
     return tell_set(release, made, plan, outcome, "")
