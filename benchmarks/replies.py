@@ -202,6 +202,7 @@ SYLLABLES = (
 )
 YEARS = re.compile(r"(?<![\w.,\[–-])\d{2,4}[–/-]\d{2,4}(?![\w\]–/-]|[.,]\d)")
 NUMBER = re.compile(r"(?<![\w.,\[–/-])\d{1,6}(?:\.\d+)?(?![\w\]–/-]|[.,]\d)")
+PART = re.compile(r"[^\W\d_]+|\d+")
 MARKER = re.compile(r"\s*\d{1,3}[.)]\s")
 
 
@@ -209,7 +210,7 @@ def plants_of(
     text: str, sentences: Sequence[Sentence], names: Sequence[str], given: str, chance: random.Random
 ) -> Iterator[Plant]:
     """One plant for each name, number and year of the true sentences; longer names before what stands within them."""
-    held = set(tokenize(given))
+    held = {part for word in tokenize(given) for part in PART.findall(word)}
     cited = [found.span() for found in CITATION.finditer(text)]
     for sentence in (one for one in sentences if one.true):
         part = text[sentence.start : sentence.end]
@@ -222,7 +223,7 @@ def plants_of(
             taken.append((start, end))
             old = text[start:end]
             new = replaced(old, kind, chance)
-            invented = not set(tokenize(new)) <= held
+            invented = not held.issuperset(PART.findall(fold(new)))
             yield Plant(text[:start] + new + text[end:], start, old, new, kind, invented)
 
 
@@ -264,6 +265,7 @@ class Measured:
     dataset: str
     id: str
     style: str
+    language: str
     true: int = 0
     marked: list[str] = field(default_factory=list)
     false: int = 0
@@ -279,7 +281,8 @@ def measure(
     asked: Prepared, style: str, reply: str, false: Sequence[str], names: Sequence[str], seed: int
 ) -> Measured:
     release = asked.turn.release
-    found = Measured(asked.record["dataset"], asked.record["id"], style)
+    language = asked.turn.prepared.analysis.reading.language
+    found = Measured(asked.record["dataset"], asked.record["id"], style, language)
     request = next(one["user"] for one in reversed(asked.record["requests"]) if one["stage"] == "answer")
     text = moved(reply, request, asked.request)
     written, again = asked.written(text)
@@ -295,8 +298,7 @@ def measure(
             found.false += 1
             found.missed += [] if missing else [said]
     wanted = [text[one.start : one.end] for one in sentences_of(text, false, release) if one.true]
-    plain = CITATION.sub("", written.text)
-    found.thrown = again and any(bare(CITATION.sub("", one)) not in bare(plain) for one in wanted)
+    found.thrown = again and any(bare(one) not in bare(written.text) for one in wanted)
     chance = random.Random(f"{seed} {asked.record['id']} {style}")
     own = [name for name in names if name in text]
     for plant in plants_of(text, sentences_of(text, false, release), own, asked.request, chance):
@@ -310,7 +312,8 @@ def measure(
 
 
 def bare(text: str) -> str:
-    return " ".join(tokenize(text))
+    """The words of a text without its citations."""
+    return " ".join(tokenize(CITATION.sub(" ", text)))
 
 
 def line_of(plant: Plant) -> str:
@@ -322,15 +325,14 @@ def line_of(plant: Plant) -> str:
 def is_marked(asked: Prepared, plant: Plant) -> bool:
     """Whether what was planted is marked, or was cut out of the answer."""
     written, _ = asked.written(plant.text)
-    places = [match.start() for match in re.finditer(re.escape(plant.new), written.text)]
-    if not places:
-        return True
-    here = [
-        one
-        for one in written.support.unsupported
-        if plant.new in written.text[one.start : one.end] or plant.new in one.missing
-    ]
-    return bool(here)
+    sentence = next(
+        one for one in sentences_of(plant.text, (), asked.turn.release) if one.start <= plant.at < one.end
+    )
+    planted = bare(plant.text[sentence.start : sentence.end])
+    marks = (bare(written.text[one.start : one.end]) for one in written.support.unsupported)
+    return planted not in bare(written.text) or any(
+        mark and (mark in planted or planted in mark) for mark in marks
+    )
 
 
 def names_of(release: Release) -> list[str]:
@@ -410,7 +412,7 @@ def totals(some: Sequence[Measured]) -> list[str]:
 
 
 HEAD = (
-    "style",
+    "",
     "replies",
     "true and marked",
     "false, not marked",
@@ -424,6 +426,8 @@ def report(found: Sequence[Measured], sizes: Sequence[Size], command: str, texts
     styles = dict.fromkeys(one.style for one in found)
     rows = [("all", *totals(found))]
     rows += [(style, *totals([one for one in found if one.style == style])) for style in styles]
+    for language in dict.fromkeys(one.language for one in found):
+        rows.append((f"in {language}", *totals([one for one in found if one.language == language])))
     kinds, lost = Counter[str](), Counter[str]()
     for one in found:
         kinds.update(one.invented)

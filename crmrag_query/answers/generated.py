@@ -16,6 +16,7 @@ from crmrag_query.answers.support import (
     Support,
     check_support,
     listed_in,
+    numbers_in,
     split_sentences,
     told_words,
     without_citations,
@@ -29,7 +30,7 @@ from crmrag_query.llm.model import CUT, Message, Model, within
 from crmrag_query.questions.form import Reading
 from crmrag_query.sets.describe import misstated
 from crmrag_query.sets.records import AnswerSet
-from crmrag_query.text import fold
+from crmrag_query.text import fold, plain
 
 WHOLE_CHARACTERS = 20_000  # of an answer: a model that goes on and on is cut off
 EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, those nearest to what was said
@@ -69,31 +70,47 @@ def lines_of_set(context: Context, made: AnswerSet) -> SetLines | None:
         return None
     sizes = {made.size, made.total, made.identity.entities, made.identity.distinct or 0}
     left_out = [one.label for excluded in made.excluded for one in excluded.members]
-    whole = [made.title, *(line.text for line in known.head), *left_out, " ".join(map(str, sorted(sizes)))]
     # The name of a line is what stands before the first of the joints that it is written with.
     each = [(re.split(r" — | – |: ", line.text, maxsplit=1)[0], line.text) for line in known.lines]
+    names = [name for name, _ in each]
+    # The sentence that names the first members says nothing of all: each has a line of its own.
+    own = (made.text[one.first : one.last] for one in split_sentences(made.text))
+    own = (one for one in own if made.title in one or not any(name in one for name in names))
+    told = [line.text for line in known.head if line.text != plain(made.text)]
+    whole = [made.title, *own, *told, *left_out, " ".join(map(str, sorted(sizes)))]
     return SetLines(whole, each, made.size)
 
 
-def corrected(said: str, known: AnswerSet, method: Method) -> str:
+def counts_of(context: Context) -> SetLines | None:
+    """What may be said of the whole data set: of each count that a sentence names its number."""
+    heads, each = list[str](), list[tuple[str, str]]()
+    for line in context.counts:
+        head, _, items = line.text.partition(": ")
+        heads.append(head)
+        each += [(re.split(r" (?=\d)", item)[0], item) for item in items.split("; ")]
+    return SetLines(heads, each) if heads else None
+
+
+def corrected(said: str, known: AnswerSet, method: Method, told: Sequence[str] = ()) -> str:
     """A text without the sentences that claim another size of a set than its own; the set's own sentence stands for the first
     of them.
 
-    How many items a list has, and how many sentences around it say so, is no size of the set.
+    How many items a list has, and what the lines ``told`` of the whole set say, is no other size of it.
     """
     pieces = split_sentences(said, frozenset(map(fold, method.sets.answers.abbreviations)))
-    wrong = misstated(said, known, method, listed_in(said, pieces).values())
+    others = {int(number) for line in told for number in numbers_in(line) if number.isdecimal()}
+    wrong = misstated(said, known, method, others.union(listed_in(said, pieces).values()))
     if not wrong:
         return said
     own = "".join(known.text[one.first : one.last] for one in split_sentences(known.text)[:1])
-    kept, told = [], False
+    kept, replaced = list[str](), False
     for piece in pieces:
         whole = said[piece.start : piece.end]
         if not any(piece.first < one.end and one.start < piece.last for one in wrong):
             kept.append(whole)
-        elif not told:
+        elif not replaced:
             kept.append(f"{own}{whole[len(whole.rstrip()) :]}")
-            told = True
+            replaced = True
     return "".join(kept).strip() if len(kept) > 1 else known.text
 
 
@@ -140,8 +157,12 @@ def stream_answer(
         yield Token(text)
     if not said.strip(CUT + " "):
         raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
-    note = ""
-    if known is not None and known.exhaustive and (right := corrected(said, known, release.method)) != said:
+    note, told = "", [line.text for line in context.known.head] if context.known is not None else []
+    if (
+        known is not None
+        and known.exhaustive
+        and (right := corrected(said, known, release.method, told)) != said
+    ):
         note = f"The model {model.name} stated another number than the set's; that sentence was replaced."
         said = right
         yield Restart(note)
@@ -165,7 +186,6 @@ def _written(
         names = [label.text for label in release[Graph].labels(source.entity)]
         told = [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
         lines[n] = [*names, *told]
-    counts = [line.text for line in context.counts]
     cited_here = {source.n for source in numbered.values()}
     near = {
         source.n: [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
@@ -174,7 +194,7 @@ def _written(
     }
     of_set = None if known is None else lines_of_set(context, known)
     words = release.method.sets.answers
-    support = check_support(said, lines, reading, words, dropped, counts, of_set, near)
+    support = check_support(said, lines, reading, words, dropped, counts_of(context), of_set, near)
     support = _with_attributed(support, context, numbered, cited)
     for n, source in numbered.items():
         sentences = [

@@ -35,6 +35,10 @@ _WORD_BEFORE = re.compile(r"[^\s(\[\"'“«„]+$")
 _WORD_AFTER = re.compile(r"\s*[\"'“«„(]*([^\s]+)")
 
 
+# A word before a point and a number, as in "Drag. 33": what the data's own lines write so ends no sentence.
+_SHORT = re.compile(r"(?<!\w)([^\W\d_]{1,6})\. (?=\d)")
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A sentence or a list item of a text: ``text[start:end]``, blanks after it included; ``first`` is where its words
@@ -286,7 +290,7 @@ def _names(text: str, known: Known, item: bool = False) -> Iterator[str]:
             yield from _name(run, unsure, known)
             run, joints = [], []
         end = found.end()
-        if _is_capital(word) and not (n == 0 and fold(word) in known.common):
+        if _is_capital(word) and not ((n == 0 or known.noun_capitals) and fold(word) in known.common):
             begins = n == 0 and _may_be_plain(word, text[end : end + 1], known, not item)
             unsure = begins or (unsure and bool(run)) or (known.noun_capitals and n > 0)
             run, joints = [*run, *joints, word], []
@@ -533,7 +537,8 @@ class SetLines:
                 found.append(line)
             else:
                 long = [word for word in folded.split() if len(word) > 2]
-                if len(long) > 2 and len(words.intersection(long)) >= MOSTLY * len(long):
+                held = sum(any(word == one or same_stem(word, one) for one in words) for word in long)
+                if held and (held == len(long) or (len(long) > 2 and held >= MOSTLY * len(long))):
                     found.append(line)
         return found
 
@@ -556,10 +561,22 @@ class SetLines:
             number
         )
 
-    def ground(self, said: str, titles: frozenset[str]) -> Ground:
-        """What a text that speaks of the set rests on: of members that it names their own lines, else those of all."""
-        lines = self.named(said) or [line for _, line in self.each]
+    def ground(self, said: str, titles: frozenset[str], only_named: bool = False) -> Ground:
+        """What a text that speaks of the set rests on: of members that it names their own lines, else those of all unless
+        ``only_named``."""
+        lines = self.named(said) or ([] if only_named else [line for _, line in self.each])
         return Ground([*self.whole, *lines], titles)
+
+    def without(self, lines: Collection[str]) -> SetLines:
+        return SetLines(
+            [line for line in self.whole if line not in lines],
+            [(name, line) for name, line in self.each if line not in lines],
+            self.size,
+        )
+
+    @property
+    def lines(self) -> list[str]:
+        return [*self.whole, *(line for _, line in self.each)]
 
 
 SPECIFIC_SENTENCES = (
@@ -601,7 +618,8 @@ class _Check:
     reading: Reading
     refusals: tuple[re.Pattern[str], ...]
     talk: tuple[re.Pattern[str], ...]
-    counts: Ground
+    titles: frozenset[str]
+    counts: SetLines
     planted: Ground
     of_set: SetLines | None
 
@@ -662,8 +680,10 @@ class _Check:
                     found.add(number)
         return found
 
-    def set_ground(self, plain: str, titles: frozenset[str]) -> Ground:
-        return Ground(()) if self.of_set is None else self.of_set.ground(plain, titles)
+    def free(self, plain: str) -> list[Ground]:
+        """What a piece may rest on without a citation: what it names of the set, and of the counts of all there is."""
+        of_counts = self.counts.ground(plain, self.titles, only_named=True)
+        return [of_counts] if self.of_set is None else [self.of_set.ground(plain, self.titles), of_counts]
 
 
 def check_support(
@@ -672,33 +692,29 @@ def check_support(
     reading: Reading,
     words: AnswerWords,
     dropped: int = 0,
-    counts: Sequence[str] = (),
+    counts: SetLines | None = None,
     of_set: SetLines | None = None,
     near: Mapping[int, Sequence[str]] | None = None,
 ) -> Support:
     """Check an answer's text against ``lines``: of each source, by its number in the text, those that were at hand.
 
-    ``dropped``: citations that led to no source and were taken out; ``counts``: lines without a number, which any sentence
-    may rest on; ``of_set``: what may be said of the exact set; ``near``: lines of sources that were at hand and are not
-    cited, by a number of their own. A list's head that cites nothing stands on what its items cite, an item that cites
-    nothing on its head, a sentence on those that the sentence before it cites; what names something and stands whole in one
-    other source is attributed to that. What stands only in a line that speaks to a language model (``planted``) supports
+    ``dropped``: citations that led to no source and were taken out; ``counts``: what may be said of all there is;
+    ``of_set``: what may be said of the exact set; ``near``: lines of sources that were at hand and are not cited, by a number
+    of their own. A list's head that cites nothing stands on what its items cite, an item that cites nothing on its head, a
+    sentence on those that the sentence before it cites; what names something and stands whole in one other source is
+    attributed to that. What stands only in a line that speaks to a language model (``planted``) supports
     nothing. Pure; cost grows with the text and the lines.
     """
-    near, of_set_lines = near or {}, of_set or SetLines((), ())
-    pieces = split_sentences(text, frozenset(map(dates.fold, words.abbreviations)))
+    near, counts = near or {}, counts or SetLines((), ())
+    in_sets = [*counts.lines, *(of_set.lines if of_set is not None else ())]
+    every = [line for held in (*lines.values(), *near.values(), in_sets) for line in held]
+    abbreviations = {fold(word) for line in every for word in _SHORT.findall(line)}
+    pieces = split_sentences(text, abbreviations.union(map(dates.fold, words.abbreviations)))
     titles = frozenset(map(fold, (*words.titles, *words.joints)))
     spoken = [re.compile(pattern) for pattern in words.planted]
-    set_lines = [*of_set_lines.whole, *(line for _, line in of_set_lines.each)]
-    every = [line for held in (*lines.values(), *near.values(), counts, set_lines) for line in held]
     planted = {line for line in every if any(one.search(fold(line)) for one in spoken)}
     common = _common(reading, words)
     named = {word for line in every for word in capitalised(line)}
-    kept = SetLines(
-        [line for line in of_set_lines.whole if line not in planted],
-        [(name, line) for name, line in of_set_lines.each if line not in planted],
-        of_set_lines.size,
-    )
 
     def grounds(held: Mapping[int, Sequence[str]]) -> dict[int, Ground]:
         return {n: Ground([line for line in own if line not in planted], titles) for n, own in held.items()}
@@ -724,9 +740,10 @@ def check_support(
         reading,
         tuple(re.compile(pattern) for patterns in words.refusals.values() for pattern in patterns),
         tuple(re.compile(pattern) for patterns in words.talk.values() for pattern in patterns),
-        Ground([line for line in counts if line not in planted], titles),
+        titles,
+        counts.without(planted),
         Ground(sorted(planted)),
-        None if of_set is None else kept,
+        None if of_set is None else of_set.without(planted),
     )
     unsupported: list[Unsupported] = []
     attributed: list[Attributed] = []
@@ -765,7 +782,7 @@ def _judged(
     plain = check.plain(piece)
     claims = claims_of(plain, check.known, piece.item)
     grounds = [check.grounds[n] for n in cited]
-    free = [check.set_ground(plain, _titles(check)), check.counts]  # what needs no citation
+    free = check.free(plain)
     if check.refuses(piece):
         missing = _missing(claims, [*grounds, *free, Ground([check.reading.question])], ())
         return Unsupported(piece.first, piece.last, missing, MISSING) if missing else None
@@ -799,16 +816,15 @@ def _judged(
     )
 
 
-def _titles(check: _Check) -> frozenset[str]:
-    return check.counts.titles
-
-
 def _missing(claims: Claims, grounds: Sequence[Ground], counts: Collection[str]) -> tuple[str, ...]:
     """The claims that stand in no one of the grounds, as the sentence has them."""
     stands: list[tuple[str, bool]] = [
         *((name, any(ground.has_name(name) for ground in grounds)) for name in claims.names),
         *((text, n in counts or any(n in one.numbers for one in grounds)) for text, n in claims.numbers),
-        *((text, any(ground.has_date(text, date) for ground in grounds)) for text, date in claims.dates),
+        *(
+            (text, number_of(text) in counts or any(ground.has_date(text, date) for ground in grounds))
+            for text, date in claims.dates  # three digits may be a year or a sum
+        ),
         *((page, any(page.casefold() in ground.text for ground in grounds)) for page in claims.addresses),
     ]
     return tuple(dict.fromkeys(text for text, found in stands if not found))
@@ -823,7 +839,9 @@ def _quality(check: _Check, refused: bool, dropped: int) -> Quality:
     if refused:
         return Quality(round(WEIGHTS.grounded + WEIGHTS.citations, 6), 1.0, 0.0, 1.0, 0.0)
     plain = without_citations(check.text)
-    context = Ground([line for ground in (*check.grounds.values(), check.counts) for line in ground.lines])
+    of_set = check.of_set.lines if check.of_set is not None else []
+    grounds = [line for ground in check.grounds.values() for line in ground.lines]
+    context = Ground([*grounds, *check.counts.lines, *of_set])
     answer = Ground([plain])
     numbers = [n for piece in check.pieces for n in check.numbers(piece)]
     grounded = _share(

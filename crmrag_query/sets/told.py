@@ -46,7 +46,11 @@ def _told(telling: _Telling, room: Budget) -> KnownSet:
     if telling.table is not None and telling.made.kind != "rank":
         return _fitting(head, telling.rows(), telling.table.total, room)
     if count <= DESCRIBED:
-        known = _fitting(head, telling.members(telling.fields), count, room)
+        shared = telling.shared()
+        own = {label: values for label, values in telling.fields.items() if label not in shared}
+        known = _fitting(
+            (*head, *(_line(text) for text in shared.values() if text)), telling.members(own), count, room
+        )
         if not known.left:
             return known
     return _fitting(head, telling.members({}), count, room)
@@ -176,6 +180,16 @@ class _Telling:
                 text = shorten(plain(row[1].label), NAME_CHARACTERS)
                 if node is not None and text and text not in found.setdefault(node, []):
                     found[node].append(text)
+        return found
+
+    def shared(self) -> dict[str, str]:
+        """The fields that all of several members have alike, as lines of the whole, by label; "" for one that its title has."""
+        found: dict[str, str] = {}
+        for label, held in self.fields.items():
+            first, *others = held.values()
+            if others and len(held) == len(self.outcome.members) and all(other == first for other in others):
+                said = all(value in self.made.title for value in first)
+                found[label] = "" if said else f"{label}: {_joined(first)}"
         return found
 
     def members(self, fields: dict[str, dict[int, list[str]]]) -> Iterator[tuple[int | None, str]]:

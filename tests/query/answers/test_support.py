@@ -99,7 +99,7 @@ def test_the_length_of_a_list_may_be_stated_and_no_other() -> None:
 def test_a_number_of_the_counts_needs_no_citation() -> None:
     text = "The data set holds 42 churches."
     assert check(text).unsupported
-    assert not check(text, counts=["Church: 42"]).unsupported
+    assert not check(text, counts=SetLines([], [("Church", "Church 42")])).unsupported
 
 
 @pytest.mark.parametrize(
