@@ -183,7 +183,7 @@ class _Telling:
         return found
 
     def shared(self) -> dict[str, str]:
-        """The fields that all of several members have alike, as lines of the whole, by label; "" for one that its title has."""
+        """The fields that all of several members have alike, as lines of the whole, by label; "" where its title says so."""
         found: dict[str, str] = {}
         for label, held in self.fields.items():
             first, *others = held.values()
