@@ -202,7 +202,7 @@ SYLLABLES = (
 )
 YEARS = re.compile(r"(?<![\w.,\[–-])\d{2,4}[–/-]\d{2,4}(?![\w\]–/-]|[.,]\d)")
 NUMBER = re.compile(r"(?<![\w.,\[–/-])\d{1,6}(?:\.\d+)?(?![\w\]–/-]|[.,]\d)")
-PART = re.compile(r"[^\W\d_]+|\d+")
+PART = re.compile(r"[^\W\d_]+|0*(\d+)")
 MARKER = re.compile(r"\s*\d{1,3}[.)]\s")
 
 
@@ -210,7 +210,7 @@ def plants_of(
     text: str, sentences: Sequence[Sentence], names: Sequence[str], given: str, chance: random.Random
 ) -> Iterator[Plant]:
     """One plant for each name, number and year of the true sentences; longer names before what stands within them."""
-    held = {part for word in tokenize(given) for part in PART.findall(word)}
+    held = parts_of(given)
     cited = [found.span() for found in CITATION.finditer(text)]
     for sentence in (one for one in sentences if one.true):
         part = text[sentence.start : sentence.end]
@@ -223,8 +223,13 @@ def plants_of(
             taken.append((start, end))
             old = text[start:end]
             new = replaced(old, kind, chance)
-            invented = not held.issuperset(PART.findall(fold(new)))
+            invented = not held.issuperset(parts_of(new))
             yield Plant(text[:start] + new + text[end:], start, old, new, kind, invented)
+
+
+def parts_of(text: str) -> set[str]:
+    """Words and numbers of a text, without leading zeros."""
+    return {found[1] or found[0] for found in PART.finditer(fold(text))}
 
 
 def spots_of(part: str, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:

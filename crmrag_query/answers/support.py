@@ -290,7 +290,10 @@ def _names(text: str, known: Known, item: bool = False) -> Iterator[str]:
             yield from _name(run, unsure, known)
             run, joints = [], []
         end = found.end()
-        if _is_capital(word) and not ((n == 0 or known.noun_capitals) and fold(word) in known.common):
+        plain = (n == 0 or known.noun_capitals) and (
+            fold(word) in known.common or fold(word) in known.numbers
+        )
+        if _is_capital(word) and not plain:
             begins = n == 0 and _may_be_plain(word, text[end : end + 1], known, not item)
             unsure = begins or (unsure and bool(run)) or (known.noun_capitals and n > 0)
             run, joints = [*run, *joints, word], []
@@ -311,7 +314,8 @@ def _may_be_plain(word: str, after: str, known: Known, opens: bool) -> bool:
     """
     if known.plain is None or len(word) < SHORTEST_STEM or (opens and (after == "," or known.noun_capitals)):
         return True
-    return known.plain.has_word(fold(word))
+    elided = re.split("['’]", word)[-1]  # of "L'église" the noun
+    return elided.islower() or known.plain.has_word(fold(elided))
 
 
 def _name(run: list[str], unsure: bool, known: Known) -> Iterator[str]:
@@ -322,7 +326,8 @@ def _name(run: list[str], unsure: bool, known: Known) -> Iterator[str]:
         single = [word for word in capital if len(word) > 1 and fold(word) not in known.numbers]
         yield from certain or ([] if unsure else single)
     else:
-        yield " ".join(certain if known.noun_capitals and certain else run)
+        telling = any(len(word) > 2 for word in certain)  # "II" is a part of any king's name
+        yield " ".join(certain if known.noun_capitals and telling else run)
 
 
 def _is_name(word: str, known: Known) -> bool:
@@ -436,6 +441,11 @@ class Support:
     attributed: tuple[Attributed, ...] = ()
 
 
+SHORT_NAME = (
+    6  # letters: with an ending of two or three more a short name is another, as Pellan is beside Pell
+)
+
+
 @dataclass(frozen=True)
 class Ground:
     """The lines of one source, or of all, as what claims are looked up in; ``titles``: words that a name may have or lack."""
@@ -464,15 +474,17 @@ class Ground:
     def dates(self) -> set[Interval]:
         return {interval for line in self.lines for _, _, _, interval in _dates(line)}
 
-    def has_word(self, word: str) -> bool:
-        """Whether a folded word, or a form of it, stands here."""
+    def has_word(self, word: str, ending: int = 3) -> bool:
+        """Whether a folded word, or a form of it with an ``ending`` of so many letters more or less, stands here."""
         near = self.words.get(word[:SHORTEST_STEM], ())
-        return word in near or any(same_stem(other, word) for other in near)
+        return word in near or any(
+            same_stem(other, word) and abs(len(other) - len(word)) <= ending for other in near
+        )
 
     def has_name(self, name: str) -> bool:
         parts = [part for part in tokenize(name) if part not in self.titles]
         long = [part for part in parts if len(part) > 2] or parts
-        return all(self.has_word(part) for part in long)
+        return all(self.has_word(part, 1 if len(part) <= SHORT_NAME else 3) for part in long)
 
     def has_date(self, said: str, date: Interval) -> bool:
         """The same interval, a century or decade that a date here lies in which is known better, or a date in figures alone
@@ -638,10 +650,12 @@ class _Check:
         folded = fold(self.plain(piece))
         return any(pattern.search(folded) for pattern in self.refusals)
 
-    def is_talk(self, plain: str) -> bool:
+    def is_talk(self, plain: str, claims: Claims) -> bool:
         """Whether a text speaks to the reader and tells nothing: "Let me know if you need more"."""
-        folded = fold(plain)
-        return any(pattern.search(folded) for pattern in self.talk)
+        if claims.numbers or claims.dates or claims.addresses:
+            return False
+        found = [match[0] for pattern in self.talk if (match := pattern.search(fold(plain)))]
+        return any(all(fold(name) in words for name in claims.names) for words in found)
 
     @cached_property
     def lists(self) -> Mapping[int, Sequence[int]]:
@@ -683,7 +697,15 @@ class _Check:
     def free(self, plain: str) -> list[Ground]:
         """What a piece may rest on without a citation: what it names of the set, and of the counts of all there is."""
         of_counts = self.counts.ground(plain, self.titles, only_named=True)
-        return [of_counts] if self.of_set is None else [self.of_set.ground(plain, self.titles), of_counts]
+        if self.of_set is None:
+            return [of_counts]
+        return [self.of_set.ground(plain, self.titles), of_counts, self.member_names]
+
+    @cached_property
+    def member_names(self) -> Ground:
+        """Names of all members: beside one that a piece names it may name others in few words. No number of theirs counts."""
+        names = [name for name, _ in self.of_set.each] if self.of_set is not None else []
+        return Ground([re.sub(r"\d+", " ", name) for name in names], self.titles)
 
 
 def check_support(
@@ -747,14 +769,16 @@ def check_support(
     )
     unsupported: list[Unsupported] = []
     attributed: list[Attributed] = []
-    before: tuple[int, ...] = ()
+    before: list[Ground] = []
     for i, (piece, cited) in enumerate(zip(pieces, check.cited(), strict=True)):
         found = _judged(check, i, piece, cited, before)
-        before = before if not cited and not piece.item else cited
+        if cited or piece.item:
+            before = [check.grounds[n] for n in cited]
         if isinstance(found, Unsupported):
             unsupported.append(found)
         elif isinstance(found, Attributed):
             attributed.append(found)
+            before = [check.near[found.n]]
     refused = bool(pieces) and check.refuses(pieces[0]) and not unsupported
     citations = tuple(
         Citation(piece.first, piece.last, numbers) for piece in pieces if (numbers := check.numbers(piece))
@@ -773,11 +797,11 @@ def _common(reading: Reading, words: AnswerWords) -> frozenset[str]:
 
 
 def _judged(
-    check: _Check, i: int, piece: Piece, cited: tuple[int, ...], before: tuple[int, ...]
+    check: _Check, i: int, piece: Piece, cited: tuple[int, ...], before: Sequence[Ground]
 ) -> Unsupported | Attributed | None:
     """What a piece says that nothing it stands on states, or which source states it; None when it is supported.
 
-    ``before``: what the sentence before it cites.
+    ``before``: what the sentence before it stands on.
     """
     plain = check.plain(piece)
     claims = claims_of(plain, check.known, piece.item)
@@ -792,9 +816,9 @@ def _judged(
     stands = bool(cited) or check.cites_set(piece)
     if claims and not _missing(claims, [*grounds, *free], own):
         return None
-    if not claims and check.is_talk(plain):
+    if check.is_talk(plain, claims):
         return None
-    if claims and not stands and not _missing(claims, [*(check.grounds[n] for n in before), *free], own):
+    if claims and not stands and not _missing(claims, [*before, *free], own):
         return None
     told = [] if i in check.lists or claims else content_words(plain, check.known.common)
     if not claims and stands:
@@ -804,15 +828,26 @@ def _judged(
         return Unsupported(piece.first, piece.last, (), PLANTED if followed else UNRELATED)
     if told and all(check.of_set is not None and free[0].has_word(word) for word in told):
         return None
-    for n, ground in check.near.items():
-        whole = claims.names and not _missing(claims, [ground, *free], own)
-        if whole or (told and not claims and all(map(ground.has_word, told))):
+    for n, ground in check.near.items() if not stands else ():
+        if (told and all(map(ground.has_word, told))) or _states(ground, claims, free, own):
             return Attributed(piece.first, piece.last, n)
     if not stands:
         return Unsupported(piece.first, piece.last, _missing(claims, (), ()), UNCITED)
     followed = not _missing(claims, [check.planted], ())
     return Unsupported(
         piece.first, piece.last, _missing(claims, [*grounds, *free], own), PLANTED if followed else MISSING
+    )
+
+
+def _states(ground: Ground, claims: Claims, free: Sequence[Ground], own: Collection[str]) -> bool:
+    """Whether a source states what is named and claimed without a citation: the names anywhere, all figures on one line."""
+    figures = Claims(numbers=claims.numbers, dates=claims.dates)
+    if not claims.names or _missing(replace(claims, numbers=(), dates=()), [ground, *free], ()):
+        return False
+    return not figures or any(
+        not _missing(figures, [Ground([line]), *free], own)
+        for line in ground.lines
+        if any(map(str.isdigit, line))
     )
 
 

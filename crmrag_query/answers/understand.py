@@ -11,7 +11,7 @@ from unicodedata import category
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.context import Context, ContextLine, measured
+from crmrag_query.context.context import Context, ContextLine
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence
 from crmrag_query.context.lines import RELATIONAL
@@ -29,7 +29,7 @@ from crmrag_query.questions.lexicon import ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import Query, telling
-from crmrag_query.text import as_data, plain, same_stem, tokenize
+from crmrag_query.text import as_data, plain, same_stem, tokenize, tokens
 from crmrag_query.timing import Clock
 
 Read = Callable[[str], Analysis]
@@ -286,7 +286,8 @@ class Exclusion:
             context.counts,
             known=context.known,
         )
-        return measured(left)
+        text = left.render()
+        return replace(left, characters=len(text), tokens=sum(tokens(row) + 1 for row in text.split("\n")))
 
     def _of_context_lines(self, lines: Sequence[ContextLine]) -> Iterator[ContextLine]:
         for line in lines:

@@ -316,7 +316,7 @@ def assemble(
     the one before; triples that none of them states; then what lines are left, document by document, where there is room.
     What one line states no other line states again.
 
-    ``known``: a set, which comes first; one that answers takes the place of counts and leaves less room to all else. Its
+    ``known``: a set, which comes first; it takes the place of counts, and one that answers leaves less room to all else. Its
     members keep their numbers as sources, others follow.
     """
     config = release.method.context
@@ -328,11 +328,10 @@ def assemble(
         whole = _left_beside(config, Budget(len(told) + 1, tokens(told) + 1), known.answers)
     answers = known is not None and known.answers
     room = whole.characters
-    all_tokens = whole.tokens
     beside = whole.part(room * BESIDE, BESIDE)
-    counts = (
-        () if answers else counts_lines(release, analysis, _share(beside, COUNTS_CHARACTERS, room), [whole])
-    )
+    counts: tuple[ContextLine, ...] = ()
+    if known is None:
+        counts = counts_lines(release, analysis, _share(beside, COUNTS_CHARACTERS, room), [whole])
     held = release[Documents]
     places: dict[int, int] = {}
     free = len(set(numbers.values()))
@@ -351,15 +350,8 @@ def assemble(
     work.lengthen(ranked, documents)
     triples = work.enrich(whole.part(TRIPLES_CHARACTERS))
     work.rest()
-    made = Context(
-        tuple(_source(release, source, triples.get(source.read.n, [])) for source in work.sources.values()),
-        texts,
-        counts,
-        max(0, room - whole.characters - 1),
-        max(0, all_tokens - whole.tokens - 1),
-        known,
-    )
-    return made if known is None else measured(made)
+    sources = tuple(_source(release, one, triples.get(one.read.n, [])) for one in work.sources.values())
+    return measured(Context(sources, texts, counts, known=known))
 
 
 def _left_beside(config: ContextConfig, used: Budget, answers: bool) -> Budget:

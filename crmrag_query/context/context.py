@@ -183,7 +183,7 @@ class Context:
 def measured(context: Context) -> Context:
     """The context with the characters and tokens of its text."""
     text = context.render()
-    return replace(context, characters=len(text), tokens=sum(tokens(row) + 1 for row in text.split("\n")))
+    return replace(context, characters=len(text), tokens=tokens(text))
 
 
 NO_DOCUMENT = -1

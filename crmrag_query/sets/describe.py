@@ -395,12 +395,14 @@ def misstated(
             continue
         pattern = _compiled(method.sets.claims[name], nouns)
         spoken = list(_spoken(flat, method.sets.answers.numbers))
+        told = min((start for number, start, _ in spoken if number == made.size), default=len(flat))
         for number, start, end in spoken:
-            if number < made.size and any(
-                n == made.size and _one_sentence(flat, start, at) for n, at, _ in spoken
-            ):
+            same = any(n == made.size and _one_sentence(flat, start, at) for n, at, _ in spoken)
+            if number < made.size and (told < start or same):
                 continue  # "35 works, of which I list 16": the size is told, and a part of it
-            if number not in allowed and _claims_size(flat, number, start, end, pattern):
+            if _is_code(text, start, end) or number in allowed:
+                continue
+            if _claims_size(flat, number, start, end, pattern):
                 found.setdefault(start, Misstated(start, end, number))
         if made.size > 0:
             for match in pattern.none.finditer(flat):
@@ -417,6 +419,13 @@ class _Pattern:
     sample_after: re.Pattern[str]
     dates: re.Pattern[str]
     none: re.Pattern[str]
+
+
+def _is_code(text: str, start: int, end: int) -> bool:
+    """Whether a number is a part of an identifier (MK 0193), or one end of a range (583–602)."""
+    coded = re.search(r"(?<![^\W\d_])[A-Z]{2,}[ .-]?$", text[max(0, start - 12) : start])
+    ranged = re.match(r"\s?[-–]\s?\d", text[end:]) or re.search(r"\d\s?[-–]\s?$", text[:start])
+    return bool(coded or ranged or (text[start] == "0" and end - start > 1))
 
 
 def _one_sentence(flat: str, one: int, other: int) -> bool:
