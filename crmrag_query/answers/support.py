@@ -314,8 +314,10 @@ def _may_be_plain(word: str, after: str, known: Known, opens: bool) -> bool:
     """
     if known.plain is None or len(word) < SHORTEST_STEM or (opens and (after == "," or known.noun_capitals)):
         return True
-    elided = re.split("['’]", word)[-1]  # of "L'église" the noun
-    return elided.islower() or known.plain.has_word(fold(elided))
+    elided = re.fullmatch(r"[^\W\d_]{1,2}['’](\w+)", word)  # of "L'église" the noun
+    if elided and elided[1][:1].islower():
+        return True
+    return known.plain.has_word(fold(word))
 
 
 def _name(run: list[str], unsure: bool, known: Known) -> Iterator[str]:
@@ -556,11 +558,10 @@ class SetLines:
 
     def counts(self, said: str, listed: Sequence[int]) -> set[str]:
         """Numbers that a text may tell of the set that stand in no line: how many it names, how many of the set a list of so
-        many items leaves out, the sum of the numbers of those that are named, how many are of a kind ("six coins" where six
-        lines have the word)."""
+        many items leaves out, or has beyond it, and the sum of the numbers of those that are named."""
         lines = self.named(said)
         names = len({name for _, name, line in self.names if line in lines})
-        found = {len(lines), names, *(self.size - one for one in (*listed, len(lines)) if one < self.size)}
+        found = {len(lines), names, *(abs(self.size - one) for one in (*listed, len(lines)))}
         last = [match[1] for match in map(_LAST_NUMBER.search, lines) if match]
         sums = {number_of(f"{sum(map(float, last)):.10g}")} if len(lines) == len(last) > 1 else set()
         return {str(one) for one in found if one > 1} | sums

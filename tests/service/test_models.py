@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from crmrag_query import Client, Done
 from crmrag_query.answers.records import Used
-from crmrag_query.cli.main import main
+from crmrag_query.cli.ask import ask as ask_command
 from crmrag_query.client.local import open_engine
 from tests.query.mcp.conftest import hosted
 from tests.support.plan_server import MODEL, PROMPT_TOKENS, REPLY_TOKENS, Planner, plan_server
@@ -74,7 +74,7 @@ def by_mcp(data: Path, server: Planner) -> Asked:
 
 def by_command(data: Path, server: Planner) -> Asked:
     options = ["--data", str(data), "--model", MODEL, "--api-base", server.address, "--json"]
-    told = CliRunner().invoke(main, ["ask", "sample", QUESTION, *options])
+    told = CliRunner().invoke(ask_command, ["sample", QUESTION, *options])
     assert told.exit_code == 0, told.output
     return str(json.loads(told.stdout)["text"]), 0
 

@@ -231,6 +231,7 @@ def test_what_a_set_states_needs_no_source(text: str) -> None:
         ("The Museum of Weyer holds 29.", "29"),
         ("Denarius of Trajan is one of them [set].", "Denarius of Trajan"),
         ("Kallistratos struck them [set].", "Kallistratos"),
+        ("- Fengil's coin, 306–311 [set]", "Fengil's"),
         ("I list 3 of the 34:\n- Follis of Galerius [set]\n- Follis of Licinius [set]", "3"),
     ],
 )
