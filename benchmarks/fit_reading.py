@@ -5,8 +5,7 @@
 Each question with a set as its answer is read, and its readings are executed and compared with the gold. The points are
 those under which the right readings are likeliest: a softmax over the readings of a question, regularised towards the score
 of the words alone. The table tells for each data set how many questions are read right with points that were fitted without
-it. Questions that go on from others are left out. Points in the code are rounded, and ALONE is lower than fitted: a list of
-one thing is what a negation often gives.
+it. Questions that go on from others are left out. Points in the code are rounded.
 """
 
 from __future__ import annotations
@@ -71,7 +70,6 @@ def features_of(reading: Reading) -> list[float]:
         float(empty and kind == "list"),
         float(empty and kind in ("count", "ask")),
         float(empty and kind in ("rank", "group")),
-        float(kind == "list" and reading.size == 1),
         float(len(walks)),
         float(steps - len(walks)),
         float(bool(target.categories) and not (target.types or target.classes)),

@@ -31,12 +31,12 @@ from crmrag_query.timing import check
 CUTS = 14  # ways to cut a question into items that are read
 EXECUTED = 24  # readings of which the sets are looked at
 EMPTY = {"count": 0.6, "ask": 0.6, "rank": 1.8, "group": 1.8}
-EMPTY_SET, ALONE = 2.0, 0.8
+EMPTY_SET = 2.0
 WALKED, FARTHER, UNKIND, LOOSE = 0.35, 0.4, 0.7, 1.1
 """What a reading loses for what it is as a whole, in points. What is asked for is mostly there, less so where a number or a
-yes is asked for, and a list is seldom of one thing (ALONE). Each walk that no relation says (WALKED), each step of it but the
-first (FARTHER), a category in place of a kind (UNKIND) and words without an object (LOOSE) are seldom meant. Fitted on the
-development questions of eleven data sets by `benchmarks/fit_reading.py`, which tells what they bring to one left out."""
+yes is asked for. Each walk that no relation says (WALKED), each step of it but the first (FARTHER), a category in place of a
+kind (UNKIND) and words without an object (LOOSE) are seldom meant. Fitted on the development questions of eleven data sets
+by `benchmarks/fit_reading.py`, which tells what they bring to one left out."""
 MARGIN, CLOSE = 0.6, 0.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second. A "no" must be alone within the first, whatever the others are."""
@@ -234,14 +234,14 @@ def _unlikely(plan: Plan, doubt: frozenset[str]) -> float:
 
 
 def _weighed(release: Release, reading: Reading) -> Reading | None:
-    """The reading with its set: one that gives nothing, or a single thing, is less likely to be meant."""
+    """The reading with its set: one that gives nothing is less likely to be meant."""
     check()
     try:
         outcome = results(reading.plan, release[World])
     except QuestionError:
         return None
     size, kind = outcome.size, reading.plan.compute.kind
-    lost = EMPTY.get(kind, EMPTY_SET) if not size else ALONE if kind == "list" and size == 1 else 0.0
+    lost = 0.0 if size else EMPTY.get(kind, EMPTY_SET)
     settled = outcome.settled or reading.plan.compute.first is None
     settled &= _all_are_told(reading.plan, release[World])
     result, doubt = digest(outcome), reading.doubt
