@@ -42,7 +42,6 @@ FEATURES = (
     "EMPTY_SET",
     "EMPTY number",
     "EMPTY rank",
-    "ALONE",
     "WALKED",
     "FARTHER",
     "UNKIND",
