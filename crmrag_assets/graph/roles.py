@@ -114,7 +114,7 @@ def _combine(facts: pl.DataFrame) -> pl.DataFrame:
 
 
 VALUES: Final = ("P90", "http://www.w3.org/1999/02/22-rdf-syntax-ns#value")
-UNITS: Final = ("P91",)
+UNITS: Final = ("P91", "P180")
 DECIMALS: Final = 4
 WORD: Final = r"^\p{L}+\.?$"
 
@@ -376,20 +376,32 @@ def build_labels(
 
 
 def _numbered(core: Core, vocabulary: Vocabulary, stated: pl.DataFrame, lang: str) -> pl.DataFrame:
-    """What things are called that only an identifier names, and persons, places and events that only a number does: "Person
-    17". What is an identifier, a date or a measure itself is called as it is."""
+    """What is called by a code alone, with what it is: "photograph P_1894_00001", and persons, places and events by a number:
+    "Person 17". What is an identifier, a date, a measure, a type or a text itself is called as it is, and so is a title."""
     classes = telling_classes(core, vocabulary)
     best = stated.unique("node", keep="first", maintain_order=True)
-    numbers = among("node", core.nodes_of(vocabulary.class_numbers(*NUMBERED)))
     wordless = ~pl.col("text").str.contains(r"\p{L}{3}") & among("node", np.flatnonzero(classes >= 0))
-    bare = (pl.col("kind") == "identifier") | (numbers & pl.col("text").str.contains(r"^[\d\W]+$"))
-    is_one = among("node", core.nodes_of(vocabulary.class_numbers(*NUMBERS)))
-    found = best.filter(wordless & bare & ~is_one)
+    itself = among("node", core.nodes_of(vocabulary.class_numbers(*ITSELF)))
+    number = pl.col("text").str.contains(r"^[\d\W]+$")
+    numbered = among("node", core.nodes_of(vocabulary.class_numbers(*NUMBERED)))
+    code = pl.col("text").str.contains(r"\d") & ~itself & (~number | numbered) & (pl.col("kind") != "title")
+    identified = (pl.col("kind") == "identifier") & ~among(
+        "node", core.nodes_of(vocabulary.class_numbers(*NUMBERS))
+    )
+    found = best.filter(wordless & (code | identified))
+    types = best.select(other="node", type="text").join(
+        pairs_of(core, vocabulary, ["P2"]).filter(among("node", found["node"])), on="other", how="inner"
+    )
+    types = types.sort("node", "type").unique("node", keep="first", maintain_order=True)
     called = _class_labels(vocabulary, classes[found["node"].to_numpy()], lang)
+    found = found.with_columns(called=called).join(types, on="node", how="left")
+    what = pl.coalesce(pl.when(pl.col("type").str.contains(r"\p{L}{3}")).then("type"), "called")
     return found.select(
-        "node", text=pl.format("{} {}", called, pl.col("text")), kind=pl.lit("role"), lang=pl.lit(lang)
+        "node", text=pl.format("{} {}", what, pl.col("text")), kind=pl.lit("role"), lang=pl.lit(lang)
     )
 
 
 NUMBERED: Final = ("E39", "E53", "E2")
 NUMBERS: Final = ("E41", TIME_SPAN, "E54", "E59")
+ITSELF: Final = (*NUMBERS, "E55", "E33", "E34")
+"""Classes of what is itself a code, a date, a measure, a type or a text."""

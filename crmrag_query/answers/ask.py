@@ -19,7 +19,7 @@ from crmrag_query.answers.exact import (
     with_notes,
 )
 from crmrag_query.answers.extractive import NEAR, extract, is_denied, lost_words, nothing_of, refusal
-from crmrag_query.answers.facts import NAMED, any_known, portrait, recorded, told_facts
+from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
     Answer,
@@ -67,6 +67,7 @@ from crmrag_query.entities.named import category_name, type_nodes
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import LANGUAGES
 from crmrag_query.llm.model import Metered, Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Dated, Related
@@ -249,6 +250,8 @@ def search(release: Release, understood: Understood, stages: Stages | None = Non
 
 
 FEW = 8  # things that are told of one by one
+ABSTRACT = frozenset({int(Category.Concept), int(Category.Time)})
+"""Categories of what says little by itself."""
 ANCHORS = 2  # documents of what the question names that are brought in where they were not chosen
 
 
@@ -403,7 +406,7 @@ class Turn:
             said = json.dumps([one.model_dump(mode="json") for one in tied])
             if any(json.dumps(self.release[Graph].iri(node)) in said for node in asked.nodes):
                 return True
-        ids = {id for relations in asked.relations for id in relations}
+        ids = {id for one in asked.asked for id in one.relations}
         return any(one.way is not None and not ids.isdisjoint(one.way.relations) for one in tied)
 
     @cached_property
@@ -412,7 +415,7 @@ class Turn:
         asked = self.facts
         if asked is None or asked.unknown:
             return False
-        return not self._leads_on or any_known(self.release, asked.nodes, asked.relations)
+        return not self._leads_on or any_known(self.release, asked.nodes, asked.asked)
 
     def by_model(self, model: Model, cited: SourceList) -> Iterator[Token | Restart | Written]:
         """The model's answer. Raises ModelError."""
@@ -448,9 +451,11 @@ class Turn:
         # A list is told whole, as the set that it is.
         listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
         if (asked := self.facts) is not None and not asked.unknown and not listed:
-            found = told_facts(release, asked.nodes, asked.relations, language, cited)
+            found = told_facts(release, asked.nodes, asked.asked, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
+                if found.lacking:
+                    text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
                 return self._checked(text, cited, refused=False)
             found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
             one_asked = prepared.analysis.form is Form.SPECIFIC
@@ -462,6 +467,9 @@ class Turn:
         if subject == "itself":
             where = bool(understood.own.reading.expects & int(Category.Place))
             nodes = named_alone(release, understood)
+            if where and (unknown := nowhere(release, nodes, language)):
+                text = f"{unknown}\n{recorded(release, nodes, language, cited)}"
+                return self._checked(text, cited, refused=True)
             text = portrait(release, nodes, language, cited, "where" if where else "all")
             return self._checked(text, cited, refused=False)
         if isinstance(exact, Exact) and exact.certain:
@@ -472,6 +480,8 @@ class Turn:
         says_no = is_denied(parsed, prepared.analysis)
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
             return self._checked(refused, cited, refused=not says_no)
+        if (told := self._of_found(cited)) is not None:
+            return told
         ranked = () if prepared.exhausted else prepared.ranked
         chosen = prepared.retrieved.chosen
         extracted = extract(release, prepared.analysis, chosen, prepared.found, ranked, cited)
@@ -518,7 +528,7 @@ class Turn:
         if asked is None or not asked.unknown:
             return None
         language = self.prepared.analysis.reading.language
-        found = told_facts(release, asked.nodes, asked.relations, language, cited)
+        found = told_facts(release, asked.nodes, asked.asked, language, cited)
         words = release.method.sets.words(language)
         quoted = ", ".join(f"“{word}”" for word in asked.unknown)
         if found.text:
@@ -526,7 +536,9 @@ class Turn:
                 filter(None, (found.text, found.lacking, words.unknown.replace("{first}", quoted)))
             )
             return self._checked(text, cited, refused=False)
-        if asked.telling:
+        if (
+            asked.telling or language not in LANGUAGES
+        ):  # where no verbs are known, none is missing in the data
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', quoted)}"
             return self._checked(text, cited, refused=False)
@@ -549,6 +561,26 @@ class Turn:
             return None
         nodes = [node for one in exact.set.members if (node := release[Graph].node(one.iri)) is not None]
         texts = (portrait(release, [node], reading.language, cited) for node in nodes)
+        partial = release.method.questions.languages[reading.language].partial
+        return self._checked("\n".join([*(f"- {text}" for text in texts), partial]), cited, refused=False)
+
+    def _of_found(self, cited: SourceList) -> Written | None:
+        """ "Tell me about the panel of Anastasia in the narthex": of the best things that were found, which are told to be no
+        more than that; None for other questions, and where nothing was found."""
+        reading, release = self.prepared.analysis.reading, self.release
+        forms = compiled(release.method.questions).languages[reading.language].forms
+        if not forms.describing.at(self.prepared.understood.own.reading.words, 0):
+            return None
+        facts = Facts(release, reading.language)
+        found = (release[Documents].entity(one.document) for one in self.prepared.retrieved.chosen)
+        nodes = [
+            node
+            for node in found
+            if not facts.is_untold(node) and release[Graph].category(node) not in ABSTRACT
+        ]
+        if not nodes:
+            return None
+        texts = dict.fromkeys(portrait(release, [node], reading.language, cited) for node in nodes[:FEW])
         partial = release.method.questions.languages[reading.language].partial
         return self._checked("\n".join([*(f"- {text}" for text in texts), partial]), cited, refused=False)
 

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.statements import Statement, roles_of
 from crmrag_query.answers.support import split_sentences
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation
@@ -144,6 +145,14 @@ class Facts:
                 found.update(int(one) for one in cells if one < world.size)
         return found - {node}
 
+    def label(self, id: str) -> str:
+        """What a relation is called, from its domain."""
+        return self._label(self.release.method.relations[id], False) or id
+
+    def lacking(self, node: int, what: str) -> str:
+        """That something is not recorded of an entity."""
+        return self.forms.not_recorded.replace("{x}", self.name(node)).replace("{what}", what)
+
     def _label(self, relation: Relation, inverse: bool) -> str:
         labels = relation.inverse if inverse else relation.labels
         return labels.get(self.language) or labels.get("en", "")
@@ -180,6 +189,17 @@ class Facts:
         self, label: str, id: str, node: int, way: Way, nodes: Sequence[int], texts: Sequence[str]
     ) -> Fact | None:
         """Spans of the time-spans that are reached; what names one says beside its numbers ("ca.") stays."""
+        told, undated = self._when(nodes, texts)
+        if not told and not undated:
+            return None
+        shown, days = (tuple(told), tuple(told.values())) if told else (tuple(undated), ())
+        triples = tuple(self._proof(node, way, list(nodes)[:PROVED]))
+        return Fact(label, shown[:NAMED], len(shown), tuple(nodes), triples, days[:NAMED], relation=id)
+
+    def _when(
+        self, nodes: Sequence[int], texts: Sequence[str]
+    ) -> tuple[dict[str, Interval], dict[str, None]]:
+        """The dates of time-spans and texts, in words, and the names of those that have none."""
         world, told = self.release[World], dict[str, Interval]()
         undated = dict[str, None]()
         for one in nodes:
@@ -197,11 +217,7 @@ class Facts:
             if (read := parse_date(text)) is not None:
                 known = in_years(read)
                 told.setdefault(describe(known, self.language), known)
-        if not told and not undated:
-            return None
-        shown, days = (tuple(told), tuple(told.values())) if told else (tuple(undated), ())
-        triples = tuple(self._proof(node, way, list(nodes)[:PROVED]))
-        return Fact(label, shown[:NAMED], len(shown), tuple(nodes), triples, days[:NAMED], relation=id)
+        return told, undated
 
     def _as_written(self, node: int, dates: str) -> str:
         """A date, and how the data writes it where that says more: "ca. 1840 (1828–1852)"."""
@@ -265,6 +281,72 @@ class Facts:
             with suppress(QuestionError):
                 for reason in reasons_of(self.release, plan, [node], self._reader)[0]:
                     yield from reason.triples
+
+    def of_statements(self, node: int, found: Sequence[Statement]) -> Fact | None:
+        """What statements of one kind state of a node; None for none."""
+        values = dict.fromkeys(filter(None, (self._stated_value(node, one) for one in found)))
+        if not values:
+            return None
+        triples = tuple(triple for one in found[:PROVED] for triple in self._steps(node, one))
+        quoted = len(values) == 1 and found[0].end < 0 and len(next(iter(values))) >= DESCRIBING
+        shown = tuple(self._cut(one) if quoted else one for one in values)[:NAMED]
+        ends = tuple(one.end for one in found if one.end >= 0)
+        return Fact(self._way_label(found[0]), shown, len(values), ends, triples, quoted=quoted)
+
+    def _stated_value(self, node: int, one: Statement) -> str:
+        """What a statement ends in, in words: a date, a measure with its unit, the name of a thing and its types where it has
+        no name but that of what it belongs to."""
+        graph, world = self.release[Graph], self.release[World]
+        if one.end < 0:
+            return plain(one.value)
+        if world.dated[one.end] and graph.category(one.end) in (0, int(Category.Time)):
+            return next(iter(self._when((one.end,), ())[0]), "")
+        relation = self.release.method.relations.get(DIMENSION)
+        if relation is not None and self._has_class(one.end, "E54"):
+            value = next(self._ends(one.end, relation.literal_tails("value")), "")
+            unit = next(self._ends(one.end, relation.literal_tails("unit")), "")
+            return plain(" ".join(filter(None, (value, unit)))) or self.name(one.end)
+        name = self._reader.named(one.end).label
+        notes = [plain(each.value) for each in graph.literals(one.end) if fold(each.value) != fold(name)]
+        if not graph.flags[one.end] & FLAG_LABELLED or fold(self.name(node)) in fold(name):
+            own = [self.name(kind) for kind in type_nodes(graph, one.end)]
+            told = [*own, *(self._cut(note) for note in notes if len(note) > 1)]
+            return "; ".join(dict.fromkeys(told)) or name
+        return name
+
+    def _has_class(self, node: int, base: str) -> bool:
+        graph, ontology = self.release[Graph], self.release[World].ontology
+        codes = (graph.class_code(int(number)) for number in graph.types(node))
+        return any(code in ontology.classes and ontology.is_a(code, base) for code in codes)
+
+    def _way_label(self, one: Statement) -> str:
+        """What a statement tells, by the events and roles that it leads through and its last property."""
+        graph = self.release[Graph]
+        told = list[str]()
+        for mid in one.through:
+            kinds = [self.name(kind) for kind in (*roles_of(graph, mid), *type_nodes(graph, mid))]
+            if kinds:
+                told.append(kinds[0])
+            elif graph.category(mid) == Category.Event and len(graph.types(mid)):
+                told.append(graph.class_label(int(graph.types(mid)[0]), self.language))
+        if one.end >= 0 and self._has_class(one.end, "E54"):
+            told += [self.name(kind) for kind in type_nodes(graph, one.end)][:1]
+        if not told or not any(roles_of(graph, mid) for mid in one.through):
+            prop, ahead = one.steps[-1]
+            told.append(graph.property_label(prop, not ahead, self.language))
+        return ", ".join(dict.fromkeys(filter(None, told)))
+
+    def _steps(self, node: int, one: Statement) -> Iterator[SourceTriple]:
+        """The triples of a statement."""
+        graph = self.release[Graph]
+        nodes = (node, *one.through, one.end)
+        for (prop, ahead), here, there in zip(one.steps, nodes, nodes[1:], strict=False):
+            label, iri = graph.property_label(prop, lang=self.language), graph.property_iri(prop)
+            if there < 0:
+                yield SourceTriple(graph.iri(here), iri, one.value, self.name(here), label, one.value)
+                continue
+            s, o = (here, there) if ahead else (there, here)
+            yield SourceTriple(graph.iri(s), iri, graph.iri(o), self.name(s), label, self.name(o))
 
     # what only the data's own properties say
 
@@ -544,6 +626,23 @@ def told(facts: Facts, node: int, found: Sequence[Fact], cited: SourceList) -> s
     return " ".join(f"{facts.sentence(node, fact)} [{number}]" for fact in found)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A fact that is asked for: the relations that may tell it, the likeliest first, or else what is stated of each thing;
+    ``expects``: a mask of the categories that a question word asks for."""
+
+    relations: tuple[str, ...] = ()
+    statements: tuple[tuple[int, tuple[Statement, ...]], ...] = ()
+    expects: int = 0
+
+    def of(self, facts: Facts, node: int) -> Fact | None:
+        """The fact of one thing; None where it is not known."""
+        for thing, stated in self.statements:
+            if thing == node:
+                return facts.of_statements(node, stated)
+        return next((fact for id in self.relations if (fact := facts.of(node, id)) is not None), None)
+
+
 @dataclass(frozen=True)
 class Told:
     """Facts in words: ``text`` that cites, "" where none is known; ``lacking``: that some are not recorded."""
@@ -553,33 +652,28 @@ class Told:
 
 
 def told_facts(
-    release: Release, nodes: Sequence[int], asked: Sequence[Sequence[str]], language: str, cited: SourceList
+    release: Release, nodes: Sequence[int], asked: Sequence[Asked], language: str, cited: SourceList
 ) -> Told:
     """The facts that are asked for of the entities of one name: of each the first relation that tells it; a line for each
     entity that has any. Where no entity has one of them, that is said."""
     facts = Facts(release, language)
     found = {node: list[Fact]() for node in nodes}
     lacking = []
-    for relations in asked:
-        known = {node: fact for node in nodes if (fact := _first(facts, node, relations)) is not None}
+    for one in asked:
+        known = {node: fact for node in nodes if (fact := one.of(facts, node)) is not None}
         for node, fact in known.items():
             if fact not in found[node]:
                 found[node].append(fact)
-        if not known:
-            labels = release.method.relations[relations[0]].labels
-            lacking.append(labels.get(language) or labels.get("en", relations[0]))
+        if not known and one.relations:
+            lacking.append(facts.label(one.relations[0]))
     having = {node: own for node, own in found.items() if own}
-    forms = facts.forms
-    missing = " ".join(
-        forms.not_recorded.replace("{x}", facts.name(nodes[0])).replace("{what}", what)
-        for what in dict.fromkeys(lacking)
-    )
+    missing = " ".join(facts.lacking(nodes[0], what) for what in dict.fromkeys(lacking))
     if not having:
         return Told("", missing)
     if len(having) == 1:
         [(node, own)] = having.items()
         return Told(told(facts, node, own, cited), missing)
-    head = forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
+    head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
     lines = [head]
     for node, own in having.items():
         number = cited.cite(node, [triple for fact in own for triple in fact.triples])
@@ -587,14 +681,19 @@ def told_facts(
     return Told("\n".join(lines), missing)
 
 
-def any_known(release: Release, nodes: Sequence[int], asked: Sequence[Sequence[str]]) -> bool:
+def any_known(release: Release, nodes: Sequence[int], asked: Sequence[Asked]) -> bool:
     """Whether any of the facts that are asked for is known of any of the entities."""
     facts = Facts(release, "")
-    return any(_first(facts, node, relations) is not None for node in nodes for relations in asked)
+    return any(one.of(facts, node) is not None for node in nodes for one in asked)
 
 
-def _first(facts: Facts, node: int, relations: Sequence[str]) -> Fact | None:
-    return next((fact for id in relations if (fact := facts.of(node, id)) is not None), None)
+def nowhere(release: Release, nodes: Sequence[int], language: str) -> str:
+    """What to say of the entities of one name where the data does not tell where any of them is; "" where it does."""
+    facts = Facts(release, language)
+    asked = [Asked((id,)) for node in nodes for id in order_of(release, node).where]
+    if not asked or any_known(release, nodes, asked):
+        return ""
+    return facts.lacking(nodes[0], facts.label(asked[0].relations[0]))
 
 
 def recorded(release: Release, nodes: Sequence[int], language: str, cited: SourceList) -> str:

@@ -10,10 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
-from crmrag_query.answers.facts import Facts
+import numpy as np
+
+from crmrag_query.answers.facts import Asked, Facts, any_known, order_of
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.statements import BESIDE, TURNS, Clause, Heard, Statement, own_words, statements_of
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation
@@ -25,12 +30,14 @@ from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile
+from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.state import Kind
 from crmrag_query.questions.words import Phrases
 from crmrag_query.reading.exonyms import WHOLE
-from crmrag_query.reading.lexicon import PhraseSpan, relation_spans
+from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans
+from crmrag_query.reading.types import ANY, categories_of
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
@@ -95,10 +102,6 @@ class _Spoken:
     words: list[str]
 
 
-BESIDE = "\0"
-"""Stands for a word of a name that only says more of the thing that a question is about: *van Gogh's* Irises."""
-
-
 def _spoken_of(release: Release, understood: Understood, language: Language) -> _Spoken:
     """The one thing that a question is about: that it names, or that its pronoun means in a conversation; of several names
     the one whose facts lead to all others. Without nodes where there is none."""
@@ -114,6 +117,12 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     if len(named) > 1:  # "dimensions" says what is asked for, though a type has this name
         asked = {(one.first, one.last) for one in relation_spans(understood.own.reading.language, words)}
         named = tuple(one for one in named if (one.first, one.last) not in asked) or named
+        which = spoken_language(understood.own.reading.language).roles["questions.what"]
+        # "in which trench" names none, though one is called so
+        named = (
+            tuple(one for one in named if _is_whole(one) or words[max(one.first - 1, 0)] not in which)
+            or named
+        )
     if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
         return _Spoken((), False, words)
     stop = _small_words(release, language)
@@ -241,18 +250,18 @@ _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 
 @dataclass(frozen=True, slots=True)
 class AskedFacts:
-    """Facts of one thing that are asked for: the entities of its name; for each fact the relations that may tell it, the
-    likeliest first; the words of which nothing was made; and whether it is asked to be told about the thing."""
+    """Facts of one thing that are asked for: the entities of its name; the facts, in their order; the words of which nothing
+    was made; and whether it is asked to be told about the thing."""
 
     nodes: tuple[int, ...]
-    relations: tuple[tuple[str, ...], ...]
+    asked: tuple[Asked, ...]
     unknown: tuple[str, ...] = ()
     telling: bool = False
 
 
 def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     """The facts of one thing that a question asks for: a thing that it names, or that a conversation speaks of, phrases of
-    relations, and question words. None for a question of another kind."""
+    relations, words of what the graph states of it, and question words. None for a question of another kind."""
     reading, method = understood.own.reading, release.method
     if reading.counts or reading.rule.startswith("yes/no"):
         return None
@@ -297,44 +306,345 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     ]
     if len(chosen) > PHRASES or _is_chain(release, chosen, words, nodes):
         return None
-    held = {at for one in chosen for at in range(one.first, one.last)}
+    asking = _Asking(release, own, language, nodes, words, spans, frozenset(nouns), reading.form)
+    chosen = [one for one in chosen if not asking.names_kind(one)]
     loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
+    small = language.stop | loose | filler | _kind_words(release, nodes) | asking.kinds
+    found = list(asking.of_clauses(chosen, small, reading.expects))
+    held = {at for one in chosen for at in range(one.first, one.last)}
+    held = held.union(*(said for _, said in found))
     rest = [word for at, word in enumerate(words) if word and word != BESIDE and at not in held]
     asks = bool(reading.expects) or any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
     if not asks and not any((one.first, one.last) in nouns for one in chosen):
         return None
-    small = language.stop | loose | filler | _kind_words(release, nodes)
-    unknown = _not_said(rest, language, ("placed", *OPENINGS), small)
-    asked: dict[tuple[str, ...], None] = {}
-    verbs = [one for one in chosen if (one.first, one.last) not in nouns]
-    ends = [_said_by(spans, one) for one in chosen if (one.first, one.last) in nouns]
-    after = 0
-    for span in verbs:
-        said = _said_by(spans, span)
-        # What a question word asks for it asks of the verb behind it: "what is it made of, and *who* gave it?"
-        expects = _expected(own, language, words[after : span.first]) if len(verbs) > 1 else reading.expects
-        after = span.last
-        with_noun = [tuple(id for id in said if id in noun) for noun in ends]
-        ends = [noun for noun, both in zip(ends, with_noun, strict=True) if not both]
-        for both in filter(None, with_noun):  # "What *material* is X *made of*?"
-            asked.update(dict.fromkeys(_fitting(release, both, 0, nodes, True)))
-        if any(with_noun) and not expects:
-            continue  # the noun says which of what the verb may ask for is meant
-        for fitting in _fitting(release, said, expects, nodes, _is_measured(release, said)):
-            if not _is_turned(release, fitting, span, words, nodes):
-                asked[fitting] = None
-    if verbs and (more := _expected(own, language, words[after:])):  # "who painted it, and *in which city*?"
-        for fitting in _fitting(release, _said_by(spans, verbs[-1]), more, nodes, False):
-            asked[fitting] = None
+    unknown = _not_said(rest, language, ("placed", *OPENINGS), small | asking.describing)
+    if any(one.expects for one, _ in found):  # "who painted it, and in which *city*?"
         unknown = tuple(word for word in unknown if not _category(language, word))
-    asked.update(dict.fromkeys(one for said in ends for one in _fitting(release, said, 0, nodes, True)))
+    asked = tuple(dict.fromkeys(one for one, _ in found))
+    if asked and understood.own.period is not None:  # "the canvas from the 1840s: who painted it?"
+        unknown = tuple(word for word in unknown if word not in understood.own.period_words)
+        dates = dict.fromkeys(
+            id
+            for node in nodes
+            for id in order_of(release, node).head
+            if release.method.relations[id].value == "date"
+        )
+        when = Asked(tuple(dates))
+        asked += (when,) if any_known(release, nodes, [when]) else ()
     # Else a list is asked for, which what is not understood may restrict, unless it is of what a relation leads to.
     listed = bool(reading.heads) and held.issuperset(reading.heads) and bool(asked)
-    of_one = reading.form is Form.SPECIFIC or listed
+    of_one = reading.form is Form.SPECIFIC or listed or (len(asking.clauses()) > 1 and bool(asked))
     if not (asked and not unknown) and not (of_one and unknown):
         return None
     telling = bool(language.forms.describing.at(reading.words, 0))
-    return AskedFacts(nodes, tuple(asked), unknown, telling)
+    return AskedFacts(nodes, asked, unknown, telling)
+
+
+SUPERLATIVES = frozenset(
+    f"operators.{role}" for role in ("earliest", "latest", "highest", "lowest", "most", "fewest")
+)
+"""Roles of words that choose one of many: "the oldest letter of X to Y" is no letter of that name."""
+KINDS_ASKED = frozenset(f"questions.{role}" for role in ("what", "kind", "how_many", "how_much", "how_long"))
+"""Roles of words behind which a noun says what is asked for."""
+ASKERS = frozenset(
+    f"questions.{role}"
+    for role in (
+        "what",
+        "kind",
+        "who",
+        "whose",
+        "where",
+        "when",
+        "why",
+        "how",
+        "how_many",
+        "how_much",
+        "how_long",
+    )
+)
+"""Roles of the words with which a part of a question begins that asks for one fact."""
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """The words of a question about one thing (``nodes``, those of its name), and the phrases of relations among them, of
+    which those at ``nouns`` are no verbs."""
+
+    release: Release
+    own: SpokenLanguage
+    language: Language
+    nodes: tuple[int, ...]
+    words: Sequence[str]
+    spans: Sequence[PhraseSpan]
+    nouns: frozenset[tuple[int, int]]
+    form: Form
+
+    @cached_property
+    def heard(self) -> dict[int, Heard]:
+        return {
+            node: Heard(self.release, self.own.code, node, statements_of(self.release, node))
+            for node in self.nodes
+        }
+
+    @cached_property
+    def describing(self) -> frozenset[str]:
+        """Words by which the thing may be described: of what is stated of it."""
+        graph = self.release[Graph]
+        return frozenset().union(*(own_words(graph, one.statements) for one in self.heard.values()))
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The words of nouns that may mean the thing: "*Probe* LIG-4404" of a sample."""
+        known = self.release[Lexicon].kinds(self.own.code)
+        stems = [self.own.stem(word) if word else "" for word in self.words]
+        return frozenset(
+            word
+            for at in range(len(self.words))
+            if self.words[at] not in ("", BESIDE)
+            for length, kinds in known.at(stems, self.words, at)
+            if any(one.nodes.size and np.isin(self.nodes, one.nodes).any() for one in kinds)
+            for word in self.words[at : at + length]
+        )
+
+    def names_kind(self, span: PhraseSpan) -> bool:
+        """Whether a word only says what the thing is, right before its name: "the *painting* The Studio"."""
+        kind = self.kinds.issuperset(self.words[span.first : span.last])
+        return kind and span.last < len(self.words) and self.words[span.last] == ""
+
+    @cached_property
+    def of_another(self) -> bool:
+        """Whether the name is said to tell which of another kind is meant: "the *coin of* Philip"."""
+        at = self.words.index("") if "" in self.words else 0
+        while at and self.words[at - 1] in self.own.stop - self.own.roles["prepositions.of"]:
+            at -= 1
+        if at < 2 or self.words[at - 1] not in self.own.roles["prepositions.of"]:
+            return False
+        known = self.release[Lexicon].kinds(self.own.code)
+        stems = [self.own.stem(word) if word else "" for word in self.words]
+        kinds = [one for _, some in known.at(stems, self.words, at - 2) for one in some if not one.generic]
+        said = any(span.first <= at - 2 < span.last for span in self.spans if span.role == "ends")
+        return bool(kinds) and not said and not any(np.isin(self.nodes, one.nodes).any() for one in kinds)
+
+    def clauses(self) -> list[tuple[int, int]]:
+        """Where each part of the question begins and ends that asks by a word of its own: "*who* bought it, *from whom*"."""
+        starts, at = list[int](), 0
+        joining = self.own.roles["operators.and"].union(
+            *(found for role, found in self.own.roles.items() if role.startswith("prepositions."))
+        )
+        while at < len(self.words):
+            lengths = (
+                length
+                for length, roles in (self.own.phrases.at(self.words, at) if self.words[at] else ())
+                if roles & ASKERS
+            )
+            length = max(lengths, default=0)
+            if length:
+                first = at
+                while first and self.words[first - 1] in joining:
+                    first -= 1
+                starts.append(first)
+            at += length or 1
+        bounds = [0, *(start for start in starts[1:] if start), len(self.words)]
+        found = list[tuple[int, int]]()
+        for first, last in pairwise(bounds):
+            alone = len(found) == 1 and not any(self._says(at) for at in range(*found[0]))
+            if alone and "" not in self.words[slice(*found[0])]:  # "*When and* where was it made?"
+                found[-1] = (found[-1][0], last)
+            else:
+                found.append((first, last))
+        return found
+
+    def _says(self, at: int) -> bool:
+        return bool(self.words[at]) and self.words[at] not in self.own.stop
+
+    def of_clauses(
+        self, chosen: Sequence[PhraseSpan], small: Collection[str], expects: int
+    ) -> Iterator[tuple[Asked, frozenset[int]]]:
+        """What each clause asks for, and the positions of the words by which what is stated says it."""
+        clauses, before = self.clauses(), frozenset[int]()
+        verbs: list[PhraseSpan] = []
+        for first, last in clauses:
+            wanted = (
+                expects if len(clauses) == 1 else _expected(self.own, self.language, self.words[first:last])
+            )
+            wanted |= self._kind_asked(first, last)
+            own = [one for one in chosen if first <= one.first < last and not self._describes(one, first)]
+            carried = bool(wanted) and not any((one.first, one.last) not in self.nouns for one in own)
+            if carried and (verbs or before):  # "and in what *year*" asks of the verb before
+                own = [one for one in own if not self._is_kind(one)]
+            relations = [
+                Asked(ids, expects=wanted)
+                for ids in self._relations([*verbs[-1:], *own] if carried else own, wanted)
+            ]
+            if (
+                wanted & int(Category.Place)
+                and len(clauses) > 1
+                and not own
+                and self.language.forms.placed.within(self.words[first:last])
+            ):
+                where = dict.fromkeys(id for node in self.nodes for id in order_of(self.release, node).where)
+                relations = [Asked(tuple(where), expects=wanted)] if where else relations
+            verbs = [one for one in own if (one.first, one.last) not in self.nouns] or verbs
+            stated, said, strength = self._stated(first, last, wanted, small, before)
+            bare = not stated and all(map(self._is_kind, own))
+            if bare and (other := self._by_preposition(first, last, wanted)) is not None:
+                yield other, frozenset()
+                continue
+            if self._asks_for_unknown(first, last, own, said, small):
+                continue
+            known = any_known(self.release, self.nodes, relations)
+            if stated and (not known or strength > sum(map(len, own))):
+                before = frozenset(mid for some in stated.values() for one in some for mid in one.through)
+                yield Asked(statements=tuple(stated.items()), expects=wanted), said
+            else:
+                before = self._through(relations) if known else before
+                yield from ((one, frozenset()) for one in relations)
+
+    def _describes(self, span: PhraseSpan, first: int) -> bool:
+        """Whether an adjective stands in what is said of the thing before anything is asked: "The *big* gong: who …"."""
+        return (
+            (span.first, span.last) not in self.nouns
+            and span.last <= self._asker(first)[0]
+            and "" in self.words[: span.last + 1]
+        )
+
+    def _asker(self, first: int, asking: frozenset[str] = ASKERS) -> tuple[int, int]:
+        """Where the first words that ask stand from a position on; twice the position where none does."""
+        for at in range(first, len(self.words)):
+            lengths = [
+                length
+                for length, roles in (self.own.phrases.at(self.words, at) if self.words[at] else ())
+                if roles & asking
+            ]
+            if lengths:
+                return at, at + max(lengths)
+        return first, first
+
+    def _asks_for_unknown(
+        self, first: int, last: int, own: Sequence[PhraseSpan], said: Collection[int], small: Collection[str]
+    ) -> bool:
+        """Whether a clause asks for something of which nothing is known: "how big a *reward*"."""
+        at = after = self._asker(first, KINDS_ASKED)[1]
+        while at < last and self.words[at] in self.own.stop:
+            at += 1
+        if after in (first, last) or at >= last or self.words[at] in ("", BESIDE) or self.words[at] in small:
+            return False
+        held = {place for one in own for place in range(one.first, one.last)}
+        return at not in held and at not in said and not _category(self.language, self.words[at])
+
+    def _kind_asked(self, first: int, last: int) -> int:
+        """Actors or places, where the noun behind "which" means nothing else: "which *painter*"."""
+        at = self._asker(first, KINDS_ASKED)[1]
+        if at == first or at >= last or not self._says(at):
+            return 0
+        known = self.release[Lexicon].kinds(self.own.code)
+        stems = [self.own.stem(word) if word else "" for word in self.words]
+        kinds = [one for _, some in known.at(stems, self.words, at)[:1] for one in some]
+        masks = {
+            int(Category[one.target.categories[0]])
+            if one.target.categories
+            else categories_of(self.release[World], one.target) & ~ANY
+            for one in kinds
+        }
+        return next(iter(masks)) if masks in ({int(Category.Actor)}, {int(Category.Place)}) else 0
+
+    def _by_preposition(self, first: int, last: int, wanted: int) -> Asked | None:
+        """What only a preposition says: "and *on* what?" of a material, "who is *in* it?" of what a thing shows."""
+        words = set(self.words[first:last])
+        asks = self._asker(first, frozenset({"questions.what"}))[1] > first
+        if not wanted and asks and first and self.words[first + 1] in self.own.roles["prepositions.material"]:
+            return Asked(("made_of", "medium_note"))
+        before = self.words.index("") - 1 if "" in words else 0
+        inside = before > first and self.words[before] in self.own.roles["prepositions.place"]
+        things = all(category_name(self.release[Graph], node) == "Thing" for node in self.nodes)
+        if wanted == int(Category.Actor) and inside and things:
+            return Asked(("depicts",), expects=wanted)
+        return None
+
+    def _through(self, relations: Sequence[Asked]) -> frozenset[int]:
+        """The nodes through which what relations lead to is stated."""
+        facts = Facts(self.release, self.own.code)
+        found = set[int]()
+        for node, heard in self.heard.items():
+            ends = {
+                end for one in relations if (fact := one.of(facts, node)) is not None for end in fact.nodes
+            }
+            found.update(mid for one in heard.statements if one.end in ends for mid in one.through)
+        return frozenset(found)
+
+    def _is_kind(self, span: PhraseSpan) -> bool:
+        """Whether words only say what kind of thing is asked for: "in what *year*"."""
+        return all(_category(self.language, self.words[at]) for at in range(span.first, span.last))
+
+    def _stated(
+        self, first: int, last: int, wanted: int, small: Collection[str], before: Collection[int]
+    ) -> tuple[dict[int, tuple[Statement, ...]], frozenset[int], int]:
+        """What is stated of each of the things that a clause asks for, the positions of the words that say so, and how many
+        of them say it alone."""
+        silent = {
+            at
+            for at in range(first, last)
+            if (wanted and _category(self.language, self.words[at])) or self.words[at] in self.kinds
+        }
+        if wanted & int(Category.Place):  # "where is it *found*", but "who *found* it"
+            silent.update(
+                at for begin, end in self.language.forms.placed.spans(self.words) for at in range(begin, end)
+            )
+        words = tuple(
+            word if first <= at < last and at not in silent else BESIDE for at, word in enumerate(self.words)
+        )
+        roles = {
+            role
+            for at in range(first, last)
+            if words[at]
+            for _, some in self.own.phrases.at(words, at)
+            for role in some
+        }
+        optional = frozenset(at for at, word in enumerate(words) if word in small or word in self.describing)
+        edges = {word for word in (*words[first : first + 2], words[last - 1]) if word}
+        others = self.own.roles["prepositions.agent"] | self.own.roles["prepositions.of"]
+        turn = frozenset(
+            prop
+            for role, props in TURNS.items()
+            if wanted and not (self.own.roles[role] - others).isdisjoint(edges)
+            for prop in props
+        )
+        number = bool(roles & {"questions.how_much", "questions.how_long"})
+        clause = Clause(words, wanted, number, turn, optional)
+        chosen_of_many = self.form is Form.AGGREGATION or roles & SUPERLATIVES
+        if self.of_another or (chosen_of_many and len(self.clauses()) == 1):
+            return {}, frozenset(), 0
+        found = {node: heard.best(clause, before) for node, heard in self.heard.items()}
+        stated = {node: one.statements for node, one in found.items() if one is not None}
+        said = frozenset[int]().union(*(one.said for one in found.values() if one is not None))
+        return stated, said, max((one.strength for one in found.values() if one is not None), default=0)
+
+    def _relations(self, chosen: Sequence[PhraseSpan], wanted: int) -> Iterator[tuple[str, ...]]:
+        """The relations that phrases ask for, for each fact those that may tell it."""
+        release, nodes, asked = self.release, self.nodes, dict[tuple[str, ...], None]()
+        verbs = [one for one in chosen if (one.first, one.last) not in self.nouns]
+        ends = [_said_by(self.spans, one) for one in chosen if (one.first, one.last) in self.nouns]
+        after = 0
+        for span in verbs:
+            said = _said_by(self.spans, span)
+            # What a question word asks for it asks of the verb behind it.
+            expects = (
+                _expected(self.own, self.language, self.words[after : span.first])
+                if len(verbs) > 1
+                else wanted
+            )
+            after = span.last
+            with_noun = [tuple(id for id in said if id in noun) for noun in ends]
+            ends = [noun for noun, both in zip(ends, with_noun, strict=True) if not both]
+            for both in filter(None, with_noun):  # "What *material* is X *made of*?"
+                asked.update(dict.fromkeys(_fitting(release, both, 0, nodes, True)))
+            if any(with_noun) and not expects:
+                continue  # the noun says which of what the verb may ask for is meant
+            for fitting in _fitting(release, said, expects, nodes, _is_measured(release, said)):
+                if not _is_turned(release, fitting, span, self.words, nodes, expects):
+                    asked[fitting] = None
+        asked.update(dict.fromkeys(one for said in ends for one in _fitting(release, said, 0, nodes, True)))
+        yield from asked
 
 
 _ASKED_BY = {
@@ -461,10 +771,17 @@ def _leads_to(relation: Relation, what: str) -> bool:
 
 
 def _is_turned(
-    release: Release, relations: Sequence[str], span: PhraseSpan, words: Sequence[str], nodes: tuple[int, ...]
+    release: Release,
+    relations: Sequence[str],
+    span: PhraseSpan,
+    words: Sequence[str],
+    nodes: tuple[int, ...],
+    expects: int,
 ) -> bool:
     """Whether the thing stands at the far end of what is said: "What depicts X?" asks for no fact of X."""
     first = release.method.relations[relations[0]]
+    if expects and not expects & sum(int(Category[name]) for name in first.domain):
+        return False  # who "sat for X" is no thing that shows anybody
     categories = {category_name(release[Graph], node) for node in nodes}
     if (
         first.value != "entity"
@@ -502,7 +819,7 @@ def greeting(release: Release, understood: Understood, cited: SourceList) -> str
     return "\n".join(lines)
 
 
-REASONS = (("caused_by",), ("purpose",), ("commissioned_by",))
+REASONS = (Asked(("caused_by",)), Asked(("purpose",)), Asked(("commissioned_by",)))
 """Relations that may tell why something is."""
 
 
