@@ -307,6 +307,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     if len(chosen) > PHRASES or _is_chain(release, chosen, words, nodes):
         return None
     asking = _Asking(release, own, language, nodes, words, spans, frozenset(nouns), reading.form)
+    if asking.chooses:
+        return None
     chosen = [one for one in chosen if not asking.names_kind(one)]
     loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
     small = language.stop | loose | filler | _kind_words(release, nodes) | asking.kinds
@@ -343,7 +345,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
 SUPERLATIVES = frozenset(
     f"operators.{role}" for role in ("earliest", "latest", "highest", "lowest", "most", "fewest")
 )
-"""Roles of words that choose one of many: "the oldest letter of X to Y" is no letter of that name."""
+"""Roles of words that choose one of many."""
 KINDS_ASKED = frozenset(f"questions.{role}" for role in ("what", "kind", "how_many", "how_much", "how_long"))
 """Roles of words behind which a noun says what is asked for."""
 ASKERS = frozenset(
@@ -409,11 +411,26 @@ class _Asking:
     def names_kind(self, span: PhraseSpan) -> bool:
         """Whether a word only says what the thing is, right before its name: "the *painting* The Studio"."""
         kind = self.kinds.issuperset(self.words[span.first : span.last])
-        return kind and span.last < len(self.words) and self.words[span.last] == ""
+        named = span.last < len(self.words) and self.words[span.last] == ""
+        return (
+            kind
+            and named
+            and bool(span.first and self.language.forms.articles.at(self.words, span.first - 1))
+        )
+
+    @cached_property
+    def chooses(self) -> bool:
+        """Whether one of many is asked for: "the *oldest letter* of X to Y" is no letter of that name."""
+        return any(
+            roles & SUPERLATIVES and at + length < len(self.words) and self.words[at + length] in self.kinds
+            for at in range(len(self.words))
+            if self.words[at]
+            for length, roles in self.own.phrases.at(self.words, at)
+        )
 
     @cached_property
     def of_another(self) -> bool:
-        """Whether the name is said to tell which of another kind is meant: "the *coin of* Philip"."""
+        """Whether the name is said to tell which of another kind is meant, "the *coin of* Philip", that is no part of it."""
         at = self.words.index("") if "" in self.words else 0
         while at and self.words[at - 1] in self.own.stop - self.own.roles["prepositions.of"]:
             at -= 1
@@ -423,7 +440,9 @@ class _Asking:
         stems = [self.own.stem(word) if word else "" for word in self.words]
         kinds = [one for _, some in known.at(stems, self.words, at - 2) for one in some if not one.generic]
         said = any(span.first <= at - 2 < span.last for span in self.spans if span.role == "ends")
-        return bool(kinds) and not said and not any(np.isin(self.nodes, one.nodes).any() for one in kinds)
+        near = {one.end for heard in self.heard.values() for one in heard.statements if len(one.steps) == 1}
+        own = np.array([*self.nodes, *near], np.int32)
+        return bool(kinds) and not said and not any(np.isin(own, one.nodes).any() for one in kinds)
 
     def clauses(self) -> list[tuple[int, int]]:
         """Where each part of the question begins and ends that asks by a word of its own: "*who* bought it, *from whom*"."""
@@ -611,8 +630,7 @@ class _Asking:
         )
         number = bool(roles & {"questions.how_much", "questions.how_long"})
         clause = Clause(words, wanted, number, turn, optional)
-        chosen_of_many = self.form is Form.AGGREGATION or roles & SUPERLATIVES
-        if self.of_another or (chosen_of_many and len(self.clauses()) == 1):
+        if self.of_another or (self.form is Form.AGGREGATION and len(self.clauses()) == 1):
             return {}, frozenset(), 0
         found = {node: heard.best(clause, before) for node, heard in self.heard.items()}
         stated = {node: one.statements for node, one in found.items() if one is not None}
