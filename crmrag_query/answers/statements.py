@@ -164,7 +164,7 @@ class Heard:
         kinds = self._kinds(clause.words, content, lexicon)
         scored: list[tuple[float, Best]] = []
         for one in self.statements:
-            if not self._fits(one, clause):
+            if not self._fits(one, clause) or (not clause.expects and self._is_done_by(one)):
                 continue
             near, far = self._said(one)
             ends = {at for at in content if stems[at] in far or self._is_of(one.end, kinds.get(at, ()))}
@@ -221,10 +221,18 @@ class Heard:
         return any(code in ontology.classes and ontology.is_a(code, "E54") for code in codes)
 
     def _is_agent(self, one: Statement) -> bool:
-        ontology, code = self.release[World].ontology, self._last_code(one)
-        if code in ("P02", ""):
-            return True
+        code = self._last_code(one)
+        return code in ("P02", "") or self._takes_part(code)
+
+    def _takes_part(self, code: str) -> bool:
+        ontology = self.release[World].ontology
         return code in ontology.properties and (code == AGENTS or code in ontology.subproperties(AGENTS))
+
+    def _is_done_by(self, one: Statement) -> bool:
+        """Whether it leads on from what somebody did, "what did X draw?", of which a set is asked for."""
+        prop, ahead = one.steps[0]
+        code = self.release[Graph].property_code(prop)
+        return self._takes_part(self.release[World].ontology.inverse(code) or "" if ahead else code)
 
     def _last_code(self, one: Statement) -> str:
         prop, ahead = one.steps[-1]

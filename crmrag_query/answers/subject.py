@@ -382,21 +382,32 @@ class _Asking:
     form: Form
 
     @cached_property
+    def of_one(self) -> bool:
+        """Whether facts of one thing are asked for, and no list or number; several parts that ask are no list."""
+        return self.form is Form.SPECIFIC or len(self.clauses()) > 1
+
+    @cached_property
     def heard(self) -> dict[int, Heard]:
-        return {
-            node: Heard(self.release, self.own.code, node, statements_of(self.release, node))
-            for node in self.nodes
-        }
+        return (
+            {}
+            if not self.of_one
+            else {
+                node: Heard(self.release, self.own.code, node, statements_of(self.release, node))
+                for node in self.nodes
+            }
+        )
 
     @cached_property
     def describing(self) -> frozenset[str]:
         """Words by which the thing may be described: of what is stated of it."""
         graph = self.release[Graph]
-        return frozenset().union(*(own_words(graph, one.statements) for one in self.heard.values()))
+        return frozenset[str]().union(*(own_words(graph, one.statements) for one in self.heard.values()))
 
     @cached_property
     def kinds(self) -> frozenset[str]:
         """The words of nouns that may mean the thing: "*Probe* LIG-4404" of a sample."""
+        if not self.of_one:
+            return frozenset()
         known = self.release[Lexicon].kinds(self.own.code)
         stems = [self.own.stem(word) if word else "" for word in self.words]
         return frozenset(
@@ -505,11 +516,11 @@ class _Asking:
                 relations = [Asked(tuple(where), expects=wanted)] if where else relations
             verbs = [one for one in own if (one.first, one.last) not in self.nouns] or verbs
             stated, said, strength = self._stated(first, last, wanted, small, before)
-            bare = not stated and all(map(self._is_kind, own))
+            bare = self.of_one and not stated and all(map(self._is_kind, own))
             if bare and (other := self._by_preposition(first, last, wanted)) is not None:
                 yield other, frozenset()
                 continue
-            if self._asks_for_unknown(first, last, own, said, small):
+            if self.of_one and self._asks_for_unknown(first, last, own, said, small):
                 continue
             known = any_known(self.release, self.nodes, relations)
             if stated and (not known or strength > sum(map(len, own))):
@@ -554,7 +565,7 @@ class _Asking:
     def _kind_asked(self, first: int, last: int) -> int:
         """Actors or places, where the noun behind "which" means nothing else: "which *painter*"."""
         at = self._asker(first, KINDS_ASKED)[1]
-        if at == first or at >= last or not self._says(at):
+        if not self.of_one or at == first or at >= last or not self._says(at):
             return 0
         known = self.release[Lexicon].kinds(self.own.code)
         stems = [self.own.stem(word) if word else "" for word in self.words]
@@ -630,7 +641,7 @@ class _Asking:
         )
         number = bool(roles & {"questions.how_much", "questions.how_long"})
         clause = Clause(words, wanted, number, turn, optional)
-        if self.of_another or (self.form is Form.AGGREGATION and len(self.clauses()) == 1):
+        if not self.of_one or self.of_another:
             return {}, frozenset(), 0
         found = {node: heard.best(clause, before) for node, heard in self.heard.items()}
         stated = {node: one.statements for node, one in found.items() if one is not None}
