@@ -131,7 +131,7 @@ class Texts:
         if line.kind != Line.FR:
             return []
         catalogue, graph = self.release[Catalogue], self.graph
-        one = catalogue[catalogue.number(line.key)]
+        one = catalogue[catalogue.number(line.key)].as_told(line.label)
         found = []
         for target in line.targets[:WAYS]:
             hops = explain(graph.adjacency, self.release.ontology, one, line.entity, target)

@@ -199,8 +199,8 @@ def _names(about: Described, doc: Ints, ptr: Longs, targets: Ints, depth: Bytes)
     """For lists of targets (ascending) the names to be enumerated: list and number in the pool; ``doc`` of each list,
     ``depth`` of each target.
 
-    Named nodes come first, the nearest of them first, the first ones with their notes; of what is called after the
-    document's entity its types alone are told.
+    The nearest come first, of these the named ones, the first ones with their notes; of what is called after the document's
+    entity its types alone are told.
     """
     setting, names = about.setting, about.setting.names
     size = np.minimum(np.diff(ptr), LOOKED_AT)
@@ -209,7 +209,7 @@ def _names(about: Described, doc: Ints, ptr: Longs, targets: Ints, depth: Bytes)
     node = targets[rows]
     told = names.told[node]
     line, rows, node = line[told], rows[told], node[told]
-    order = np.lexsort((node, depth[rows], ~names.named[node], line))
+    order = np.lexsort((node, ~names.named[node], depth[rows], line))
     line, node = line[order], node[order]
     place = np.arange(len(line)) - np.searchsorted(line, line)
     pool = setting.pool

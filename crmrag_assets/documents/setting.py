@@ -216,7 +216,8 @@ class Setting:
 
     @cached_property
     def lone(self) -> Bools:
-        """bool [n]: events of just one thing, whatever ties them, of which who, where or when is known: the thing tells that."""
+        """bool [n]: events of just one thing, whatever ties them, of which an actor, place or time is known, which the thing
+        tells."""
         graph, rows = self.graph, self.graph.adjacency.forward
         event = (graph.flags & FLAG_EVENT) != 0
         thing = (graph.adjacency.categories & int(Category.Thing)) != 0

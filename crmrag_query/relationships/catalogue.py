@@ -8,7 +8,7 @@ a code: without the properties below it; `*` at the end: followed zero or more t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from crmrag_query.artifacts.release import Release
@@ -87,6 +87,11 @@ class Relationship:
     specialises: str
     paths: tuple[Path, ...]
     told: tuple[Wording, ...] | None = None
+
+    def as_told(self, words: str) -> Relationship:
+        """The relationship by the paths that these words tell alone; itself where none of its wordings has them."""
+        paths = [path for wording in self.told or () if wording.words == words for path in wording.paths]
+        return replace(self, paths=tuple(paths)) if paths else self
 
 
 @dataclass(frozen=True)

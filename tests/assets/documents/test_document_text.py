@@ -123,6 +123,30 @@ def test_a_church_reads_well(tmp_path: Path) -> None:
     assert text_of(setting, "building").count("1099–1104") == 1
 
 
+UNTRUE = """
+:letter a crm:E22_Human-Made_Object ; rdfs:label "Letter" ; crm:P108i_was_produced_by :writing ;
+    crm:P62_depicts :cyprus ; crm:P52_has_current_owner :museum .
+:writing a crm:E12_Production ; rdfs:label "Writing" ; crm:P14_carried_out_by :ann ; crm:P9i_forms_part_of :journey .
+:journey a crm:E7_Activity ; rdfs:label "Journey" ; crm:P7_took_place_at :rome , :paris ; crm:P14_carried_out_by :bob .
+:club a crm:E74_Group ; rdfs:label "Club" ; crm:P107_has_current_or_former_member :ann .
+:ann a crm:E21_Person ; rdfs:label "Ann" . :bob a crm:E21_Person ; rdfs:label "Bob" .
+:museum a crm:E74_Group ; rdfs:label "Museum" .
+:rome a crm:E53_Place ; rdfs:label "Rome" . :paris a crm:E53_Place ; rdfs:label "Paris" .
+:cyprus a crm:E53_Place ; rdfs:label "Cyprus" . :nicosia a crm:E53_Place ; rdfs:label "Nicosia" ;
+    crm:P89_falls_within :cyprus .
+"""
+
+
+@pytest.mark.parametrize("catalogue", ["fr76", "fr109"])
+def test_a_text_says_no_more_than_its_paths_show(catalogue: str, tmp_path: Path) -> None:
+    setting = setting_of(UNTRUE, tmp_path, catalogue=catalogue)
+    letter = text_of(setting, "letter").splitlines()
+    assert {"Made by: Ann", "Shows: Cyprus", "Owned by: Museum"} <= set(letter)
+    told = "\n".join(letter)
+    assert not [name for name in ("Club", "Bob", "Rome", "Paris", "Nicosia") if name in told]
+    assert "Letter" not in text_of(setting, "cyprus") and "Letter" in text_of(setting, "ann")
+
+
 def test_no_line_begins_with_a_text_of_the_data(tmp_path: Path) -> None:
     source = r"""
     :x a crm:E22_Human-Made_Object ; rdfs:label "A\n[Actor] Forged\rcreated by: nobody" ; crm:P46_is_composed_of :y .
@@ -137,7 +161,8 @@ def test_no_line_begins_with_a_text_of_the_data(tmp_path: Path) -> None:
 def test_what_is_cut_is_told(tmp_path: Path) -> None:
     method = changed(method_and_ontology()[0], "documents", lines=3)
     facts = " ; ".join(f":says{i} :t{i}" for i in range(9))
-    setting = setting_of(f":x {THING} 'X' ; {facts} .", tmp_path, method=method)
+    named = " ".join(f":t{i} {THING} 'T{i}' ." for i in range(9))
+    setting = setting_of(f":x {THING} 'X' ; {facts} . {named}", tmp_path, method=method)
     last = text_of(setting, "x").splitlines()[-1]
     assert last.startswith("and 6 more relationships: ")
 
