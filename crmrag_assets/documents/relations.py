@@ -104,7 +104,7 @@ class Related:
         fact, match = self._stating
         rest = ~self.stated & ~self.otherwise
         rest[fact[np.isin(self.lines.line[match], self.chosen)]] = False
-        noting = setting.notes[facts.target]
+        noting = setting.noted[facts.target] == self.about.entities[facts.doc]
         rest &= noting | ~(facts.where(setting.telling.unsaid) | setting.apart[facts.target])
         category = setting.graph.category_of_node[self.about.entities[facts.doc]]
         recorded = ((category & RECORDED) != 0) | (category == 0)
@@ -123,16 +123,16 @@ def _says_little(about: Described, doc: Ints, target: Ints) -> Bools:
     of "Production of X".
 
     So are called: what is named by its role for just this entity, an event or image named after it, and of a thing the event
-    of nothing else, or one that is named by its role for another; unless its types tell more.
+    of nothing else, or one that is named by its role for another; unless its types tell more. And of a text that is told
+    whole as a note what it refers to.
     """
     setting, names = about.setting, about.setting.names
     own = about.entities[doc]
     event = (setting.graph.flags[target] & FLAG_EVENT) != 0
     own_event = (setting.graph.flags[own] & FLAG_EVENT) != 0
+    named_after = names.made[own] | own_event | setting.images[own]
     rows = np.flatnonzero(
-        names.made[own]
-        | own_event
-        | ((names.made[target] | event | setting.images[target]) & ~names.typed[target])
+        named_after | ((names.made[target] | event | setting.images[target]) & ~names.typed[target])
     )
     own, node, made = own[rows], target[rows], names.made[target[rows]]
     pairs = pl.DataFrame({"name": names.alike.gather(node), "own": about.alike.gather(doc[rows])})
@@ -148,8 +148,9 @@ def _says_little(about: Described, doc: Ints, target: Ints) -> Bools:
     apart = np.where(made, role, holds) | (of_thing & setting.lone[node])
     open_ = (made | event[rows] | setting.images[node]) & ~names.typed[node]
     little = np.zeros(len(target), bool)
-    little[rows] = ((names.made[own] | own_event[rows]) & before) | (open_ & apart)
-    return little
+    little[rows] = (named_after[rows] & before) | (open_ & apart)
+    whole = ~names.shown.str.ends_with("…").gather(about.entities[doc]).to_numpy()
+    return little | (whole & (setting.noted[about.entities[doc]] == target))
 
 
 def direct_drafts(about: Described, open_: Bools) -> pl.DataFrame:

@@ -232,20 +232,21 @@ class Setting:
         return lone
 
     @cached_property
-    def notes(self) -> Bools:
-        """bool [n]: texts that refer to one node alone: what they say is told of it."""
+    def noted(self) -> Ints:
+        """int32 [n]: of a text that refers to one node alone this node, of which what it says is told; -1 for all else."""
         rows = self.graph.adjacency.forward
         by_code = self.graph.adjacency.by_code
         ways = self.ontology.directed(REFERRING)
         keys = [2 * n + (not forward) for code, forward in ways for n in by_code.get(code, ())]
         one, other, prop = rows.sources, rows.val, rows.properties
         at, back = np.isin(2 * prop, keys), np.isin(2 * prop + 1, keys)
-        text, _ = distinct_pairs(
+        text, about = distinct_pairs(
             np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
         )
-        alone = np.bincount(text, minlength=self.graph.nodes) == 1
-        notes: Bools = alone & self.names.texts
-        return notes
+        alone = (np.bincount(text, minlength=self.graph.nodes) == 1) & self.names.texts
+        noted = np.full(self.graph.nodes, -1, np.int32)
+        noted[text[alone[text]]] = about[alone[text]]
+        return noted
 
     @cached_property
     def pointed_at(self) -> npt.NDArray[np.float64]:
@@ -337,7 +338,7 @@ class Telling:
         narrow = [[way_of(path, ontology) for path in one.paths] for one in catalogue]
         wide = [[way_of(_unbound(path), ontology) for path in one.paths] for one in catalogue]
         ends = [(one.domain, one.range) for one in catalogue]
-        before = (self.of[:, None] == self.of[None, :]) & np.triu(np.ones((len(narrow),) * 2, bool), 1)
+        before: Bools = (self.of[:, None] == self.of[None, :]) & np.triu(np.ones((len(narrow),) * 2, bool), 1)
         for i, ways in enumerate(narrow):
             for j, wider in enumerate(wide):
                 if self.of[i] != self.of[j] and ends[i] == ends[j]:
