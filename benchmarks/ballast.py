@@ -46,7 +46,8 @@ KINDS = {
     "hub": "of a place, concept or time, more than ten that point at it",
     "cut": "counts lines that were left out",
 }
-RECORDING = ("E15", "E17", "E31", "E36", "E41", "D1")
+RECORDING = ("E15", "E17", "E31", "E41", "D1")
+IMAGE = "E36"  # itself: what is shown, as attributes and characters, is no record of it
 BACK = ("is referred to by", "is referred to at", "is type of")
 IRI = re.compile(r"^\S*(?:://|\.\w+/)\S*$")
 HUB = 10
@@ -124,7 +125,7 @@ class Texts:
 
     def _is_recording(self, node: int) -> bool:
         ontology, codes = self.release.ontology, map(self.graph.class_code, self.graph.types(node).tolist())
-        return any(code and any(ontology.is_a(code, one) for one in RECORDING) for code in codes)
+        return any(code == IMAGE or any(code and ontology.is_a(code, one) for one in RECORDING) for code in codes)
 
     def ways(self, line: Line) -> list[str]:
         """Ways to the first targets of a relationship's line."""

@@ -150,7 +150,8 @@ def _says_little(about: Described, doc: Ints, target: Ints) -> Bools:
     little = np.zeros(len(target), bool)
     little[rows] = (named_after[rows] & before) | (open_ & apart)
     whole = ~names.shown.str.ends_with("…").gather(about.entities[doc]).to_numpy()
-    return little | (whole & (setting.noted[about.entities[doc]] == target))
+    little |= whole & (setting.noted[about.entities[doc]] == target)
+    return little
 
 
 def direct_drafts(about: Described, open_: Bools) -> pl.DataFrame:
