@@ -125,7 +125,9 @@ class Texts:
 
     def _is_recording(self, node: int) -> bool:
         ontology, codes = self.release.ontology, map(self.graph.class_code, self.graph.types(node).tolist())
-        return any(code == IMAGE or any(code and ontology.is_a(code, one) for one in RECORDING) for code in codes)
+        return any(
+            code == IMAGE or any(code and ontology.is_a(code, one) for one in RECORDING) for code in codes
+        )
 
     def ways(self, line: Line) -> list[str]:
         """Ways to the first targets of a relationship's line."""
