@@ -190,16 +190,12 @@ class TranslationsPart(Record):
 
 
 class RelationshipEntry(Record):
-    """One Fundamental Relationship as it stands in its file; path id to steps.
-
-    `told`: what a document says of it, words to the paths by which they are true; `{}`: nothing; not given: its label.
-    """
+    """One Fundamental Relationship as it stands in its file; path id to steps."""
 
     label: str
     domain: CategoryName
     range: CategoryName
     specialises: str = ""
-    told: dict[str, tuple[Path, ...]] | None = None
     paths: dict[str, Path] = Field(min_length=1)
 
 
