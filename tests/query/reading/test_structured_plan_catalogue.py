@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import NameIndex
 from crmrag_query.plans.kinds import Kinds, made
 from crmrag_query.plans.profile import Profile, TypeProfile
@@ -159,7 +159,7 @@ def test_a_release_without_a_profile_is_told_by_its_classes_and_relations(
 ) -> None:
     bare = replace(small, folder=tmp_path)
     bare.__dict__.update(method=small.method, ontology=small.ontology)
-    bare._parts.update({part: small[part] for part in (Graph, Catalogue, NameIndex)})
+    bare._parts.update({part: small[part] for part in (Graph, Catalogue, NameIndex, TriplesIndex)})
     bare._parts[Kinds] = made(bare[World], ())  # as of a release that has no lexicon either
     found = told(bare, "Which churches are in Kolva?")
     assert "types" not in found and found["classes"] and len(found["relationships"]) > 10
