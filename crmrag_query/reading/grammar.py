@@ -1186,6 +1186,8 @@ class Grammar:
                 measure = compute.measure
                 if measure is not None and measure.kind == "value":
                     state = replace(state, doubt=state.doubt | self._measures(measure.way, head, ops))
+                elif measure is not None and measure.kind in ("earliest", "latest"):
+                    state = replace(state, doubt=state.doubt | self._which_date(measure.way, head))
                 used |= used_by
         if compute is None and dates:
             most = 1 if "operators.most" in ops else None
@@ -1351,6 +1353,17 @@ class Grammar:
             scored.append((covered + self.weights.share * tie.share - tie.cost, tie))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return [tie for _, tie in scored[:2]]
+
+    def _which_date(self, way: Way, near: Meaning) -> frozenset[str]:
+        """Why things may not be ranked by a date that no word says: they have another as often, such as a birth."""
+        dates = self.ties.dates(near, self.own.code)
+        chosen = next((one for one in dates if one.way == way), None)
+        if chosen is None or self._said_by(chosen):
+            return frozenset()
+        paths = {one.key: self.world.relations[one.relation].paths for one in dates if one.relation}
+        others = [one for one in dates if paths.get(one.key) not in (None, paths.get(chosen.key))]
+        alike = any(2 * one.share > chosen.share and one.cost <= chosen.cost for one in others)
+        return frozenset({f"which date: {chosen.key}"} if alike else ())
 
     def _ranked(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, float, frozenset[int]] | None:
         """What superlatives without a counted noun make of a list."""
