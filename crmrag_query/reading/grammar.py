@@ -719,9 +719,8 @@ class Grammar:
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
             doubt |= {f"in texts: {item.text}"} if tie.stated else unsure
             score = state.score + gain - meaning.cost - far_cost
-            if (
-                asked_for and tie.last != "P2"
-            ):  # "which *costumes*" asks for costumes, not for what has to do with them
+            # "Which *costumes*" asks for these, not for what has to do with them.
+            if asked_for and tie.last != "P2":
                 score -= w.dropped
                 doubt |= {f"not asked for: {item.text}"}
             if negated and any(one.startswith("no word for") for one in doubt):
@@ -791,9 +790,8 @@ class Grammar:
             made = Compute(kind="pairs", ways=(*ways, tie.way))
             used = state.used | {pairs.first, flags["operators.same"].first}
             return replace(state, compute=made, used=used, score=state.score + COMPUTED)
-        counted = (
-            item.sort != "text" and not meaning.named and not tie.stated
-        )  # texts that hold a word are no number of things
+        # Texts that hold a word are no number of things.
+        counted = item.sort != "text" and not meaning.named and not tie.stated
         if parent == 0 and state.compute is None and counted and not timed:
             to = self._anchor(state, condition.child)
             for role, ascending in (("operators.most", False), ("operators.fewest", True)):
