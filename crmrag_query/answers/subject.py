@@ -582,7 +582,8 @@ class _Asking:
         """What only a preposition says: "and *on* what?" of a material, "who is *in* it?" of what a thing shows."""
         words = set(self.words[first:last])
         asks = self._asker(first, frozenset({"questions.what"}))[1] > first
-        if not wanted and asks and first and self.words[first + 1] in self.own.roles["prepositions.material"]:
+        of_what = not self.own.roles["prepositions.material"].isdisjoint(self.words[first + 1 : first + 2])
+        if not wanted and asks and first and of_what:
             return Asked(("made_of", "medium_note"))
         before = self.words.index("") - 1 if "" in words else 0
         inside = before > first and self.words[before] in self.own.roles["prepositions.place"]
