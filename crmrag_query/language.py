@@ -56,6 +56,9 @@ def variants(text: str) -> Iterator[tuple[str, ...]]:
         yield tuple(tokenize(re.sub(r"\S+\?", " ", text)))
 
 
+PREPOSITION_ROLES = ("agent", "place", "from", "of", "with", "about", "to", "time", "material")
+
+
 @dataclass(frozen=True)
 class Language:
     """One language.
@@ -99,6 +102,10 @@ class Language:
                     break
             found = self._stems[asked] = self._stemmer.stemWord(word)
         return found
+
+    def preposition_roles(self, word: str) -> frozenset[str]:
+        """What a folded preposition may lead to; none for another word."""
+        return frozenset(role for role in PREPOSITION_ROLES if word in self.roles[f"prepositions.{role}"])
 
     def form(self, word: str) -> str:
         """A folded word without what gender, number and a contracted article add: "dipinte sulla" is "dipinto su"."""

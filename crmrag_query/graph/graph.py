@@ -295,8 +295,11 @@ class Graph:
     def property_label(self, number: int, inverse: bool = False, lang: str = "") -> str:
         """Name of a property as read from its subject, or from its object when ``inverse``; see ``class_label``."""
         side = "inverse_label" if inverse else "label"
-        named = dict(self._properties[side + "s"][number])
-        return str(named.get(lang) or self._properties[side][number])
+        return self.property_labels(number, inverse).get(lang) or str(self._properties[side][number])
+
+    def property_labels(self, number: int, inverse: bool = False) -> dict[str, str]:
+        """Names of a property by language, as `property_label` reads them; none where no language is told."""
+        return dict(self._properties["inverse_labels" if inverse else "labels"][number])
 
     # facts
 

@@ -22,7 +22,7 @@ from rapidfuzz.distance import OSA
 from crmrag_query.dates import Interval
 from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import Language
+from crmrag_query.language import PREPOSITION_ROLES, Language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import (
     Among,
@@ -45,7 +45,7 @@ from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, Item, plan_meaning, text_item
-from crmrag_query.reading.lexicon import VAGUE, KindWords, category_nodes, vocabulary
+from crmrag_query.reading.lexicon import PREPOSITIONS, VAGUE, KindWords, category_nodes, vocabulary
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold, tokenize
 from crmrag_query.timing import check
@@ -95,32 +95,6 @@ class Weights:
 
 WEIGHTS = Weights()
 
-# Which small words lead to the end of a property, by their roles in the language files.
-PREPOSITIONS: Mapping[str, frozenset[str]] = {
-    code: frozenset(roles.split())
-    for roles, codes in (
-        ("agent of from", "P14 P23 P28 P02 P15"),
-        ("agent of with", "P11"),
-        ("agent to", "P22 P29"),
-        ("of from place", "P52 P51 P49 P50 P105"),
-        (
-            "of from place time",
-            "P7 P55 P53 P54 P74 P89 P27 P26 P8 P46i P106i P148i P128i P59i P9i P117 P10 P16i P12i",
-        ),
-        ("of from place time", "P11i P110i P31i P107i"),
-        ("of from material", "P45 P126"),
-        ("agent place with material", "P32"),
-        ("agent with material", "P33"),
-        ("of with material", "P2"),
-        ("of with about", "P62 P138 P129 P67 P65"),
-        ("of with", "P46 P106 P148 P128 P59 P9 P56 P43 P107 P1 P102 P16"),
-        ("place material", "P72"),
-        ("from place time", "P4"),
-        ("to", "P20 P101 P103 P17"),
-        ("of from", "P96 P97 P152"),
-    )
-    for code in codes.split()
-}
 RANGES: Mapping[str, str] = {"P45": "E57", "P126": "E57", "P72": "E56", "P91": "E58"}
 """Properties whose far end is of a class of its own, which says the property."""
 PLACES = frozenset({"P7", "P26", "P27"})
@@ -558,7 +532,7 @@ class Grammar:
 
     def _dangles(self) -> bool:
         """Whether a question ends in a preposition, whose object is what is asked for: "what are they made *of*"."""
-        return bool(self._roles_of(self.words[-1]))
+        return bool(self.own.preposition_roles(self.words[-1]))
 
     def _is_subject(self, item: Item) -> bool:
         """Whether an auxiliary stands before a noun, with nothing but small words between."""
@@ -1022,7 +996,7 @@ class Grammar:
         small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
         at = item.first - 1
         while at >= 0 and item.first - at <= 5 and at not in taken:
-            if roles := self._roles_of(self.words[at]):
+            if roles := self.own.preposition_roles(self.words[at]):
                 return roles
             number = any(one.sort == "number" and one.first == at for one in self.items)
             if self.words[at] not in self.own.stop and at not in small and not number:
@@ -1034,11 +1008,7 @@ class Grammar:
         """Roles of a preposition at the end, right behind an item, whose object the question word is: "who is X *by*"."""
         if not self.form.who or item.last != len(self.words) - 1:
             return frozenset()
-        return self._roles_of(self.words[-1])
-
-    def _roles_of(self, word: str) -> frozenset[str]:
-        """The roles of a preposition; none of another word."""
-        return frozenset(role for role in PREPOSITION_ROLES if word in self.own.roles[f"prepositions.{role}"])
+        return self.own.preposition_roles(self.words[-1])
 
     def _phrase_lead(self, item: Item) -> frozenset[str]:
         """Roles of the preposition before a noun and what stands bare before it: by *women* artists."""
@@ -1572,7 +1542,6 @@ PARTING = ("agent", "with", "about", "to", "from")
 AROUND = 6  # words from a title's text within which others only say that it is one
 UNKNOWN = -0.4
 """The score of a run of capitalised words that names nothing of the data."""
-PREPOSITION_ROLES = ("agent", "place", "from", "of", "with", "about", "to", "time", "material")
 DETERMINING = frozenset(
     {"questions.what", "questions.how_many", "questions.kind", "questions.list", "questions.there"}
 )

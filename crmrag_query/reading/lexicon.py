@@ -7,7 +7,7 @@ for classes, properties and relations (`config/words`), which no data set has a 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -155,12 +155,18 @@ def verbs(code: str) -> frozenset[str]:
     return frozenset().union(*(one.says for one in every)) - nouns
 
 
+DATED = (
+    "created_on", "born_on", "died_on", "active_on", "founded_on", "dissolved_on", "modified_on", "acquired_on", "found_on",
+    "exhibited_on", "destroyed_on",
+)  # fmt: skip
+"""Relations to the date of an event, each said by the verbs of its kind of event."""
+
+
 @lru_cache(maxsize=len(LANGUAGES))
 def event_verbs(code: str) -> tuple[tuple[Stems, Stems], ...]:
-    """The verbs of each kind of event, which several relations share (found by, found at), as stems: of each kind those
-    of no other, and all."""
-    sets = Counter(one.says for one in vocabulary(code).relations.values() if len(one.says) > 1)
-    several = [says for says, times in sets.items() if times > 1]
+    """The verbs of each kind of event, as stems: of each kind those of no other, and all."""
+    known = vocabulary(code).relations
+    several = [known[id].says for id in DATED if id in known]
     times = Counter(stem for says in several for stem in says)
     return tuple((frozenset(stem for stem in says if times[stem] == 1), says) for says in several)
 
@@ -256,6 +262,92 @@ class Kind:
         return self.members()
 
 
+# Which small words lead to the end of a property, by their roles in the language files.
+PREPOSITIONS: Mapping[str, frozenset[str]] = {
+    code: frozenset(roles.split())
+    for roles, codes in (
+        ("agent of from", "P14 P23 P28 P02 P15"),
+        ("agent of with", "P11"),
+        ("agent to", "P22 P29"),
+        ("of from place", "P52 P51 P49 P50 P105"),
+        (
+            "of from place time",
+            "P7 P55 P53 P54 P74 P89 P27 P26 P8 P46i P106i P148i P128i P59i P9i P117 P10 P16i P12i",
+        ),
+        ("of from place time", "P11i P110i P31i P107i"),
+        ("of from material", "P45 P126"),
+        ("agent place with material", "P32"),
+        ("agent with material", "P33"),
+        ("of with material", "P2"),
+        ("of with about", "P62 P138 P129 P67 P65"),
+        ("of with", "P46 P106 P148 P128 P59 P9 P56 P43 P107 P1 P102 P16"),
+        ("place material", "P72"),
+        ("from place time", "P4"),
+        ("to", "P20 P101 P103 P17"),
+        ("of from", "P96 P97 P152"),
+    )
+    for code in codes.split()
+}
+
+
+def ends_of(world: World, path: Sequence[str]) -> tuple[str, str]:
+    """The property by which a path is led back to its near end, and that which leads to its far one; as steps."""
+    steps = [step.rstrip("*!") for step in path if not step.endswith("*")] or [""]
+    back = world.ontology.inverse(steps[0])
+    return back or (steps[0][1:] if steps[0].startswith("^") else f"^{steps[0]}"), steps[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """A relation that a property is called like; ``inverse``: the property leads from its range to its domain; ``first`` and
+    ``last``: properties as of a tie that such a step is."""
+
+    relation: str
+    inverse: bool
+    first: str
+    last: str
+
+
+def _called(world: World, code: str, text: str, near: int, far: int) -> Iterator[tuple[Kin, float]]:
+    """The relations between two masks of categories that share words with a property's name, and how much of it they say.
+
+    A noun says what a property leads to, "finder", or before a preposition what it leads from: "pupil of".
+    """
+    own, words = language(code), tokenize(text)
+    stems = {own.stem(word) for word in words if word not in own.stop}
+    forms = tuple(map(own.form, words))
+    behind = own.preposition_roles(words[-1]) if words and words[-1] in own.stop else None
+    for id, said in vocabulary(code).relations.items():
+        relation = world.relations.get(id)
+        if relation is None or relation.value != "entity" or not relation.paths:
+            continue
+        domain, range = (
+            sum(int(Category[one]) for one in ends) for ends in (relation.domain, relation.range)
+        )
+        first, last = ends_of(world, relation.paths[0])
+        for inverse in (False, True):
+            low, high = (range, domain) if inverse else (domain, range)
+            ahead, back = (last, first) if inverse else (first, last)
+            if not far or far & high != far:
+                continue
+            phrases = said.backward if inverse else said.forward
+            spoken = any(phrase == forms[-len(phrase) :] for phrase in phrases if len(phrase) > 1)
+            if behind is not None and not spoken and behind.isdisjoint(PREPOSITIONS.get(back, ())):
+                continue
+            turned = behind is not None and not behind.isdisjoint(("of", "to"))
+            nouns = stems & (said.starts if inverse != turned else said.ends)
+            gained = len(nouns) + 0.6 * len(stems & said.says - nouns) + spoken
+            if near & low != near:
+                gained *= FOREIGN * bool(nouns and not turned)
+            if gained:
+                yield Kin(id, inverse, ahead, back), gained + 0.1 * (behind is not None)
+
+
+FOREIGN = 0.5
+"""What a noun for what a property leads to counts where it leads from things of another category than the relation: the
+proprietor of a workshop."""
+
+
 @dataclass
 class Lexicon:
     """The words of one data set; those of a language are made when it is first asked in."""
@@ -264,6 +356,7 @@ class Lexicon:
     schema: Schema
     _kinds: dict[str, KindWords] = field(default_factory=dict)
     _steps: dict[tuple[str, str], Stems] = field(default_factory=dict)
+    _kin: dict[str, Kin | None] = field(default_factory=dict)
 
     @classmethod
     def from_release(cls, release: Release) -> Lexicon:
@@ -298,7 +391,42 @@ class Lexicon:
         if number is None:
             return frozenset()
         texts = [graph.property_label(number, not ahead, code), local_words(name)]
-        return own.all_stems(texts) | translated(texts, code)
+        found = own.all_stems(texts) | translated(texts, code)
+        if (kin := self.kin(step)) is not None:
+            said = words.relations[kin.relation]
+            found |= said.says | (said.starts if kin.inverse else said.ends)
+        return found
+
+    def kin(self, step: str) -> Kin | None:
+        """The relation that a property of the data's own is called like in any language, between things of its categories:
+        "executed by", from a thing to a person, is asked for by all words for who created it. None for none, or several."""
+        if step not in self._kin:
+            self._kin[step] = self._called_like(step)
+        return self._kin[step]
+
+    def _called_like(self, step: str) -> Kin | None:
+        name, inverse = step.removeprefix("^"), step.startswith("^")
+        number = self.world.property_numbers.get(name)
+        if number is None or name in self.world.ontology.properties:
+            return None
+        if inverse:
+            other = self._called_like(name)
+            return None if other is None else Kin(other.relation, not other.inverse, other.first, other.last)
+        starts = [kind for kind, steps in enumerate(self.schema.steps) if step in steps]
+        near = self._categories(starts)
+        far = self._categories({end for kind in starts for end in self.schema.steps[kind][step]})
+        points: dict[Kin, float] = defaultdict(float)
+        labels, graph = self.world.graph.property_labels(number), self.world.graph
+        for code in LANGUAGES:
+            own = {local_words(name), graph.property_label(number)} if code == "en" else set[str]()
+            for text in own | {labels[code]} if code in labels else own:
+                for kin, gained in _called(self.world, code, fold(text), near, far):
+                    points[kin] += gained
+        best = sorted(points.items(), key=lambda one: -one[1])[:2]
+        return best[0][0] if best and (len(best) == 1 or best[0][1] > best[1][1]) else None
+
+    def _categories(self, kinds: Iterable[int]) -> int:
+        return int(np.bitwise_or.reduce([int(self.schema.category[kind]) for kind in kinds] or [0]))
 
     def class_stems(self, kinds: Iterable[int], code: str) -> Stems:
         """By which nodes of some kinds are spoken of: what happens in an event, what a thing is called."""

@@ -17,7 +17,16 @@ from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
 from crmrag_query.plans.ways import leading_to, nodes_leading_to
 from crmrag_query.plans.world import Held, Mask
-from crmrag_query.reading.lexicon import Lexicon, Phrase, RelationWords, Stems, event_verbs, vocabulary
+from crmrag_query.reading.lexicon import (
+    Kin,
+    Lexicon,
+    Phrase,
+    RelationWords,
+    Stems,
+    ends_of,
+    event_verbs,
+    vocabulary,
+)
 from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
@@ -89,6 +98,8 @@ class Tie:
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
 MODIFIED = 0.25
 """What it costs that a thing was changed rather than made: "built" is said of both, and making is meant unless words tell."""
+OWN = 0.2
+"""What a property of the data's own gains by being called like a relation: it was made to say just this."""
 UNLIKELY: Mapping[str, float] = {
     "same_as": 0.9, "reference": 0.8, "refers_to": 0.35, "about": 0.15, "description": 0.9, "image": 0.6, "homepage": 0.9,
     "web_page": 0.6, "derived_from": 0.6, "symbolizes": 0.4, "rights": 0.6, "rights_holder": 0.5, "condition": 0.4,
@@ -226,9 +237,7 @@ class Ties:
     def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
         words = self._words(id, code)
         paths = self.world.relations[id].paths
-        path = paths[0] if paths else ()
-        steps = [step.rstrip("*!") for step in path if not step.endswith("*")] or [""]
-        last, first = steps[-1], self._turned(steps[0])
+        first, last = ends_of(self.world, paths[0] if paths else ())
         if inverse:
             last, first = first, last
         cost = UNLIKELY.get(f"^{id}" if inverse else id, UNLIKELY.get(id, 0.0)) + (0.02 if inverse else 0.0)
@@ -281,10 +290,6 @@ class Ties:
             ),
         )
 
-    def _turned(self, step: str) -> str:
-        inverse = self.world.ontology.inverse(step)
-        return inverse or (step[1:] if step.startswith("^") else f"^{step}")
-
     def _walks(self, near: Meaning, far: Meaning, code: str) -> Iterator[Tie]:
         turned = len(far.nodes) <= len(near.nodes)
         within, tail = self._within(far)
@@ -325,11 +330,23 @@ class Ties:
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
         events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
         roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1
+        kin = self.lexicon.kin(steps[-1])
         last = steps[-1]
-        steps = (*self._with_parts(steps, walk), *(step for step in tail if step.removesuffix("*") != last))
-        return Tie(
-            Way(paths=(steps,)), " ".join(steps), frozenset(stems), cost, last, share=min(share, 1.0),
-            roundabout=roundabout,
+        whole = (*self._with_parts(steps, walk), *(step for step in tail if step.removesuffix("*") != last))
+        tie = Tie(
+            Way(paths=(whole,)), " ".join(whole), frozenset(stems), cost, last if kin is None else kin.last,
+            share=min(share, 1.0), roundabout=roundabout,
+        )  # fmt: skip
+        return tie if kin is None or len(steps) > 1 else self._like(tie, kin, code)
+
+    def _like(self, tie: Tie, kin: Kin, code: str) -> Tie:
+        """A property of the data's own as a tie that is said as the relation is that it is called like."""
+        words, inverse = self._words(kin.relation, code), kin.inverse
+        return replace(
+            tie, first=kin.first, cost=tie.cost - OWN,
+            ends=words.starts if inverse else words.ends, starts=words.ends if inverse else words.starts,
+            ahead=words.backward if inverse else words.forward, back=words.forward if inverse else words.backward,
+            phrases=words.phrases if inverse else (*words.phrases, *words.noun_phrases),
         )  # fmt: skip
 
     def _is_event(self, kind: int) -> bool:
