@@ -213,6 +213,7 @@ def plain_words(iri: str) -> str:
 
 
 APPELLATIONS: Final = ("E41",)
+SYMBOLIC: Final = ("E90",)
 TITLES: Final = ("E35",)
 MEASURES: Final = ("E54",)  # named by value and unit, see roles
 NAME_LENGTH: Final = 120  # characters of a name that is really a text, then "…"
@@ -229,7 +230,8 @@ def stated_names(
     """Every stated name once: columns node, text, lang, kind, rank, sorted by node and rank, the best name first.
 
     Rank: what the node is called comes before alternatives, its own content and identifiers; then languages in the
-    given order (untagged after the first); then kinds in ``ORDER``. Suspects keep only labels.
+    given order (untagged after the first); then kinds in ``ORDER``. Suspects keep only labels. A text such as a note names
+    what has no other name; of what has one it is another name where that is a text itself, such as an inscription.
     """
     texts = _texts(core, vocabulary, constants, suspects)
     linked = _linked(core, vocabulary, constants, texts, suspects)
@@ -237,6 +239,12 @@ def stated_names(
         pl.col("text").str.replace_all(r"\s+", " ").str.strip_chars()
     )
     names = names.filter((pl.col("text") != "") & ~pl.col("text").str.contains(IRI_LIKE))
+    named = names.filter(pl.col("kind").is_in(ORDER[: ORDER.index("content")]))["node"].unique()
+    symbolic = core.nodes_of(vocabulary.class_numbers(*SYMBOLIC))
+    content, called = pl.col("kind") == "content", among("node", named)
+    names = names.filter(~(content & called & ~among("node", symbolic))).with_columns(
+        kind=pl.when(content & called).then(pl.lit("alternative")).otherwise("kind")
+    )
     ranked = names.with_columns(rank=_rank(languages)).sort("node", "rank", "text", "lang", "kind")
     ranked = ranked.unique(["node", "text", "lang"], keep="first", maintain_order=True)
     return ranked.with_columns(pl.col("kind").replace("content", "label"))
