@@ -44,7 +44,8 @@ class Way(Part):
     ids) and of paths of properties, all together.
 
     ``inverse``: what these say is read from their far end to the near one. ``then``: what is reached leads on by that way.
-    ``direct``: relations lead to what they state only, a birthplace, and not also to what lies around it.
+    ``direct``: relations lead to what they state only, a birthplace, and not also to what lies around it. ``types``: what
+    paths reach is of one of these (P2, the role of a participation, or a class; narrower ones count).
     """
 
     relations: Annotated[tuple[str, ...], Field(max_length=MOST_WAYS)] = ()
@@ -55,12 +56,15 @@ class Way(Part):
     ] = ()
     inverse: bool = False
     direct: bool = False
+    types: tuple[Iri, ...] = ()
     then: Way | None = None
 
     @model_validator(mode="after")
     def _some(self) -> Way:
         if not (self.relations or self.relationships or self.paths):
             raise ValueError("a way has relations, relationships or paths")
+        if self.types and (self.relations or self.relationships or self.inverse):
+            raise ValueError("types go with paths alone, which are not inverse")
         return self
 
     @property

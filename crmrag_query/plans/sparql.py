@@ -54,6 +54,7 @@ from crmrag_query.plans.ways import (
     leading_by,
     link_pairs,
     links_of,
+    of_type_or_role,
     pairs,
 )
 from crmrag_query.plans.world import World, once, sameness, target_classes
@@ -265,7 +266,7 @@ def _fitting(terms: Terms, route: Route, variable: str) -> list[str]:
         ways = [f"isLiteral({variable})"] if route.literals else []
         ways += _is_one(terms, variable, classes)
         kinds = terms.nodes(types)
-        for one in links_of(terms.world, OF_TYPE)[0] if kinds else ():
+        for one in links_of(terms.world, terms.world.kept(of_type_or_role))[0] if kinds else ():
             kind, path = terms.fresh("type"), _path(terms, one.legs)
             ways.append(f"EXISTS {{ {variable} {path} {kind} . FILTER({kind} IN ({', '.join(kinds)})) }}")
         lines += [f"FILTER({' || '.join(ways)})"] if ways else [NOTHING]

@@ -6,6 +6,7 @@ literals, which are told by their rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -119,7 +120,11 @@ def _made_routes(world: World) -> dict[tuple[Way, bool], Routes]:
 def _made(world: World, way: Way, direct: bool) -> Routes:
     routes = [route for id in dict.fromkeys(way.relations) for route in _by_relation(world, id, direct)]
     routes += _by_relationships(world, way.relationships)
-    routes += _by_paths(world, way.paths)
+    far = None
+    if way.types:
+        classes = {number for name in way.types for number in class_numbers(world, name) or ()}
+        far = Far((tuple(sorted(classes)), tuple(world.nodes_of(way.types).tolist())), ())
+    routes += [replace(route, far=far) for route in _by_paths(world, way.paths)]
     if way.inverse:
         routes = [replace(route, legs=route.back, inverse=True) for route in routes]
     return tuple(replace(route, literals=_literal_ends(world, route)) for route in dict.fromkeys(routes))
@@ -255,6 +260,15 @@ def numbers(world: World, rows: Longs) -> tuple[Mask, npt.NDArray[np.float64]]:
 
 OF_TYPE = Way(paths=(("P2", "P127*"),))
 """How a node leads to its types and to all that are broader."""
+_ROLE = re.compile(r"P\d+\.1")
+
+
+def of_type_or_role(world: World) -> Way:
+    """`OF_TYPE`, and how a participation (PC14) leads to its role, where the data has some: P14.1; see `World.kept`."""
+    roles = sorted(code for code in world.adjacency.by_code if _ROLE.fullmatch(code))
+    return Way(paths=(*OF_TYPE.paths, *((code, "P127*") for code in roles)))
+
+
 _WALKED = 256  # so many nodes are walked one by one sooner than all ends twice
 _CELL = 40  # bits of a cell in a key that sorts pairs
 _CELLS = (1 << _CELL) - 1
@@ -333,7 +347,9 @@ def _far_nodes(world: World, far: Far) -> Mask:
     fits = np.ones(world.size, bool)
     if far.kinds is not None:
         classes, types = far.kinds
-        fits = world.of_classes(classes) | leading_to(world, OF_TYPE, np.array(types, np.int32))
+        fits = world.of_classes(classes) | leading_to(
+            world, world.kept(of_type_or_role), np.array(types, np.int32)
+        )
     return fits & ~world.of_classes(far.but)
 
 

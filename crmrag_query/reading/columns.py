@@ -20,7 +20,6 @@ from crmrag_query.plans.records import (
     Constraint,
     Measure,
     Plan,
-    Related,
     Target,
     Way,
 )
@@ -135,8 +134,8 @@ class Tables:
     def _table(self, kind: Meaning, columns: tuple[Column, ...]) -> Plan:
         where: list[Constraint] = []
         ways = {id for column in columns for id in column.way.relations}
-        if kind.maker and not ways & {"born_in", "born_on", "died_in", "died_on"}:
-            where.append(Related(way=Way(relations=("created_by",), inverse=True), to=Anchor()))
+        if kind.only is not None and not ways & {"born_in", "born_on", "died_in", "died_on"}:
+            where.append(kind.only)
         return Plan(
             target=kind.target or Target(), where=tuple(where), compute=Compute(kind="table", columns=columns)
         )

@@ -1194,10 +1194,8 @@ class Grammar:
             where.insert(0, Member(plan=head.plan))
         elif head.named:
             where.insert(0, Among(iris=head.iris))
-        made = any(isinstance(one, Related) and "created_by" in one.way.relations for one in where)
-        where += self._lessened(head)
-        if head.maker and (head.concepts or not made):
-            where.append(self._made_something(head))
+        only = [*self._only(head, where)]
+        where += [*self._lessened(head), *only]
         plan, doubt = Plan(target=head.target or Target(), where=tuple(where), compute=compute), state.doubt
         doubt |= self._bought(plan)
         unused |= self._numbers_but(plan)
@@ -1244,11 +1242,13 @@ class Grammar:
     def _lessened(self, kind: Meaning) -> list[Constraint]:
         return [Member(plan=Plan(target=Target(classes=kind.less)), negated=True)] if kind.less else []
 
-    def _made_something(self, head: Meaning) -> Related:
-        to = (
-            Anchor(types=tuple(self.graph.iri(node) for node in head.concepts)) if head.concepts else Anchor()
-        )
-        return Related(way=Way(relations=("created_by",), inverse=True), to=to)
+    @staticmethod
+    def _only(kind: Meaning, where: Sequence[Constraint]) -> Iterator[Constraint]:
+        """What holds of all of a kind, where no other condition says as much: painters painted, and so did who painted this."""
+        if kind.only is not None:
+            ways = {one.way.relations for one in where if isinstance(one, Related)}
+            if kind.only.to != Anchor() or kind.only.way.relations not in ways:
+                yield kind.only
 
     def _existing(
         self, state: State, left: Sequence[int], ops: Mapping[str, Item]
@@ -1514,8 +1514,7 @@ class Grammar:
             return Anchor(plan=Plan(where=(Among(iris=child.iris), *inner)))
         target = child.target or Target()
         inner = (*inner, *self._lessened(child))
-        if child.maker:
-            inner = (*inner, self._made_something(child))
+        inner = (*inner, *self._only(child, ()))
         if not inner and child.generic and tie is not None and tie.relation:
             return Anchor()
         if not inner and target.types and not (target.classes or target.categories):

@@ -583,8 +583,7 @@ def noun_meaning(world: World, kind: Kind) -> Meaning:
         target=kind.target,
         cost=kind.cost,
         generic=kind.generic,
-        maker=kind.maker,
-        concepts=kind.concepts if kind.maker else (),
+        only=kind.only,
         less=kind.less,
         category=mostly(world.adjacency.categories[kind.nodes]),
     )

@@ -21,7 +21,7 @@ from crmrag_query.config.reading import default_folder
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.records import Target
+from crmrag_query.plans.records import Anchor, Related, Target, Way
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
 from crmrag_query.reading.types import (
@@ -245,15 +245,15 @@ def _said(code: str) -> tuple[Mapping[Phrase, Roles], Mapping[Phrase, Roles]]:
 class Kind:
     """What a noun may stand for: a target and its entities (ascending), which are looked for when they are first asked for.
 
-    ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``maker``: of actors only those who made
-    something; ``concepts``: the nodes of its types; ``less``: classes of which none is meant.
+    ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``only``: what else holds of those that are meant,
+    such as that a painter made something; ``concepts``: the nodes of its types; ``less``: classes of which none is meant.
     """
 
     target: Target
     members: Callable[[], Ints] = field(repr=False, compare=False)
     cost: float
     generic: bool = False
-    maker: bool = False
+    only: Related | None = None
     concepts: tuple[int, ...] = ()
     less: tuple[str, ...] = ()
 
@@ -444,6 +444,8 @@ class Lexicon:
         return frozenset(found)
 
 
+MADE = Related(way=Way(relations=("created_by",), inverse=True))
+"""That something was made by those who are meant."""
 ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
 SYNONYM = 0.65
@@ -548,7 +550,7 @@ class KindWords:
             (one for key in keys for one in self._phrases.get(key, ())), key=lambda one: one[1].cost
         )
         fitting = (kind for words, kind in known if all(map(self.own.is_form_of, said, words)))
-        return list({(one.target, one.maker): one for one in fitting}.values())
+        return list({(one.target, one.only): one for one in fitting}.values())
 
     def alike(self, text: str) -> frozenset[str]:
         """The words of all languages for the general noun that a text is, folded: "grave" and "tomb" for "Grab"."""
@@ -569,14 +571,14 @@ class KindWords:
             for stem in self.own.other_stems(words[at]) if words else ():
                 other = (*phrase[:-1], stem) if self.own.head_last else (stem, *phrase[1:])
                 self._forms.setdefault(other, set()).add(phrase)
-            if instead and kind.concepts and not kind.maker:
+            if instead and kind.concepts and kind.only is None:
                 known[:] = [
                     one
                     for one in known
                     if not one[1].concepts or not set(one[1].concepts) < set(kind.concepts)
                 ]
             if all(
-                kind.target != one.target or kind.maker != one.maker or said != words for said, one in known
+                kind.target != one.target or kind.only != one.only or said != words for said, one in known
             ):
                 known.append((words, kind))
                 known.sort(key=lambda one: one[1].cost)
@@ -799,11 +801,13 @@ class KindWords:
         )
         named_so = self._kind(target, 0.08, less)
         if classes and (len(named_so.nodes) if less else occurs(self.world, target)):
-            yield replace(named_so, generic=entry.get("any") == "true", maker=maker)
+            yield replace(named_so, generic=entry.get("any") == "true", only=MADE if maker else None)
         if entry.get("any") == "true" and categories:
             target = Target(categories=categories[:1])
             if occurs(self.world, target):
-                yield replace(self._kind(target, 0.7 if classes else 0.1), generic=True, maker=maker)
+                yield replace(
+                    self._kind(target, 0.7 if classes else 0.1), generic=True, only=MADE if maker else None
+                )
         if not types[name] and not generic:
             for like in entry.get("like", ()):
                 if types.get(like) and (kind := self._typed(sorted(types[like]), 0.35)) is not None:
@@ -816,7 +820,8 @@ class KindWords:
             target = Target(categories=("Actor",))
             made = entries.get(str(entry.get("makes", "")), None)
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
-            yield replace(self._kind(target, 0.3), generic=True, maker=True, concepts=tuple(kind_types))
+            to = Anchor(types=tuple(self.world.graph.iri(node) for node in sorted(kind_types)))
+            yield replace(self._kind(target, 0.3), generic=True, only=Related(way=MADE.way, to=to))
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""

@@ -40,8 +40,7 @@ class Meaning:
     """What a name or noun of a question may stand for.
 
     ``nodes``: all that it may be, ascending; ``target``: of a noun; ``iris``: of a name; ``plan``: of what went before in a
-    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``maker``: of these only who made something,
-    of the types ``concepts`` where there are any; ``category``: a mask; ``less``: classes of which none is meant.
+    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``only``: what else holds of these; ``category``: a mask; ``less``: classes of which none is meant.
     """
 
     nodes: Ints = field(repr=False, compare=False)
@@ -50,8 +49,7 @@ class Meaning:
     plan: Plan | None = field(default=None, repr=False)
     cost: float = 0.0
     generic: bool = False
-    maker: bool = False
-    concepts: tuple[int, ...] = ()
+    only: Related | None = None
     category: int = 0
     less: tuple[str, ...] = ()
 
@@ -62,7 +60,7 @@ class Meaning:
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for meanings of the same nodes."""
-        return (self.iris, self.target, self.less, self.maker and self.concepts, self.plan)
+        return (self.iris, self.target, self.less, self.only, self.plan)
 
 
 @dataclass(frozen=True)

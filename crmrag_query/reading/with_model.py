@@ -421,7 +421,7 @@ def _dead_step(way: Way, target: Target, world: World) -> str:
 
 def _steps(link: Way) -> Sequence[Way]:
     """A link of a way by itself, as ways of one step each where it is but one path."""
-    if len(link.paths) == 1 and not (link.relations or link.relationships or link.inverse):
+    if len(link.paths) == 1 and not (link.relations or link.relationships or link.inverse or link.types):
         return [Way(paths=((step,),)) for step in link.paths[0]]
     return [link.model_copy(update={"then": None})]
 
@@ -450,6 +450,8 @@ def _in_words(way: Way, world: World) -> str:
         names = [_quoted(texts.get("en", id)) for id, texts in labels.items()]
         walked = [_quoted(relationships[id]) for id in link.relationships]
         walked += [" → ".join(_step(step, world) for step in path) for path in link.paths]
+        if link.types:
+            walked = [f"{one} (a {_anchor(Anchor(types=link.types), world)})" for one in walked]
         told.append(
             " or ".join([*names, *(f"{one} read backwards" if link.inverse else one for one in walked)])
         )

@@ -65,7 +65,8 @@ class Wording:
         named += map(self._relationship, way.relationships)
         found = [label for label in named if label] or self._shown(way)
         found = found or [STEP.join(map(self._step, path)) for path in way.paths]
-        return self.words.or_.join(list(dict.fromkeys(found))[:NAMED])
+        said = self.words.or_.join(list(dict.fromkeys(found))[:NAMED])
+        return f"{said} ({self.any_of(map(self.kind, way.types))})" if way.types else said
 
     def _shown(self, way: Way) -> list[str]:
         """The relation whose value these paths show, as a date is shown by the literals of a time-span; [] for none."""
