@@ -1244,7 +1244,7 @@ class Grammar:
 
     @staticmethod
     def _only(kind: Meaning, where: Sequence[Constraint]) -> Iterator[Constraint]:
-        """What holds of all of a kind, where no other condition says as much: painters painted, and so did who painted this."""
+        """What holds of all of a kind, where no condition says as much: painters painted, and so did who painted this."""
         if kind.only is not None:
             ways = {one.way.relations for one in where if isinstance(one, Related)}
             if kind.only.to != Anchor() or kind.only.way.relations not in ways:

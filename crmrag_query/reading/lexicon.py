@@ -18,10 +18,12 @@ import yaml
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.reading import default_folder
-from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Anchor, Related, Target, Way
+from crmrag_query.plans.ways import leading_to, role_steps
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
 from crmrag_query.reading.types import (
@@ -245,8 +247,8 @@ def _said(code: str) -> tuple[Mapping[Phrase, Roles], Mapping[Phrase, Roles]]:
 class Kind:
     """What a noun may stand for: a target and its entities (ascending), which are looked for when they are first asked for.
 
-    ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``only``: what else holds of those that are meant,
-    such as that a painter made something; ``concepts``: the nodes of its types; ``less``: classes of which none is meant.
+    ``cost``: how unlikely it is to be meant; ``generic``: all of a category; ``only``: what else holds of them, such
+    as that a painter made something; ``concepts``: the nodes of its types; ``less``: classes of which none is meant.
     """
 
     target: Target
@@ -357,6 +359,7 @@ class Lexicon:
     _kinds: dict[str, KindWords] = field(default_factory=dict)
     _steps: dict[tuple[str, str], Stems] = field(default_factory=dict)
     _kin: dict[str, Kin | None] = field(default_factory=dict)
+    _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
 
     @classmethod
     def from_release(cls, release: Release) -> Lexicon:
@@ -365,7 +368,9 @@ class Lexicon:
     def kinds(self, code: str) -> KindWords:
         """The nouns of a language."""
         if code not in self._kinds:
-            self._kinds[code] = KindWords(self.world, language(code))
+            self._kinds[code] = KindWords(
+                self.world, language(code), lambda id: bool(self.schema.table.ends(self.world, id)[0])
+            )
         return self._kinds[code]
 
     def step_stems(self, step: str, code: str) -> Stems:
@@ -393,8 +398,8 @@ class Lexicon:
         texts = [graph.property_label(number, not ahead, code), local_words(name)]
         found = own.all_stems(texts) | translated(texts, code)
         if (kin := self.kin(step)) is not None:
-            said = words.relations[kin.relation]
-            found |= said.says | (said.starts if kin.inverse else said.ends)
+            kindred = words.relations[kin.relation]
+            found |= kindred.says | (kindred.starts if kin.inverse else kindred.ends)
         return found
 
     def kin(self, step: str) -> Kin | None:
@@ -427,6 +432,39 @@ class Lexicon:
 
     def _categories(self, kinds: Iterable[int]) -> int:
         return int(np.bitwise_or.reduce([int(self.schema.category[kind]) for kind in kinds] or [0]))
+
+    @cached_property
+    def _typing(self) -> tuple[Ints, Longs, Ints]:
+        """The types of events and the roles in participations: nodes, ascending, where the kinds of what has each begin, and
+        these."""
+        world, keys = self.world, [np.empty(0, np.int64)]
+        rows, kind = world.adjacency.forward, self.schema.kind
+        event = self.schema.category == int(Category.Event)
+        for code in ("P2", *role_steps(world)):
+            for prop in world.adjacency.by_code.get(code, ()):
+                low, high = rows.pairs(prop)
+                typed = event[kind[low]] | (code != "P2")
+                keys.append(np.unique(high[typed].astype(np.int64) << 32 | kind[low[typed]]))
+        every = np.unique(np.concatenate(keys))
+        nodes, first = np.unique(every >> 32, return_index=True)
+        return nodes.astype(np.int32), np.append(first, len(every)), (every & 0xFFFFFFFF).astype(np.int32)
+
+    def typing(self, node: int) -> frozenset[int]:
+        """The kinds of events and participations that have a type or role."""
+        nodes, first, kinds = self._typing
+        at = int(np.searchsorted(nodes, node))
+        return frozenset(kinds[first[at] : first[at + 1]].tolist())
+
+    def typed(self, said: Stems, code: str) -> dict[str, Ints]:
+        """By each of the stems that names them, the types of events and the roles that have it as their head: "conductor"."""
+        if code not in self._typed:
+            own, found = language(code), defaultdict[str, set[int]](set)
+            for node in self._typing[0].tolist():
+                for label in self.world.graph.labels(node):
+                    stem = own.stem(head_of(fold(label.text), label.lang[:2] or code, own))
+                    found[stem].add(node)
+            self._typed[code] = {stem: np.array(sorted(nodes), np.int32) for stem, nodes in found.items()}
+        return {stem: self._typed[code][stem] for stem in sorted(said) if stem in self._typed[code]}
 
     def class_stems(self, kinds: Iterable[int], code: str) -> Stems:
         """By which nodes of some kinds are spoken of: what happens in an event, what a thing is called."""
@@ -481,18 +519,32 @@ class Labels:
         }
 
 
+def head_of(text: str, code: str, reader: Language) -> str:
+    """The noun of a phrase in a language: its last word, or its first where adjectives follow it; without the small words of
+    who reads it."""
+    own, tokens = language(code), tokenize(text)
+    of = next(
+        (at for at, word in enumerate(tokens) if at and word in own.roles["prepositions.of"]), len(tokens)
+    )
+    words = [word for word in tokens[:of] if word not in reader.stop] or [""]
+    return words[-1] if own.head_last else words[0]
+
+
 class KindWords:
     """Nouns of one language for the kinds of things that the data has: its types and classes by all their labels, and general
     nouns by `config/words/kinds.yaml`."""
 
-    def __init__(self, world: World, own: Language) -> None:
-        self.world, self.own = world, own
+    def __init__(
+        self, world: World, own: Language, occurs: Callable[[str], bool] = lambda relation: False
+    ) -> None:
+        self.world, self.own, self._occurs = world, own, occurs
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
         self._generic: set[str] = set()
         self._alike: dict[Phrase, set[str]] = {}
         self._made: dict[tuple[Target, tuple[str, ...]], Ints] = {}
+        self._limits: dict[tuple[Target, Related], Ints] = {}
         self._occurring_codes = frozenset(world.graph.class_codes)
         above = (
             world.ontology.superclasses(code)
@@ -506,6 +558,7 @@ class KindWords:
         self._add_prefixes()
         self._add_general(by_label)
         self._add_heads()
+        self._add_roles()
         for entry in words_table("kinds")["kinds"].values():
             for word in entry["words"].get(own.code, ()):
                 for form in word.split(" / "):
@@ -611,17 +664,8 @@ class KindWords:
                 and (kind := self._typed(sorted(by_label.called(text)), 0.0)) is not None
             ):
                 self._add(text, kind)
-                self._heads.setdefault(self._head(text, languages.get(text, "")), set()).update(nodes)
+                self._heads.setdefault(head_of(text, languages.get(text, ""), self.own), set()).update(nodes)
         return by_label
-
-    def _head(self, text: str, code: str) -> str:
-        """The noun of a phrase in a language: its last word, or its first where adjectives follow it."""
-        own, tokens = language(code), tokenize(text)
-        of = next(
-            (at for at, word in enumerate(tokens) if at and word in own.roles["prepositions.of"]), len(tokens)
-        )
-        words = [word for word in tokens[:of] if word not in self.own.stop] or [""]
-        return words[-1] if own.head_last else words[0]
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells
@@ -630,7 +674,7 @@ class KindWords:
         for text, called in self._types.by_text.items():
             mask = int(np.bitwise_or.reduce(categories[list(called)], initial=0)) & ~ANY
             for word in tokenize(text):
-                if word != self._head(text, self._types.languages.get(text, "")):
+                if word != head_of(text, self._types.languages.get(text, ""), self.own):
                     stem = self.own.stem(word)
                     inside[stem] = inside.get(stem, 0) | mask
         for head, nodes in self._heads.items():
@@ -647,6 +691,44 @@ class KindWords:
                 is not None
             ):
                 self._add(head, kind)
+
+    def _add_roles(self) -> None:
+        """Who took part in something in a role, by what the role is called, and who stands at an end of a relation between
+        things and people, by the nouns for that end: donors are those by whom something was given."""
+        everybody = Target(categories=("Actor",))
+        if not occurs(self.world, everybody):
+            return
+        for node in self.world.kept(roles_of):
+            iri = self.world.graph.iri(node)
+            only = Related(
+                way=Way(paths=tuple(("P02i", code) for code in role_steps(self.world))),
+                to=Anchor(iris=(iri,)),
+            )
+            for label in self.world.graph.labels(node):
+                self._add(fold(label.text), self._limited(everybody, only, 0.12))
+        entries = words_table(self.own.code)["relations"] if self.own.code in LANGUAGES else {}
+        for id, entry in entries.items():
+            relation = self.world.relations.get(id)
+            if relation is None or relation.value != "entity" or not self._occurs(id):
+                continue
+            for role, ends, inverse in (("ends", relation.range, True), ("starts", relation.domain, False)):
+                if tuple(ends) == ("Actor",) and id not in MAKING:
+                    only = Related(way=Way(relations=(id,), inverse=inverse))
+                    for text in entry.get(role, ()):
+                        self._add(fold(text), self._limited(everybody, only, 0.3))
+
+    def _limited(self, target: Target, only: Related, cost: float) -> Kind:
+        """The entities of a target of which a condition holds."""
+        return replace(self._kind(target, cost), members=partial(self._held, target, only), only=only)
+
+    def _held(self, target: Target, only: Related) -> Ints:
+        key = (target, only)
+        if key not in self._limits:
+            iris = self.world.nodes_of(only.to.iris) if only.to.iris else None
+            self._limits[key] = np.flatnonzero(
+                targeted(self.world, target) & leading_to(self.world, only.way, iris)
+            ).astype(np.int32)
+        return self._limits[key]
 
     def _add_classes(self) -> None:
         graph, ontology = self.world.graph, self.world.ontology
@@ -696,7 +778,9 @@ class KindWords:
                     if exact is not None:
                         self._add(form, replace(found[0], cost=SYNONYM))
                     if types[name]:
-                        self._heads.setdefault(self._head(form, self.own.code), set()).update(types[name])
+                        self._heads.setdefault(head_of(form, self.own.code, self.own), set()).update(
+                            types[name]
+                        )
 
     def _exact(
         self,
@@ -828,6 +912,20 @@ class KindWords:
         last = next((last for _, last in self.compounds(word)), None)
         kinds = self._called((self.own.stem(last),), (last,)) if last is not None else []
         return [replace(one, cost=one.cost + VAGUE) for one in kinds[:2]]
+
+
+MAKING = ("created_by", "carried_out_by", "participant")
+"""Relations whose nouns for people say what they do, and not of what: artists, performers."""
+
+
+def roles_of(world: World) -> list[int]:
+    """The roles in which something took part in something (what P14.1 and its like lead to), ascending; see `World.kept`."""
+    found = set[int]()
+    for code in role_steps(world):
+        for prop in world.adjacency.by_code[code]:
+            rows = world.adjacency.forward
+            found.update(rows.val[rows.ptr[rows.prop[prop]] : rows.ptr[rows.prop[prop + 1]]].tolist())
+    return sorted(found)
 
 
 def category_nodes(world: World, name: str) -> Ints:

@@ -31,6 +31,8 @@ from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
+NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
+MOST_TYPED = 12  # walks through events of a type, between two things
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
 MOST_WALKS = 60  # between two things, the cheapest ones
 
@@ -40,7 +42,8 @@ class Meaning:
     """What a name or noun of a question may stand for.
 
     ``nodes``: all that it may be, ascending; ``target``: of a noun; ``iris``: of a name; ``plan``: of what went before in a
-    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``only``: what else holds of these; ``category``: a mask; ``less``: classes of which none is meant.
+    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``only``: what else holds of
+    these; ``category``: a mask; ``less``: classes of which none is meant.
     """
 
     nodes: Ints = field(repr=False, compare=False)
@@ -72,7 +75,7 @@ class Tie:
     ``cost``: how unlikely it is to be meant; ``last``, ``first``: the property that leads to the far end, and that which
     leads back to the near one, as steps; ``relation``: id of a curated one; ``share``: of the near things that lead to the
     far; ``stated``: it leads to texts that say something of the near; ``roundabout``: it leads from one event to another that
-    is no part of it.
+    is no part of it; ``legs``: of a walk its steps between nodes, and ``through`` the kinds of these.
     """
 
     way: Way
@@ -91,6 +94,8 @@ class Tie:
     share: float = 0.0
     stated: bool = False
     roundabout: bool = False
+    legs: tuple[tuple[str, ...], ...] = ()
+    through: tuple[frozenset[int], ...] = ()
 
 
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
@@ -137,12 +142,62 @@ class Ties:
             lambda: self._relations(near, far, code, even_none),
         )
         known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
-        if relations and said <= known:
+        roles = self._roles(near), self._roles(far)
+        if relations and said <= known and not any(roles):
             return relations
-        return [
-            *relations,
-            *self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code)),
-        ]
+        walks = self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))
+        typed = self.lexicon.typed(said, code) | {"": self.world.nodes_of(sum(roles, ()))}
+        if any(roles) or len(typed) > 1:
+            key = ("typed", code, near.key, far.key, frozenset(typed), roles)
+            in_role = self._kept(key, lambda: self._typed(walks, near, far, typed))
+            if any(roles) and in_role:
+                starts, ends = (self._called(some, code) for some in roles)
+                in_role = [replace(one, starts=starts, ends=ends) for one in in_role]
+                walks = [one for one in walks if {"P02", "P02i"}.isdisjoint((one.last, *one.legs[0]))]
+            walks = [*in_role, *walks]
+        return [*relations, *walks]
+
+    def _called(self, iris: tuple[str, ...], code: str) -> Stems:
+        """The words of the names of some nodes."""
+        labels = (label for node in self.world.nodes_of(iris) for label in self.world.graph.labels(int(node)))
+        return language(code).all_stems(label.text for label in labels)
+
+    @staticmethod
+    def _roles(one: Meaning) -> tuple[str, ...]:
+        """The roles in which those took part in something who are meant: what they did, they did in these."""
+        in_role = one.only is not None and one.only.way.paths and one.only.way.paths[0][0] == "P02i"
+        return one.only.to.iris if one.only is not None and in_role else ()
+
+    def _typed(
+        self, walks: list[Tie], near: Meaning, far: Meaning, typed: Mapping[str, Ints]
+    ) -> Iterator[Tie]:
+        """Walks that words say by the type of an event that they lead through, or by a role in it: "*conducted* at", where
+        every performance has a conductor; at most ``MOST_TYPED``, the cheapest first."""
+        made = 0
+        for walk in walks:
+            for at, kinds in enumerate(walk.through):
+                for stem, types in typed.items():
+                    fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
+                    if not len(fitting):
+                        continue
+                    iris = tuple(map(self.world.graph.iri, fitting.tolist()))
+                    before = tuple(step for leg in walk.legs[: at + 1] for step in leg)
+                    after = tuple(step for leg in walk.legs[at + 1 :] for step in leg)
+                    way = Way(paths=(before,), types=iris, then=Way(paths=(after,)))
+                    try:
+                        reached = self.world.recalled(
+                            (way, far.key), partial(nodes_leading_to, self.world, way, far.nodes)
+                        ).shared(self._held(near))
+                    except QuestionError:
+                        continue
+                    if reached:
+                        yield replace(
+                            walk, way=way, key=f"{' '.join(before)} [{stem}] {' '.join(after)}",
+                            stems=walk.stems | ({stem} if stem else set()), cost=walk.cost - NAMED_SO, share=reached / max(len(near.nodes), 1),
+                        )  # fmt: skip
+                        made += 1
+                    if made == MOST_TYPED:
+                        return
 
     def _kept(self, key: tuple[object, ...], make: Callable[[], Iterator[Tie]]) -> list[Tie]:
         found = self._between.get(key)
@@ -330,10 +385,15 @@ class Ties:
         roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1
         kin = self.lexicon.kin(steps[-1])
         last = steps[-1]
-        whole = (*self._with_parts(steps, walk), *(step for step in tail if step.removesuffix("*") != last))
+        legs = self._with_parts(steps, walk)
+        whole = (
+            *(step for leg in legs for step in leg),
+            *(step for step in tail if step.removesuffix("*") != last),
+        )
         tie = Tie(
             Way(paths=(whole,)), " ".join(whole), frozenset(stems), cost, last if kin is None else kin.last,
-            share=min(share, 1.0), roundabout=roundabout,
+            share=min(share, 1.0), roundabout=roundabout, legs=(*legs[:-1], whole[sum(map(len, legs[:-1])) :]),
+            through=walk.through if walk.steps == steps else tuple(reversed(walk.through)),
         )  # fmt: skip
         return tie if kin is None or len(steps) > 1 else self._like(tie, kin, code)
 
@@ -350,22 +410,22 @@ class Ties:
     def _is_event(self, kind: int) -> bool:
         return int(self.schema.category[kind]) == int(Category.Event)
 
-    def _with_parts(self, steps: tuple[str, ...], walk: Walk) -> tuple[str, ...]:
-        """The steps with the parts of an event after each step into one: what a treatment's step used, the treatment used.
+    def _with_parts(self, steps: tuple[str, ...], walk: Walk) -> tuple[tuple[str, ...], ...]:
+        """The steps, each into an event with its parts: what a treatment's step used, the treatment used.
 
         Not where they lead on to the whole that it is a part of: what is true of that is not true of its other parts.
         """
         if "P9" not in self.schema.moves or len(steps) < 2:
-            return steps
+            return tuple((step,) for step in steps)
         through = walk.through if walk.steps == steps else tuple(reversed(walk.through))
-        found: list[str] = []
+        found: list[tuple[str, ...]] = []
         for at, step in enumerate(steps):
-            if step in ("P9", "P9*"):
-                continue
-            found.append(step)
             event = at < len(through) and any(map(self._is_event, through[at]))
-            if event and at + 1 < len(steps) and "P9i" not in (step, steps[at + 1]):
-                found.append("P9*")
+            parts = event and at + 1 < len(steps) and "P9i" not in (step, steps[at + 1])
+            if step in ("P9", "P9*"):  # the step before led to the parts as well
+                found.append(() if at else ("P9*",))
+            else:
+                found.append((step, "P9*") if parts else (step,))
         return tuple(found)
 
     def dates(self, near: Meaning, code: str) -> list[Tie]:
