@@ -17,7 +17,6 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
-from rapidfuzz.distance import OSA
 
 from crmrag_query.dates import Interval
 from crmrag_query.graph.arrays import distinct, shared
@@ -44,10 +43,10 @@ from crmrag_query.plans.ways import pairs
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
-from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, Item, plan_meaning, text_item
+from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, Item, is_like, plan_meaning, text_item
 from crmrag_query.reading.lexicon import PREPOSITIONS, VAGUE, KindWords, category_nodes, vocabulary
 from crmrag_query.reading.ties import Meaning, Tie, Ties
-from crmrag_query.text import fold, tokenize
+from crmrag_query.text import fold
 from crmrag_query.timing import check
 
 T = TypeVar("T")
@@ -62,7 +61,6 @@ def replace(part: T, **changes: object) -> T:
 
 
 FINISHED = 6  # of these that become plans
-LONG = 8  # letters of a word of which one may be wrong: "Grilparzer" for Grillparzer
 BEAM = 8  # readings in the making that are kept after each item
 COMPUTED = 0.5  # points that a tie gains at most where an operator makes a ranking or a group of it
 MEANINGS = 4  # of an item that are tried
@@ -722,7 +720,9 @@ class Grammar:
         """Why a name may mean something else: it is only a part of one, or only spelled nearly like one."""
         if item.sort != "name" or item.whole:
             return frozenset()
-        like = meaning.named and self._once(lambda: self._is_like(item, meaning), (item, meaning), "like")
+        like = meaning.named and self._once(
+            lambda: is_like(self.graph, self.own, item.text, meaning.nodes), (item, meaning), "like"
+        )
         return frozenset({f"unknown: {item.text}" if like else f"part of a name: {item.text}"})
 
     def _once(self, make: Callable[[], T], parts: tuple[object, ...], *more: Hashable) -> T:
@@ -732,17 +732,6 @@ class Grammar:
             self._known[key] = make(), parts  # kept, so that their ids stay theirs
         found: T = self._known[key][0]
         return found
-
-    def _is_like(self, item: Item, meaning: Meaning) -> bool:
-        """Whether a name is only spelled nearly as what it was linked to: *Vienna* for Siena."""
-        labels = (label for node in meaning.nodes[:5] for label in self.graph.labels(int(node)))
-        known = {word for label in labels for word in tokenize(label.text)}
-        stems, written = set(map(self.own.stem, known)), list(map(fold, item.text.split()))
-        return stems.isdisjoint(map(self.own.stem, written)) and not any(
-            len(word) >= LONG and OSA.distance(word, one, score_cutoff=1) <= 1
-            for word in written
-            for one in known
-        )
 
     def _computed(
         self,

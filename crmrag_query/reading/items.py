@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from rapidfuzz.distance import OSA
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import shared
+from crmrag_query.graph.arrays import Ints, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
 from crmrag_query.linking import (
@@ -79,7 +80,11 @@ def items_of(
 ) -> list[Item]:
     """All items of a question; they overlap. ``earlier``: what its pronouns may stand for."""
     words = heard.words
-    small = (one for one in _operators(words, own, heard.starts) if not _is_accented(one, heard, own))
+    small = (
+        one
+        for one in _operators(words, own, heard.starts)
+        if not _is_accented(one, heard, own) and not _is_of_name(one, heard, own)
+    )
     found = [*small, *_whole(release, lexicon, words, own), *_numbers(words, own)]
     found += _dates(analysis, words)
     if earlier is not None:
@@ -139,6 +144,19 @@ def _is_accented(item: Item, heard: Asked, own: Language) -> bool:
     written = next((one.text for one in heard.chunks if one.first <= item.first < one.last), item.text)
     listed = {word for role in NEGATIONS for word in own.raw["operators"].get(role.partition(".")[2], ())}
     return item.text in listed and not written.isascii() and item.text.isascii()
+
+
+RANKING = frozenset({
+    "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
+})  # fmt: skip
+
+
+def _is_of_name(item: Item, heard: Asked, own: Language) -> bool:
+    """Whether a superlative is a word of a name: "the *First* World War", "the *Last* Judgement"."""
+    if not own.capitals_name or not item.roles & RANKING or item.first not in heard.capitals:
+        return False
+    opens = any(one.opens and one.first == item.first for one in heard.chunks)
+    return not opens and item.last in heard.capitals
 
 
 def _superlatives(words: Sequence[str], own: Language) -> Iterator[Item]:
@@ -382,6 +400,9 @@ def name_item(
         for one in heard.chunks
     )
     quoted = any(one.quoted and one.first < last and one.last > first for one in heard.chunks)
+    text = " ".join(words[first:last])
+    if not capital and not quoted and is_like(graph, own, text, meanings[0].nodes) and not foreign:
+        return None  # a "file" is no fire
     content = sum(word not in own.stop for word in words[first:last])
     score = 1.15 * content * best - 0.2 + 0.4 * capital + 0.7 * quoted + (0.35 if whole else -0.3)
     if (
@@ -404,10 +425,25 @@ def name_item(
         last,
         "name",
         score,
-        " ".join(words[first:last]),
+        text,
         tuple(meanings),
         stems=stems,
         whole=whole_or_only,
+    )
+
+
+LONG = 8  # letters of a word of which one may be wrong: "Grilparzer" for Grillparzer
+
+
+def is_like(graph: Graph, own: Language, text: str, nodes: Ints) -> bool:
+    """Whether a name is only spelled nearly as what it was linked to: *Vienna* for Siena."""
+    labels = (label for node in nodes[:5] for label in graph.labels(int(node)))
+    known = {word for label in labels for word in tokenize(label.text)}
+    stems, written = set(map(own.stem, known)), list(map(fold, text.split()))
+    return stems.isdisjoint(map(own.stem, written)) and not any(
+        len(word) >= LONG and OSA.distance(word, one, score_cutoff=1) <= 1
+        for word in written
+        for one in known
     )
 
 

@@ -669,7 +669,7 @@ class KindWords:
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells
-        types of something else apart as well, "theatre building"."""
+        types of something else apart as well, "theatre building", or heads one type alone."""
         categories, inside = self._types.categories, dict[str, int]()
         for text, called in self._types.by_text.items():
             mask = int(np.bitwise_or.reduce(categories[list(called)], initial=0)) & ~ANY
@@ -687,7 +687,11 @@ class KindWords:
                 head
                 and stem not in self._generic
                 and len(nodes) <= 200
-                and (kind := self._typed(sorted(nodes), 0.65 if exact else VAGUE if apart else 0.25))
+                and (
+                    kind := self._typed(
+                        sorted(nodes), 0.65 if exact else VAGUE if apart or len(nodes) < 2 else 0.25
+                    )
+                )
                 is not None
             ):
                 self._add(head, kind)
@@ -873,7 +877,9 @@ class KindWords:
         own = Target(classes=tuple(self._own_classes_of(entry)))
         if own.classes and not generic and occurs(self.world, own):
             yield self._kind(own, 0.06)
-        named = (entry.get("classes", ()), entry.get("else", ()))
+        named = [entry.get("classes", ()), entry.get("else", ())]
+        if not types[name] and not own.classes:  # no type tells these apart
+            named.append(entry.get("otherwise", ()))
         classes = next(
             filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ()
         )

@@ -192,8 +192,8 @@ class Ties:
                         continue
                     if reached:
                         yield replace(
-                            walk, way=way, key=f"{' '.join(before)} [{stem}] {' '.join(after)}",
-                            stems=walk.stems | ({stem} if stem else set()), cost=walk.cost - NAMED_SO, share=reached / max(len(near.nodes), 1),
+                            walk, way=way, key=f"{' '.join(before)} [{stem}] {' '.join(after)}", cost=walk.cost - NAMED_SO,
+                            stems=walk.stems | ({stem} if stem else set()), share=reached / max(len(near.nodes), 1),
                         )  # fmt: skip
                         made += 1
                     if made == MOST_TYPED:
