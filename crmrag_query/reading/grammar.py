@@ -29,6 +29,7 @@ from crmrag_query.plans.records import (
     Compute,
     Constraint,
     Dated,
+    Edge,
     Measure,
     Member,
     Plan,
@@ -39,7 +40,7 @@ from crmrag_query.plans.records import (
     parts_of,
 )
 from crmrag_query.plans.units import comparable, units_of
-from crmrag_query.plans.ways import pairs
+from crmrag_query.plans.ways import leading_to, pairs
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
@@ -1148,7 +1149,8 @@ class Grammar:
                 used |= used_by
         if compute is None and dates:
             most = 1 if "operators.most" in ops else None
-            compute = Compute(kind="group", way=dates[0].way, by=unit, first=most)  # type: ignore[arg-type]
+            edge = EDGES.get(dates[0].relation, "span")
+            compute = Compute(kind="group", way=dates[0].way, by=unit, edge=edge, first=most)  # type: ignore[arg-type]
             used |= {ops["operators.most"].first} if most else set()
             left = [at for at in left if self.words[at] not in self._unit_words()]
             used |= {ops[role].first for role in PER if role in ops}
@@ -1345,7 +1347,7 @@ class Grammar:
                     )
         for role, ascending in (("operators.highest", False), ("operators.lowest", True)):
             if role in ops:
-                measured = self._measured(ops[role].text)
+                measured = self._measured(ops[role].text, near)
                 if measured is not None:
                     measure = Measure(kind="value", way=measured[0])
                     first = self._first(state, ops[role])
@@ -1356,7 +1358,7 @@ class Grammar:
                     )
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
             if role in ops and ops[role].first not in state.used:
-                if (way := self._paid()) is not None:  # "cost the most"
+                if (way := self._paid(near)) is not None:  # "cost the most"
                     first = self._first(state, ops[role])
                     measure = Measure(kind="value", way=way)
                     return (
@@ -1412,30 +1414,43 @@ class Grammar:
         first = self._first(state, op)
         return first if first > 1 else None
 
-    def _measured(self, word: str) -> tuple[Way, bool] | None:
+    def _quantity(self, id: str, near: Meaning) -> Way | None:
+        """How things lead to a quantity: by the relation or by a property of the data's own that is called like it, whichever
+        more of them have; None where none has either."""
+
+        def best() -> Way | None:
+            own = [Way(paths=((iri,),)) for iri, like in self.ties.lexicon.numbers.items() if like == id]
+            relation = [Way(relations=(id,))] if self.ties.reach(id)[0] else []
+            has = {way: int(leading_to(self.world, way, None)[near.nodes].sum()) for way in (*relation, *own)}
+            way = max(has, key=lambda one: has[one], default=None)
+            if way is None or not has[way]:
+                return None
+            return (
+                way.model_copy(update={"then": Way(relations=("dimension_value",))}) if way.relations else way
+            )
+
+        return self._once(best, (near,), "quantity", id)
+
+    def _measured(self, word: str, near: Meaning) -> tuple[Way, bool] | None:
         """The dimension that an adjective of size speaks of and that things have, and whether it may speak of no other."""
         stem = self.own.stem(fold(word.split()[-1]))[:4]
         for name, words in self.own.raw["operators"]["measures"].items():
             if any(self.own.stem(fold(one)).startswith(stem) for one in words):
-                known = [
-                    id
-                    for id in ([name] if name != "any" else ["height", "length", "width", "depth"])
-                    if id in self.world.relations and self.ties.reach(id)[0]
-                ]
+                ids = [name] if name != "any" else ["height", "length", "width", "depth"]
+                known = [way for id in ids if (way := self._quantity(id, near)) is not None]
                 if known:
-                    way = Way(relations=(known[0],), then=Way(relations=("dimension_value",)))
-                    return way, len(known) == 1
+                    return known[0], len(known) == 1
         return None
 
-    def _paid(self) -> Way | None:
+    def _paid(self, near: Meaning) -> Way | None:
         """The number by which a verb of the question measures: to cost, to weigh."""
         said = frozenset(self.stems)
         for id, words in vocabulary(self.own.code).relations.items():
             relation = self.world.relations.get(id)
-            if relation is None or relation.value != "number" or not relation.literals.value:
+            if relation is None or relation.value != "number" or id == "dimension_value":
                 continue
-            if said & words.says and self.ties.reach(id)[0]:
-                return Way(relations=(id,), then=Way(relations=("dimension_value",)))
+            if said & words.says and (way := self._quantity(id, near)) is not None:
+                return way
         return None
 
     def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[str]:
@@ -1445,9 +1460,9 @@ class Grammar:
                 self.world, way.model_copy(update={"then": None}), near.nodes, literals=False, direct=True
             ).cell
         )
-        alike = comparable(self.world, units_of(self.world, ends.astype(np.int32))[1])
+        alike = way.then is None or comparable(self.world, units_of(self.world, ends.astype(np.int32))[1])
         said = next((ops[one].text for one in ("operators.highest", "operators.lowest") if one in ops), "")
-        measured = self._measured(said) if said else None
+        measured = self._measured(said, near) if said else None
         which = {f"which size: {said}"} if measured is not None and not measured[1] else set[str]()
         return frozenset(() if alike else {"several units"}) | which
 
@@ -1466,7 +1481,10 @@ class Grammar:
             elif one.tie.stated and (item := state.places[one.child]) is not None:
                 yield Related(way=one.tie.way, to=Anchor(plan=self._holding(item)), negated=one.negated)
             elif one.period is not None:
-                yield Dated(way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated)
+                yield Dated(
+                    way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated,
+                    edge=EDGES.get(one.tie.relation, "span"),
+                )  # fmt: skip
             elif one.others:  # "by someone other than X"
                 but = Plan(where=(Among(iris=state.nodes[one.child].iris, negated=True),))
                 yield Related(way=one.tie.way, to=Anchor(plan=but), negated=one.negated)
@@ -1551,6 +1569,8 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 """What "what" may mean beside works, and how unlikely each is."""
 
 
+EDGES: Mapping[str, Edge] = {"creation_began": "begin", "creation_ended": "end"}
+"""Relations to the first or the last day of a date alone."""
 PURCHASE = "E96"
 PER = frozenset({"operators.per", "operators.breakdown"})
 

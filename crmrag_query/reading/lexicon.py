@@ -23,7 +23,7 @@ from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Anchor, Related, Target, Way
-from crmrag_query.plans.ways import leading_to, role_steps
+from crmrag_query.plans.ways import leading_to, numbers, role_steps
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
 from crmrag_query.reading.types import (
@@ -434,6 +434,34 @@ class Lexicon:
         return int(np.bitwise_or.reduce([int(self.schema.category[kind]) for kind in kinds] or [0]))
 
     @cached_property
+    def numbers(self) -> dict[str, str]:
+        """The properties of the data's own that state numbers, by IRI: the relation of the catalogue that each is called like
+        ("length in cm"), "" for none."""
+        world, found = self.world, dict[str, str]()
+        known = {id: one for id, one in world.relations.items() if one.value == "number"}
+        for iri, number in world.property_numbers.items():
+            if (
+                number not in world.with_literals
+                or world.graph.property_code(number) in world.ontology.properties
+            ):
+                continue
+            rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
+            if numbers(world, rows)[0].mean() < MOSTLY:
+                continue
+            called = Counter[str]()
+            labels = world.graph.property_labels(number) | {"en": world.graph.property_label(number)}
+            for code, text in labels.items():
+                stems = (
+                    language(code).all_stems([text, local_words(iri)])
+                    if code in LANGUAGES
+                    else frozenset[str]()
+                )
+                said = vocabulary(code).relations
+                called.update(id for id in known if id in said and stems & (said[id].ends | said[id].says))
+            found[iri] = called.most_common(1)[0][0] if called else ""
+        return found
+
+    @cached_property
     def _typing(self) -> tuple[Ints, Longs, Ints]:
         """The types of events and the roles in participations: nodes, ascending, where the kinds of what has each begin, and
         these."""
@@ -482,6 +510,10 @@ class Lexicon:
         return frozenset(found)
 
 
+SAMPLED, MOSTLY = (
+    200,
+    0.9,
+)  # literals of a property that are looked at, and how many state numbers where it does
 MADE = Related(way=Way(relations=("created_by",), inverse=True))
 """That something was made by those who are meant."""
 ELSEWHERE = 0.6
@@ -858,10 +890,12 @@ class KindWords:
         return Labels(self.own, by_text)
 
     def _own_classes_of(self, entry: Mapping[str, Any]) -> list[str]:
-        """Those that are a general kind by a label in any of the six languages; IRIs."""
+        """Those of its categories that are a general kind by a label in any of the six languages; IRIs."""
         words = (form for some in entry["words"].values() for word in some for form in word.split(" / "))
         found = {number for form in words for number in self._own_classes.called(form)}
-        return [self.world.graph.class_iri(number) for number in sorted(found)]
+        wanted = sum(int(Category[name]) for name in entry["implies"])
+        iris = [self.world.graph.class_iri(number) for number in sorted(found)]
+        return [iri for iri in iris if categories_of(self.world, Target(classes=(iri,))) & wanted]
 
     def _general_kinds(
         self,
