@@ -1093,7 +1093,7 @@ class Grammar:
                     state,
                     conditions=(*state.conditions, (parent, condition)),
                     covered=state.covered | covered,
-                    score=state.score + 0.6 + gain - w.far_parent * hops,
+                    score=state.score + 0.6 + gain - w.far_parent * hops - SELDOM * rare,
                     doubt=doubt,
                     used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
                 )
@@ -1542,7 +1542,8 @@ SECOND = frozenset(
 )
 NEVER_A_SET = frozenset({"questions.how", "questions.how_long", "questions.how_much", "questions.why"})
 FAR = 0.9  # the cost of a walk through several things with names of their own
-RARE = 0.3  # a share of the things asked for that have a date: another one may be meant
+RARE, SELDOM = 0.3, 1.5
+"""A share of the things asked for that have a date, where another is more common, and what a reading loses by such a date."""
 PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one

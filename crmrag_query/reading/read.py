@@ -37,9 +37,10 @@ WALKED, FARTHER, UNKIND, LOOSE = 0.35, 0.4, 0.7, 1.1
 yes is asked for. Each walk that no relation says (WALKED), each step of it but the first (FARTHER), a category in place of a
 kind (UNKIND) and words without an object (LOOSE) are seldom meant. Fitted on the development questions of eleven data sets
 by `benchmarks/fit_reading.py`, which tells what they bring to one left out."""
-MARGIN, CLOSE = 0.6, 0.2
+MARGIN, CLOSE, FOUND = 0.6, 0.2, 1.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
-themselves, or give nothing, within the second. A "no" must be alone within the first, whatever the others are."""
+themselves, or give nothing, within the second. A "no" must be alone within the first, whatever the others are; and one that
+goes a way which was found in the data, and that no relation says, within the third."""
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
 HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
 GUESSED = ("no word for", BARE)
@@ -90,7 +91,9 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     best = found[0]
     rivals = [one for one in found[1:] if one.result != best.result]
     denies = best.plan.compute.kind == "ask" and not best.size
-    close = [one for one in rivals if _is_close(one, best, MARGIN if denies else CLOSE)]
+    ways = [part for part in parts_of(best.plan) if isinstance(part, Way)]
+    walked = any(len(path) > 1 or one.then is not None for one in ways for path in one.paths)
+    close = [one for one in rivals if _is_close(one, best, FOUND if walked else MARGIN if denies else CLOSE)]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
     unnamed = tuple(
         one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: ")

@@ -518,7 +518,7 @@ class Ties:
 GATHERED = ((int(Category.Place), "P89"), (int(Category.Concept), "P127"))
 """By which steps places lead to those that they lie in, and concepts to broader ones."""
 DATE_COST: Mapping[str, float] = {
-    "created_on": 0.0, "happened_on": 0.0, "creation_began": 0.15, "creation_ended": 0.15, "born_on": 0.1, "died_on": 0.15,
+    "created_on": 0.0, "happened_on": 0.0, "creation_began": 0.75, "creation_ended": 0.75, "born_on": 0.1, "died_on": 0.15,
     "active_on": 0.1, "acquired_on": 0.2, "exhibited_on": 0.2, "modified_on": 0.25, "ended_on": 0.2, "found_on": 0.15,
     "destroyed_on": 0.3, "founded_on": 0.15, "dissolved_on": 0.3,
 }  # fmt: skip
