@@ -395,7 +395,8 @@ class Grammar:
             openers = [one for one in openers if "questions.how_many" in one.roles] or openers
         direct = None
         referring = [item for item in spoken if item.refers]
-        if self.words and form.what and self._dangles():
+        behind = {opener.last for opener in openers}
+        if self.words and form.what and self._dangles() and not any(one.first in behind for one in nouns):
             openers = []
         for opener in reversed(openers):
             direct = next((one for one in (*nouns, *referring) if self._stands_behind(opener, one)), None)
