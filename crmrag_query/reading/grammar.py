@@ -869,7 +869,7 @@ class Grammar:
             gain = sum(w.said * self._nearness(at, item, place) for at in covered) + w.again * len(again)
             gain += w.share * math.log10(1 + tie.share * len(near.nodes)) / 2 - tie.cost - misplaced
             evidence = bool(says)
-            if near_stems & tie.starts and (bare or not leads or leads & OWNING):
+            if near_stems & tie.starts and (bare or not leads or leads & OWNING or tie.way.types):
                 gain += w.starts
                 evidence = True
             if not far.named and item.stems & (tie.ends | tie.stems):
@@ -1450,7 +1450,7 @@ class Grammar:
             relation = self.world.relations.get(id)
             if relation is None or relation.value != "number" or id == "dimension_value":
                 continue
-            if said & words.says and (way := self._quantity(id, near)) is not None:
+            if said & (words.says | words.ends) and (way := self._quantity(id, near)) is not None:
                 return way
         return None
 

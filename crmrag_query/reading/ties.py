@@ -146,8 +146,8 @@ class Ties:
         if relations and said <= known and not any(roles):
             return relations
         walks = self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))
-        typed = self.lexicon.typed(said, code) | {"": self.world.nodes_of(sum(roles, ()))}
-        if any(roles) or len(typed) > 1:
+        typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else self.lexicon.typed(said, code)
+        if typed:
             key = ("typed", code, near.key, far.key, frozenset(typed), roles)
             in_role = self._kept(key, lambda: self._typed(walks, near, far, typed))
             if any(roles) and in_role:

@@ -33,7 +33,7 @@ def plans(sample: Sample) -> Plans:
 
 
 def ways(sample: Sample) -> Plans:
-    """Relations, relationships and paths, together, turned round, one after the other."""
+    """Relations, relationships and paths, together, turned round, one after the other; paths to what is of a type."""
     world = sample.world
     occurring = [one.id for one in world.catalogue if routes_of(world, Way(relationships=(one.id,)))]
     iris = [*world.property_numbers]
@@ -50,6 +50,9 @@ def ways(sample: Sample) -> Plans:
     )
     turned = st.sampled_from([False, False, True])
     link = st.builds(lambda one, inverse: one | {"inverse": inverse}, one, turned)
+    link |= st.fixed_dictionaries(
+        {"paths": named["paths"], "types": st.lists(st.sampled_from(KINDS), min_size=1, max_size=2)}
+    )
     return st.one_of(link, link, st.builds(lambda one, then: one | {"then": then}, link, link))
 
 

@@ -8,12 +8,13 @@ from random import Random
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from crmrag_query.plans.records import Way
 from crmrag_query.plans.ways import leading_to, pairs, routes_of, weights
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.engine import walk, walk_set
-from tests.support.planworlds import generated, sample_of
+from tests.support.planworlds import BASE, generated, sample_of
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -141,3 +142,43 @@ def test_rows_of_a_way_are_counted_link_by_link(seed: int, tmp_path: Path) -> No
     told = np.zeros(world.size, int)
     told[cell[nodes]] = count[nodes]
     assert told.tolist() == product.tolist()
+
+
+STAGED = """
+:tosca a crm:E7_Activity ; crm:P8_took_place_on_or_within :hall ; crm:P2_has_type :opera .
+:gala a crm:E7_Activity ; crm:P8_took_place_on_or_within :hall ; crm:P2_has_type :concert .
+:opera crm:P127_has_broader_term :play .
+:a a crm:PC14_carried_out_by ; crm:P01_has_domain :tosca ; crm:P02_has_range :ada ; crm:P14.1_in_the_role_of :conductor .
+:b a crm:PC14_carried_out_by ; crm:P01_has_domain :tosca ; crm:P02_has_range :bo ; crm:P14.1_in_the_role_of :singer .
+:c a crm:PC14_carried_out_by ; crm:P01_has_domain :gala ; crm:P02_has_range :bo ; crm:P14.1_in_the_role_of :conductor .
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "types", "then", "wanted"),
+    [
+        (("P8i",), ("opera",), ("P01i", "P02"), {"ada", "bo"}),
+        (("P8i",), ("play",), ("P01i", "P02"), {"ada", "bo"}),  # by a narrower type
+        (("P8i", "P01i"), ("conductor",), ("P02",), {"ada", "bo"}),  # by the role of a participation
+        (("P8i", "P01i"), ("singer",), ("P02",), {"bo"}),
+        (("P8i", "P01i"), ("dancer",), ("P02",), set()),
+    ],
+)
+def test_paths_lead_to_what_is_of_a_type_or_role_alone(
+    first: tuple[str, ...], types: tuple[str, ...], then: tuple[str, ...], wanted: set[str], tmp_path: Path
+) -> None:
+    world = sample_of(STAGED, tmp_path).world
+    iris = tuple(f"{BASE}{name}" for name in types)
+    way = Way(paths=(first,), types=iris, then=Way(paths=(then,)))
+    hall = np.array([world.graph.node(f"{BASE}hall")], np.int32)
+    told = pairs(world, way, hall)
+    assert {world.graph.iri(int(cell)).removeprefix(BASE) for cell in told.cell} == wanted
+    for node in world.nodes_of(f"{BASE}{name}" for name in ("ada", "bo")).tolist():
+        leads = leading_to(world, way, np.array([node], np.int32))[hall].all()
+        assert bool(leads) == (world.graph.iri(node).removeprefix(BASE) in wanted)
+
+
+def test_types_go_with_paths_that_are_read_forwards() -> None:
+    for wrong in ({"relations": ("created_by",)}, {"paths": (("P14",),), "inverse": True}):
+        with pytest.raises(ValidationError, match="types go with paths alone"):
+            Way.model_validate(wrong | {"types": (f"{BASE}opera",)})

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from crmrag_query.graph.graph import Graph
 from tests.support.parse_world import PREFIXES, Museum, build_museum
 
 GRAMS = {"aquila": "3.4", "leo": "17.1", "navis": "8.2", "ursa": "8.0", "corona": "4.4"}
@@ -122,3 +123,74 @@ def test_a_number_that_a_plan_does_not_have_leaves_doubt(cabinet: Museum) -> Non
 
 def test_who_has_no_name_is_called_by_the_words_of_an_address(cabinet: Museum) -> None:
     assert cabinet.read("Which hoards did Hanna Lindt find?") == {"hoard3"}
+
+
+def _stage() -> str:
+    rows = [
+        PREFIXES,
+        "@prefix own: <http://example.org/own/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .",
+        'own:madeBy a rdf:Property ; rdfs:label "executed by"@en , "ejecutado por"@es .',
+        'own:keptAt a rdf:Property ; rdfs:label "shelf"@en .',
+        'own:lengthCm a rdf:Property ; rdfs:label "length in cm"@en .',
+        'own:audience a rdf:Property ; rdfs:label "attendance"@en .',
+        "own:Weaver a rdfs:Class ; rdfs:subClassOf crm:E21_Person .",
+        'own:Weaver rdfs:label "craftsperson"@en . :show a crm:E55_Type ; rdfs:label "performance"@en .',
+        ':conductor a crm:E55_Type ; rdfs:label "conductor"@en . :singer a crm:E55_Type ; rdfs:label "singer"@en .',
+        ':hall a crm:E53_Place ; rdfs:label "Old Hall"@en . :barn a crm:E53_Place ; rdfs:label "Red Barn"@en .',
+    ]
+    for number, (name, length) in enumerate(LENGTHS.items()):
+        rows.append(
+            f':{name} a crm:E22_Human-Made_Object ; rdfs:label "{name.title()} rug"@en ; own:lengthCm {length} ; '
+            f'own:madeBy :w{number % 2} ; crm:P3_has_note "Woven by two sisters."@en .'
+        )
+    rows += [
+        f':w{number} a own:Weaver ; rdfs:label "{name}" ; crm:P3_has_note "Sold hats."@en .'
+        for number, name in enumerate(WEAVERS)
+    ]
+    for number, (place, conductor, singer, audience) in enumerate(SHOWS_OF):
+        show = f":show{number}"
+        rows.append(
+            f'{show} a crm:E7_Activity ; crm:P2_has_type :show ; rdfs:label "Show {number}"@en ; own:audience {audience} ; '
+            f"crm:P7_took_place_at :{place} ."
+        )
+        for role, name in (("conductor", conductor), ("singer", singer)):
+            rows.append(f':{name} a crm:E21_Person ; rdfs:label "{name.title()} Berg" .')
+            rows.append(
+                f"{show}-{role} a crm:PC14_carried_out_by ; crm:P01_has_domain {show} ; crm:P02_has_range :{name} ; "
+                f"crm:P14.1_in_the_role_of :{role} ."
+            )
+    return "\n".join(rows)
+
+
+LENGTHS = {"north": "120.5", "south": "310", "east": "80"}
+WEAVERS = ("Lena Holt", "Mats Holt")
+SHOWS_OF = [("hall", "ada", "bo", 900), ("barn", "bo", "ada", 300), ("hall", "cleo", "bo", 40)]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Museum:
+    return build_museum(tmp_path_factory.mktemp("stage") / "project", _stage())
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Who made the South Rug?", {"w1"}),  # its property is only called "executed by"
+        ("¿Quién hizo el South Rug?", {"w1"}),
+        ("Which craftspeople are there?", {"w0", "w1"}),
+        ("Which rug is the longest?", {"south"}),  # by a number of the data's own
+        ("Which two performances had the most visitors?", {"show0", "show1"}),
+        ("Who was the conductor at the Old Hall?", {"ada", "cleo"}),  # by roles in which people took part
+        ("Which singers performed at the Red Barn?", {"ada"}),
+    ],
+)
+def test_properties_of_its_own_and_roles_are_read_as_they_are_called(
+    stage: Museum, question: str, wanted: set[str]
+) -> None:
+    assert stage.read(question) == wanted
+
+
+def test_a_note_is_no_name(stage: Museum) -> None:
+    graph = stage.release[Graph]
+    node = graph.node("http://example.org/w0")
+    assert node is not None and [label.text for label in graph.labels(node)] == ["Lena Holt"]
