@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -93,7 +93,7 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
             and one.iris[0] in follow_up.focus_iris
         ):
             parsed = replace(parsed, certain=False)  # "what did he paint?" is not him
-    return _leaving_out(release, parsed, follow_up)
+    return _leaving_out(release, parsed, follow_up, question)
 
 
 def _analysis_of(release: Release, understood: Understood) -> Analysis:
@@ -170,7 +170,7 @@ def _gone_on(parsed: Parsed, state: ConversationState) -> Parsed:
     return replace(parsed, plan=went, certain=turns[-1].sure, unknown=(), absent=())
 
 
-def _leaving_out(release: Release, parsed: Parsed, follow_up: FollowUp) -> Parsed:
+def _leaving_out(release: Release, parsed: Parsed, follow_up: FollowUp, question: str) -> Parsed:
     """The plan without what must not come back."""
     plan, graph = parsed.plan, release[Graph]
     if plan is None or not (follow_up.excluded or follow_up.excluded_types):
@@ -190,7 +190,20 @@ def _leaving_out(release: Release, parsed: Parsed, follow_up: FollowUp) -> Parse
         kinds = tuple(map(graph.iri, follow_up.excluded_types))
         new.append(Member(plan=Plan(target=Target(types=kinds)), negated=True))
     where = (*plan.where, *(one for one in new if one not in plan.where))
-    return replace(parsed, plan=plan.model_copy(update={"where": where}))
+    plan = plan.model_copy(update={"where": where})
+    plain = follow_up.kind is Kind.MORE or _is_plain(release, known.values(), question)
+    return replace(parsed, plan=plan, certain=parsed.certain and plain)
+
+
+def _is_plain(release: Release, nodes: Collection[int], question: str) -> bool:
+    """Whether it is plain which things are left out: one name, or each by a name that is wholly said. "Without Berg and his
+    prints" may leave out whatever has either word in its name."""
+    labels = {node: {fold(label.text) for label in release[Graph].labels(node)} for node in nodes}
+    names = {min(texts, default="") for texts in labels.values()}
+    said = set(tokenize(question))
+    return len(names) < 2 or all(
+        any(said.issuperset(tokenize(text)) for text in texts) for texts in labels.values()
+    )
 
 
 def with_plans(release: Release, state: ConversationState) -> ConversationState:

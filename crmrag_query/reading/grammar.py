@@ -593,7 +593,7 @@ class Grammar:
     # tying
 
     def _attach(self, state: State, item: Item) -> Iterator[State]:
-        flags = self._flags(state, item)
+        flags = self._flags(item)
         if self._is_time(item) and any(one.sort == "date" for one in self.items):
             yield state  # "which *date* from 1900": the date says it
             return
@@ -643,7 +643,8 @@ class Grammar:
         }
         far_cost = w.far_parent * hops
         new = len(state.nodes)
-        left_out = frozenset({f"which are left out: {item.text}"} if excepted and item.refers else ())
+        unclear = item.refers if excepted else self._follows_excepted(item)
+        left_out = frozenset({f"which are left out: {item.text}"} if unclear else ())
         state = replace(state, doubt=state.doubt | left_out)
         grown = replace(state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used)
         if excepted and meaning.named and len(inside := shared(near.nodes, meaning.nodes)):
@@ -717,6 +718,18 @@ class Grammar:
             insort(self._highest, made.score)
             del self._highest[:-BEAM]
             yield made
+
+    def _follows_excepted(self, item: Item) -> bool:
+        """Whether "and" joins an item to one that is left out: "leaving out Berg and his prints"."""
+        before = [one for one in self.items if one.sort in ("name", "noun") and one.last <= item.first]
+        return (
+            bool(before)
+            and any(
+                "operators.and" in one.roles and before[-1].last <= one.first < item.first
+                for one in self.items
+            )
+            and not EXCEPTIONS.isdisjoint(self._flags(before[-1]))
+        )
 
     def _unsure_name(self, item: Item, meaning: Meaning) -> frozenset[str]:
         """Why a name may mean something else: it is only a part of one, or only spelled nearly like one."""
@@ -1048,7 +1061,7 @@ class Grammar:
         )
         return all(word in self.own.stop and word not in ties for word in self.words[low:high])
 
-    def _flags(self, state: State, item: Item) -> dict[str, Item]:
+    def _flags(self, item: Item) -> dict[str, Item]:
         """Operators right before an item, not parted from it by another one."""
         before = [
             one.last for one in self.items if one.sort in ("name", "noun", "date") and one.last <= item.first
