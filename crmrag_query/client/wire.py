@@ -38,6 +38,7 @@ Q = TypeVar("Q")
 @dataclass(frozen=True, slots=True)
 class Ask:
     """``history``: earlier questions, oldest first; ``conversation``: the state that an answer carries, in their place.
+    ``mode``: how it is answered, one of ``ListModes``; "" for the first of them.
 
     ``thread``: the id of a conversation that the service keeps, in place of both, with the ``key`` that lets one go on in it.
     In all requests ``dataset`` may be left out where there is only one, or a default.
@@ -49,6 +50,7 @@ class Ask:
     conversation: dict[str, Any] = field(default_factory=dict)
     thread: str = ""
     key: str = field(default="", repr=False)
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Retrieve:
     k: int | None = None
     history: tuple[str, ...] = ()
     conversation: dict[str, Any] = field(default_factory=dict)
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,11 @@ class RunSparql:
 
 
 @dataclass(frozen=True, slots=True)
+class ListModes:
+    dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ListEvaluations:
     dataset: str | None = None
 
@@ -239,9 +247,10 @@ EDIT = Route("edit_plan", "POST", "/plan/edit", EditPlan, records.PlanEdited)
 CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
+MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS,
+    EXPORT, SPARQL, EVALUATIONS, MODES,
 )  # fmt: skip
 
 
@@ -271,10 +280,10 @@ def read_body(kind: type[Q], body: bytes) -> Q:
 
 
 def read_request(kind: type[Q], value: object) -> Q:
-    """A request from plain values, or one whose values are checked; QuestionError that names what is missing, of the wrong
-    type or no Unicode."""
+    """A request from plain values, or one whose values are checked; QuestionError that names what is missing, unknown, of the
+    wrong type or no Unicode."""
     try:
-        return from_plain(kind, value)
+        return from_plain(kind, value, known=True)
     except NotUnicode:
         raise QuestionError(
             "The request holds characters that are no valid Unicode.", "Leave them out and try again."

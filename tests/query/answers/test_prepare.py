@@ -16,9 +16,9 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.context.wikidata import WikidataTexts
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.pipeline import k_of, retrieve
 from crmrag_query.retrieval.pool import interleave
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 from tests.support.builds import build_all, make_project
 from tests.support.small_world import PREFIXES, Talk, iri
 from tests.support.wikidata_server import Wiki, wiki

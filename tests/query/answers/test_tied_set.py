@@ -15,8 +15,8 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.aggregation import DateIndex
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.pipeline import retrieve
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 
 CHURCH = "Panagia Phorbiotissa (Asinou)"
 

@@ -21,7 +21,7 @@ from crmrag_query.context.assemble import HIGH_VALUE
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology import load_ontology
 from crmrag_query.ontology.rows import take_apart
-from crmrag_query.retrieval.channels import LITTLE, TYPE_MODIFIERS
+from crmrag_query.retrieval.release_channels import LITTLE, TYPE_MODIFIERS
 from crmrag_query.validation import check_method
 
 METHOD = load_method()
@@ -213,7 +213,7 @@ def test_a_mistake_is_told_with_file_key_value_and_remedy(
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("conversation: {more: [any more]}\n", "These words stand in languages/ now"),
+        ("conversation: {more: [any more]}\n", "This stands in languages/ now"),
         ("conversation: {vague_words: 3}\n", "Its value is fixed"),
         ("retrieval: {reach: {own: {specific: 0.5}}}\n", "Its value is fixed"),
         ("linking: {least: 0.2}\n", "Its value is fixed"),

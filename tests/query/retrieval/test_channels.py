@@ -20,9 +20,11 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval import channels
+from crmrag_query.retrieval import release_channels as channels
 from crmrag_query.retrieval.aggregation import Aggregation
-from crmrag_query.retrieval.channels import (
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.release_channels import (
     ASIDE,
     CATEGORY_BONUS,
     CUED,
@@ -37,8 +39,6 @@ from crmrag_query.retrieval.channels import (
     TYPE_MODIFIERS,
     ReleaseChannels,
 )
-from crmrag_query.retrieval.dense import DenseIndex
-from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.text import tokenize
 from tests.support.builds import BASE
 from tests.support.graphs import node_of

@@ -20,8 +20,8 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
-from crmrag_query.retrieval.channels import coverage, normalise, select
 from crmrag_query.retrieval.pipeline import Query, Retrieved, k_of, retrieve
+from crmrag_query.retrieval.release_channels import coverage, normalise, select
 
 CONFIG = load_method().retrieval
 CHANNELS = ("dense", "sparse", "named", "tied", "dated", "walked")

@@ -21,11 +21,11 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import Query, retrieve
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.retrieval.sparse import SparseIndex
 from tests.conftest import ROOT
 from tests.support.builds import BASE
@@ -125,7 +125,7 @@ from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.query import Stages
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import Query, retrieve
 

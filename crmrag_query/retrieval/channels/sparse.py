@@ -1,0 +1,15 @@
+"""The documents with the highest BM25 score for the question's words."""
+
+from __future__ import annotations
+
+from crmrag_query.retrieval.channels import Channel
+from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.scores import Hits
+
+
+def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
+    return channels.sparse(query.text, size)
+
+
+CHANNEL = Channel(find, needs=("bm25_index",))
