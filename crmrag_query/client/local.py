@@ -379,8 +379,8 @@ class Engine:
         found = []
         for mode in modes_of(release).values():
             lacks = lacking(release, mode)
-            remedy = f"{rebuild(release.folder)}." if lacks else ""
-            found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, remedy))
+            build = f"{rebuild(release.folder)}." if lacks else ""
+            found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
         return Modes(tuple(found), name, release.id)
 
     def ask(self, request: wire.Ask) -> Answer:

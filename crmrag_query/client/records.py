@@ -464,7 +464,7 @@ class ModeInfo:
     """A way in which questions can be answered: its name, and its ``title`` by language.
 
     ``channels``: how documents are found; ``plans``: whether the question is read as a plan ``first``, ``only`` or ``never``;
-    ``lacks``: what the release must have for it and has not, and what to do (``remedy``); none where it can be asked so.
+    ``lacks``: what the release must have for it and has not, and how to ``build`` it; none where it can be asked so.
     """
 
     name: str
@@ -472,7 +472,7 @@ class ModeInfo:
     channels: tuple[str, ...]
     plans: str
     lacks: tuple[str, ...] = ()
-    remedy: str = ""
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from crmrag_query.artifacts.manifest import rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import FILE, Mode, load_modes
@@ -10,18 +12,23 @@ from crmrag_query.errors import ConfigError, QuestionError
 from crmrag_query.retrieval.channels import channel_names, channel_of
 
 
-def modes_of(release: Release) -> dict[str, Mode]:
-    """All modes by name, the default first; ConfigError for one with a channel that there is not."""
-    found = load_modes(release.opener.config)
+def known_modes(folder: Path | None = None) -> dict[str, Mode]:
+    """All modes that are configured, by name, the default first; ConfigError for one with a channel that there is not."""
+    found = load_modes(folder)
     known = channel_names()
     for name, mode in found.items():
         for channel in mode.channels:
             if channel not in known:
                 raise ConfigError.single(
-                    part_file(FILE, release.opener.config), f"modes.{name}.channels", "no such channel",
+                    part_file(FILE, folder), f"modes.{name}.channels", "no such channel",
                     value=repr(channel), remedy=f"There are: {', '.join(known)}.",
                 )  # fmt: skip
     return found
+
+
+def modes_of(release: Release) -> dict[str, Mode]:
+    """All modes by name, as whoever opened the release has them; not each has all that it needs there, see ``lacking``."""
+    return known_modes(release.opener.config)
 
 
 def default_mode(release: Release) -> Mode:

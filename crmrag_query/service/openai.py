@@ -233,7 +233,7 @@ class OpenAI:
         return _told(ChatModels(tuple(map(ChatModel, names))))
 
     async def model(self, name: str) -> Response:
-        if name not in models_of(await self._read(self._names), self._modes):
+        if name not in models_of(await self._read(self._names), self._modes):  # the default by its name, too
             return _failed(ReleaseNotFound(f"There is no model {name!r}.", "See /v1/models."))
         return _told(ChatModel(name))
 

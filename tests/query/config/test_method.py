@@ -239,7 +239,7 @@ def test_words_that_questions_are_read_by_are_told_to_stand_in_the_language_file
     tmp_path: Path, text: str, key: str
 ) -> None:
     (tmp_path / "questions.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=rf"{key}: no setting any more .*stand in languages/ now"):
+    with pytest.raises(ConfigError, match=rf"{key}: no setting any more .*stands in languages/ now"):
         load_method(tmp_path)
 
 
