@@ -435,25 +435,19 @@ def understand(
     )
 
 
-WORDS = "sparse"
-"""The channel that knows the words of documents; a question is asked of it in every mode whether it is met."""
-
-
 def is_unmet(release: Release, question: str, state: ConversationState, mode: Mode) -> bool:
-    """Whether nothing in the data has to do with a question by itself: no document has one of its words that say something,
-    and no channel of the mode finds what it names or asks for or, at last, a document nearer to it than any is to nonsense.
+    """Whether nothing in the data has to do with a question by itself: no channel of the default mode, or of its own, finds
+    its words that say something, what it names or asks for or, at last, a document nearer to it than any is to nonsense.
 
     A question without such words ("and then?"), or one that goes on with what went before, is none of these. What costs most
     is looked at last: nearly all questions are met by their words.
     """
-    if not mode.channels:
-        return False
     reading = read_question(question, release.method.questions, release.manifest.languages)
     if not reading.content:
         return False
     channels = release[ReleaseChannels]
-    by_words = [name for name in (WORDS,) if has_channel(release, name)]
-    searched = [channel_of(name) for name in dict.fromkeys((*by_words, *mode.channels))]
+    names = dict.fromkeys((*default_mode(release).channels, *mode.channels))
+    searched = [channel_of(name) for name in names if has_channel(release, name)]
 
     def meets(query: Query) -> bool:
         return any(channel.is_met(channels, query) for channel in searched)
