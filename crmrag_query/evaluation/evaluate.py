@@ -33,25 +33,14 @@ from crmrag_query.retrieval.modes import find_mode
 
 PIPELINE = "pipeline"
 BASELINES = {"plain BM25": ("sparse",), "plain dense": ("dense",), "plain RRF": ("dense", "sparse")}
-ORDER = (
-    "dense",
-    "sparse",
-    "named",
-    "tied",
-    "dated",
-    "walked",
-    "typed",
-)  # of channels in tables, others after them
+ORDER = ("dense", "sparse", "named", "tied", "dated", "walked", "typed")
+"""Of channels in tables; those of other packages follow."""
 
 
 def stage_names() -> tuple[str, ...]:
     """Channels and what is done with their candidates, in the order of tables."""
-    known = channel_names()
-    return (
-        *(name for name in ORDER if name in known),
-        *(name for name in known if name not in ORDER),
-        *EXPANSIONS,
-    )
+    others = (name for name in channel_names() if name not in ORDER)
+    return (*ORDER, *others, *EXPANSIONS)
 
 
 @dataclass(frozen=True, slots=True)

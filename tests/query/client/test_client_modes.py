@@ -46,3 +46,8 @@ def test_an_unknown_mode_is_refused_with_the_list(call: Calling) -> None:
     for name in ("ask", "stream", "retrieve"):
         with pytest.raises(errors.QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext"):
             call(name, QUESTION, mode="best")
+
+
+def test_what_nothing_meets_has_no_documents_and_no_sources(call: Calling) -> None:
+    ranking, answer = call("retrieve", "qqqq zzzz"), call("ask", "qqqq zzzz")
+    assert (len(ranking), ranking.sources, answer.sources, answer.refused) == (0, (), (), True)

@@ -227,6 +227,13 @@ def test_a_key_that_was_a_setting_is_told_to_be_none(tmp_path: Path, text: str, 
         load_method(tmp_path)
 
 
+@pytest.mark.parametrize("text", ["retrieval: {stages: {walked: true}}", "retrieval: {stages: {}}"])
+def test_stages_of_retrieval_are_told_to_stand_in_modes(tmp_path: Path, text: str) -> None:
+    (tmp_path / "method.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"retrieval\.stages: no setting any more .*stands in modes\.yaml"):
+        load_method(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [
