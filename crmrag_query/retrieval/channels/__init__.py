@@ -55,6 +55,8 @@ class Ties:
         return any(bool(shares.any()) for _, shares in self.of(channels, query))
 
 
+RANKING = ("faiss_index", "encoder", "bm25_index")
+"""What documents that are tied as strongly are ranked by."""
 GROUP = "crmrag.channels"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crmrag_query.retrieval.channels import Ties
+from crmrag_query.retrieval.channels import RANKING, Ties
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares
 
@@ -14,4 +14,4 @@ def of(channels: ReleaseChannels, query: Query) -> Iterator[tuple[float, Shares]
         yield 1.0, channels.dated(query.period, query.targets, query.cues)
 
 
-CHANNEL = Ties(of, needs=("date_index", "documents"))
+CHANNEL = Ties(of, needs=("date_index", "documents", *RANKING))

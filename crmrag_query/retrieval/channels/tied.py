@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crmrag_query.retrieval.channels import Ties
+from crmrag_query.retrieval.channels import RANKING, Ties
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares
 
@@ -15,4 +15,4 @@ def of(channels: ReleaseChannels, query: Query) -> Iterator[tuple[float, Shares]
         yield mention.entities[0].score, share
 
 
-CHANNEL = Ties(of, needs=("graph", "documents", "name_index"))
+CHANNEL = Ties(of, needs=("graph", "documents", "name_index", *RANKING))
