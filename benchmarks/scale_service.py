@@ -38,9 +38,9 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.documents.documents import Documents
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.retrieval.sparse import SparseIndex
 
 K = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, to_jsonable_python
@@ -46,14 +46,15 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def from_plain(kind: type[T], value: object, where: str = "") -> T:
+def from_plain(kind: type[T], value: object, where: str = "", known: bool = False) -> T:
     """``value`` as a ``kind``: keys that the record does not know are ignored, as a newer service may send them.
 
-    Raises Malformed, which names the place below ``where``, for a missing key or a value of another type: as in JSON, "7" is
-    no number and 1 is not true.
+    Raises Malformed, which names the place below ``where``, for a missing key, for an unknown one (where all must be
+    ``known``), and for a value of another type: as in JSON, "7" is no number and 1 is not true.
     """
+    extra: Literal["forbid", "ignore"] = "forbid" if known else "ignore"
     try:
-        return cast(T, _adapter(cast(Any, kind)).validate_json(to_json(value), strict=True))
+        return cast(T, _adapter(cast(Any, kind)).validate_json(to_json(value), strict=True, extra=extra))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == "string_unicode":
@@ -87,6 +88,8 @@ def _mistake(found: ErrorDetails, where: str) -> str:
             where = f"{where}.{part}" if where else part
     if found["type"] == "missing":
         return f"{where} is missing"
+    if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return f"the key {where} is unknown"
     wanted = WANTED.get(found["type"], "")
     if found["type"] in ("literal_error", "enum"):
         wanted = f"one of {found['ctx']['expected'].replace(' or ', ', ')}"

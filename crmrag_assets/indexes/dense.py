@@ -66,7 +66,7 @@ def write_dense(
         meta = {"schema": CODED, "codes": {"error": coded.error, "length": coded.length}}
     np.save(out / WINDOWS, documents)
     count = int(documents[-1]) + 1 if len(documents) else 0
-    meta |= {"documents": count, "similarity": "squared"}
+    meta["documents"] = count
     (out / META).write_text(canonical_json(meta), encoding="utf-8")
     return {"documents": count, "rows": len(documents), "dimension": dimension}
 

@@ -334,7 +334,7 @@ EMBEDDINGS = Step(
     "embeddings", 2, write_embeddings, needs=("documents", "encoder"), inputs=embeddings_inputs, chunked=True
 )
 FAISS_INDEX = Step(
-    "faiss_index", 2, write_dense_index, needs=("documents", "embeddings"), inputs=dense_inputs,
+    "faiss_index", 3, write_dense_index, needs=("documents", "embeddings"), inputs=dense_inputs,
     parts=("dense.codes_from",),
 )  # fmt: skip
 BM25_INDEX = Step("bm25_index", 1, write_sparse_index, needs=("documents",), parts=("sparse",), apart=always)

@@ -55,7 +55,7 @@ from crmrag_query.answers.understand import (
     understand,
 )
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import Stages
+from crmrag_query.config.modes import Mode
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, KnownSet
@@ -78,10 +78,11 @@ from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
-from crmrag_query.retrieval.channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
 from crmrag_query.retrieval.pool import Candidate, interleave
+from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.timing import Clock
 
 
@@ -155,20 +156,22 @@ def prepare(
     question: str,
     state: ConversationState = FIRST,
     model: Model | None = None,
-    stages: Stages | None = None,
+    mode: Mode | None = None,
     wikidata: WikidataTexts | bool | None = None,
 ) -> Prepared:
     """Everything for answering ``question`` after ``state``. Raises QuestionError; see ``understand``.
 
-    ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of one's own.
+    ``mode``: None for the default; ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of
+    one's own.
     """
-    return compose(release, understand(release, question, state, model), stages, wikidata)
+    mode = mode or default_mode(release)
+    return compose(release, understand(release, question, state, model, mode), mode, wikidata)
 
 
 def compose(
     release: Release,
     understood: Understood,
-    stages: Stages | None = None,
+    mode: Mode | None = None,
     wikidata: WikidataTexts | bool | None = None,
     known: KnownSet | None = None,
 ) -> Prepared:
@@ -177,7 +180,7 @@ def compose(
     ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
     """
     clock, method = Clock(), release.method
-    found = search(release, understood, stages)
+    found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
@@ -223,11 +226,14 @@ def scores_of(release: Release, found: Retrieved) -> dict[int, float]:
     return {release[Documents].entity(one.document): one.score for one in (*found.chosen, *found.rest)}
 
 
-def search(release: Release, understood: Understood, stages: Stages | None = None) -> Retrieved:
-    """The documents for a question: the rankings of its queries interleaved, without what it excludes."""
-    config = release.method.retrieval
+def search(release: Release, understood: Understood, mode: Mode | None = None) -> Retrieved:
+    """The documents for a question: the rankings of its queries interleaved, without what it excludes; none for a question
+    that nothing in the data meets."""
+    if understood.unmet:
+        return Retrieved([], [])
+    config, mode = release.method.retrieval, mode or default_mode(release)
     k = k_of(understood.analysis.form, config.k)
-    found = [retrieve(release[ReleaseChannels], query, config, stages, k) for query in understood.queries]
+    found = [retrieve(release[ReleaseChannels], query, config, mode, k) for query in understood.queries]
     first, second = found[0], found[-1]
     scored = {one.document: one for one in (*first.chosen, *first.rest)}
     for one in (*second.chosen, *second.rest):
@@ -240,7 +246,7 @@ def search(release: Release, understood: Understood, stages: Stages | None = Non
     for document in order:
         out = release[Documents].entity(document) in understood.excluded
         (left_out if out else kept).append(scored[document])
-    if (stages or config.stages).tied:
+    if mode.has("tied"):
         kept = _with_anchors(release, understood, kept, scored, k)
     timings: dict[str, float] = {}
     for each in found:
@@ -273,19 +279,18 @@ def _with_anchors(
     return [*rest[: k - len(brought)], *brought, *rest[k - len(brought) :]]
 
 
-MODE = "crm"
 EXTRACTIVE = "extractive"
 
 
 @dataclass(frozen=True)
 class Ask:
-    """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), other stages
-    than configured, and whether with Wikidata's texts (None: as the data set says; texts of one's own in place of those that
+    """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), the mode (None
+    for the default), and whether with Wikidata's texts (None: as the data set says; texts of one's own in place of those that
     the release keeps). ``dataset``: the name that answers give it, "" for that of the release."""
 
     model: Model | None = None
     wikidata: WikidataTexts | bool | None = None
-    stages: Stages | None = None
+    mode: Mode | None = None
     dataset: str = ""
 
 
@@ -322,9 +327,13 @@ def stream(
 
 def _events(release: Release, question: str, how: Ask, state: ConversationState) -> Iterator[Event]:
     clock, dataset = Clock(), how.dataset or release.manifest.dataset
-    understood = understand(release, question, state, how.model)
-    with clock("exact"):
-        exact = find_exact(release, understood, state, how.model, dataset)
+    mode = how.mode or default_mode(release)
+    understood = understand(release, question, state, how.model, mode)
+    how = replace(how, mode=mode, model=None if understood.unmet else how.model)
+    exact: Exact | Parsed = Parsed(None)
+    if mode.plans != "never":
+        with clock("exact"):
+            exact = find_exact(release, understood, state, how.model, dataset)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
@@ -336,7 +345,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
-        if how.model is not None:
+        if how.model is not None and turn.has_evidence:
             try:
                 for event in turn.by_model(how.model, cited):
                     if isinstance(event, Written):
@@ -366,6 +375,7 @@ class Turn:
     prepared: Prepared
     exact: Exact | Parsed
     state: ConversationState
+    mode: Mode
 
     @classmethod
     def prepared_for(
@@ -377,10 +387,16 @@ class Turn:
         state: ConversationState = FIRST,
     ) -> Turn:
         """The turn with the documents for it; for a language model the set comes before these."""
-        known = None
+        known, mode = None, how.mode or default_mode(release)
         if how.model is not None and isinstance(exact, Exact):
             known = told_to_model(release, exact, understood.own)
-        return cls(release, compose(release, understood, how.stages, how.wikidata, known), exact, state)
+        prepared = compose(release, understood, mode, how.wikidata, known)
+        return cls(release, prepared, exact, state, mode)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether there is anything that a language model could answer from."""
+        return bool(self.prepared.retrieved.chosen) or self.prepared.context.known is not None
 
     @cached_property
     def facts(self) -> AskedFacts | None:
@@ -446,6 +462,10 @@ class Turn:
             return self._checked(overview(release, language, cited), cited, refused=False)
         if subject == "greeting":
             return self._checked(greeting(release, understood, cited), cited, refused=False)
+        if self.mode.plans == "never":
+            return self._of_lines(cited)
+        if self.mode.plans == "only":
+            return self._of_plan(cited)
         if subject == "why":
             return self._reasons(cited)
         # A list is told whole, as the set that it is.
@@ -502,6 +522,21 @@ class Turn:
             and prepared.analysis.form is not Form.SPECIFIC
         )
         return self._checked(text, cited, extracted.refused and not offered, extracted.notes)
+
+    def _of_lines(self, cited: SourceList) -> Written:
+        """What the lines say that were found, and nothing else."""
+        prepared = self.prepared
+        ranked = () if prepared.exhausted else prepared.ranked
+        chosen = prepared.retrieved.chosen
+        found = extract(self.release, prepared.analysis, chosen, prepared.found, ranked, cited)
+        return self._checked(found.text, cited, found.refused, found.notes)
+
+    def _of_plan(self, cited: SourceList) -> Written:
+        """The exact set of a reading that is sure, and nothing else."""
+        if isinstance(self.exact, Exact) and self.exact.certain:
+            return self._checked(told_set(self.release, self.exact, cited), cited, self._nothing_more())
+        none = self.release.method.questions.languages[self.prepared.analysis.reading.language].none
+        return self._checked(none, cited, refused=True)
 
     def _reasons(self, cited: SourceList) -> Written:
         """Why something is, where the data tells it; else that it does not, and what it tells."""
@@ -631,7 +666,7 @@ class Turn:
                 source if source.n <= numbers else replace(source, cited=False)
                 for source in self.with_images(cited)
             ),
-            MODE,
+            self.mode.name,
             self.release.id,
             exact is not None and exact.certain,
             written_by,

@@ -21,8 +21,8 @@ from crmrag_query.linking import Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.reading.read import Parsed
-from crmrag_query.retrieval.channels import OTHER, ReleaseChannels
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import fold, same_stem, tokenize
 

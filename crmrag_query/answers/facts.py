@@ -33,7 +33,7 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.ways import literal, pairs
 from crmrag_query.plans.world import World
-from crmrag_query.retrieval.channels import LITTLE
+from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
 from crmrag_query.text import fold, plain, shorten
 

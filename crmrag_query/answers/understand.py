@@ -11,6 +11,7 @@ from unicodedata import category
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.modes import Mode
 from crmrag_query.context.context import Context, ContextLine
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence
@@ -27,8 +28,11 @@ from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, f
 from crmrag_query.questions.form import Form, Reading, read_question
 from crmrag_query.questions.lexicon import ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
+from crmrag_query.retrieval.channels import channel_of
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.pipeline import Query, telling
+from crmrag_query.retrieval.modes import default_mode, has_channel
+from crmrag_query.retrieval.query import Query, telling
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.text import as_data, plain, same_stem, tokenize, tokens
 from crmrag_query.timing import Clock
 
@@ -325,7 +329,7 @@ class Understood:
     ``analysis``: with what went before, from which it is answered; ``own``: by its words alone; ``queries``: what is searched
     for, one or two (with what went before, then by itself), whose rankings are interleaved; ``excluded``: what must not come
     back; ``alone``: whether ``own`` is the whole question as it was asked, linked in one piece; ``notes``: what the reader
-    should know; ``timings``: milliseconds by stage.
+    should know; ``timings``: milliseconds by stage; ``unmet``: whether nothing in the data has to do with it.
     """
 
     question: str
@@ -337,6 +341,7 @@ class Understood:
     alone: bool = False
     notes: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
+    unmet: bool = False
 
 
 def checked(question: str, limit: int) -> str:
@@ -359,15 +364,23 @@ def checked(question: str, limit: int) -> str:
 
 
 def understand(
-    release: Release, question: str, state: ConversationState = FIRST, model: Model | None = None
+    release: Release,
+    question: str,
+    state: ConversationState = FIRST,
+    model: Model | None = None,
+    mode: Mode | None = None,
 ) -> Understood:
     """Read ``question`` after ``state``; with a model, by one structured call and, in a conversation, its rewriting.
 
-    Without a model, or when it fails (told in ``notes``), by words. Raises QuestionError; see ``checked``.
+    Without a model, or when it fails (told in ``notes``), by words; so is a question that nothing in the data meets
+    (``is_unmet``, in ``mode``, None for the default). Raises QuestionError; see ``checked``.
     """
     method, clock, notes = release.method, Clock(), []
     question = checked(question, method.retrieval.question_characters)
     asked = question
+    with clock("meeting"):
+        unmet = is_unmet(release, question, state, mode or default_mode(release))
+    model = None if unmet else model
     if model is not None and state.turns:
         with clock("rewriting"):
             rewritten = rewrite_with_model(model, question, state, method.prompts, method.conversation)
@@ -418,8 +431,45 @@ def understand(
     )
     alone = whole_text and follow_up.raw == question and follow_up.mentions == mentions
     return Understood(
-        question, whole, analysis, queries, follow_up, excluded, alone, tuple(notes), clock.spent
+        question, whole, analysis, queries, follow_up, excluded, alone, tuple(notes), clock.spent, unmet
     )
+
+
+def is_unmet(release: Release, question: str, state: ConversationState, mode: Mode) -> bool:
+    """Whether nothing in the data has to do with a question by itself: no channel of the default mode, or of its own, finds
+    its words that say something, what it names or asks for or, at last, a document nearer to it than any is to nonsense.
+
+    A question without such words ("and then?"), or one that goes on with what went before, is none of these. What costs most
+    is looked at last: nearly all questions are met by their words.
+    """
+    reading = read_question(question, release.method.questions, release.manifest.languages)
+    if not reading.content:
+        return False
+    channels = release[ReleaseChannels]
+    names = dict.fromkeys((*default_mode(release).channels, *mode.channels))
+    searched = [channel_of(name) for name in names if has_channel(release, name)]
+
+    def meets(query: Query) -> bool:
+        return any(channel.is_met(channels, query) for channel in searched)
+
+    nowhere = np.zeros(0, np.float32)
+    words = " ".join(reading.content)
+    if meets(Query(words, nowhere)):
+        return False
+    mentions = linked(release, question)[1]
+    own = _analysed(release, question, mentions)
+    if state.turns:
+        categories = release[Graph].adjacency.categories
+        follow_up = follow(
+            question, state, mentions, release.method.questions,
+            release[Graph].iri, lambda node: int(categories[node]), release.manifest.languages,
+        )  # fmt: skip
+        if follow_up.kind is not Kind.STANDALONE:
+            return False
+    if meets(Query.of(own, nowhere, relied_on(release, own), words)):
+        return False
+    (vector,) = release[QueryEncoder].encode([question])
+    return not meets(Query(words, vector))
 
 
 def named(release: Release, text: str) -> tuple[Mention, ...]:

@@ -71,6 +71,10 @@ class Manifest:
     def id(self) -> str:
         return release_id(self.text().encode())
 
+    def has(self, artifact: str) -> bool:
+        """Whether the release holds an artifact, such as ``faiss_index``."""
+        return artifact in self.versions
+
     def entry(self, path: str) -> FileEntry | None:
         return next((entry for entry in self.files if entry.path == path), None)
 

@@ -14,7 +14,7 @@ import click
 
 from crmrag_query.answers.records import after_text, answer_text
 from crmrag_query.answers.settext import plan_text, set_lines
-from crmrag_query.cli.options import data_option, trust_option
+from crmrag_query.cli.options import data_option, mode_option, trust_option
 from crmrag_query.plans.world import World
 from crmrag_query.text import printable
 
@@ -43,7 +43,8 @@ def wikidata_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument and options that asking shares."""
-    return model_options(wikidata_option(trust_option(data_option(click.argument("dataset")(command)))))
+    shared = trust_option(data_option(click.argument("dataset")(command)))
+    return mode_option(model_options(wikidata_option(shared)))
 
 
 @click.command()
@@ -63,6 +64,7 @@ def ask(
     api_base: str | None,
     wikidata: bool | None,
     trust: tuple[str, ...],
+    mode: str,
     as_json: bool,
     plan: bool,
     sparql: bool,
@@ -71,13 +73,14 @@ def ask(
     """Answer QUESTION from DATASET (its name, or the folder of a release)."""
     from crmrag_query.answers.ask import Ask, Conversation
     from crmrag_query.artifacts.release import Opener, open_release
+    from crmrag_query.retrieval.modes import find_mode
 
     if [as_json, plan, sparql, choice is not None].count(True) > 1:
         raise click.UsageError(
             "--json, --plan, --sparql and --choice print different things: give one of them."
         )
-    how = Ask(open_model(model, api_base), wikidata)
     release = open_release(dataset, data, Opener.here(trust))
+    how = Ask(open_model(model, api_base), wikidata, find_mode(release, mode))
     events = Conversation().stream(release, question, how)
     if plan or sparql:
         found = set_of(events)
@@ -103,6 +106,7 @@ def chat(
     api_base: str | None,
     wikidata: bool | None,
     trust: tuple[str, ...],
+    mode: str,
     plan: bool,
     sparql: bool,
 ) -> None:
@@ -110,11 +114,13 @@ def chat(
     from crmrag_query.answers.ask import Ask, Conversation, state_after
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.errors import QuestionError
+    from crmrag_query.retrieval.modes import find_mode
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # typed bytes that are no text are no reason to end
     release = open_release(dataset, data, Opener.here(trust))
-    conversation, how = Conversation(), Ask(open_model(model, api_base), wikidata)
+    conversation = Conversation()
+    how = Ask(open_model(model, api_base), wikidata, find_mode(release, mode))
     click.echo(f"{printable(release.manifest.title)} (release {release.id}). An empty line ends.")
     for example in release.manifest.examples[:3]:
         click.echo(f"  for example: {printable(example)}")

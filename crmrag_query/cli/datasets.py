@@ -145,14 +145,16 @@ def list_(file: Path | None, as_json: bool) -> None:
 @click.option("--ask", is_flag=True, help="Send NAME's endpoint a first request and say what it is.")
 @FILE
 def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
-    """Validate all data sets, or NAME, with the method's and the operations' configuration and the ontology tables."""
+    """Validate all data sets, or NAME, with the configuration of method, modes and operations and the ontology tables."""
     from crmrag_query.config import load_datasets, load_method
     from crmrag_query.config.operations import load_operations
     from crmrag_query.ontology import load_ontology
+    from crmrag_query.retrieval.modes import known_modes
     from crmrag_query.validation import check_dataset, check_method
 
     method, ontology = load_method(), load_ontology()
     load_operations()
+    known_modes()
     problems = [str(finding) for finding in check_method(method, ontology)]
     declared = load_datasets(file)
     if name is not None and name not in declared:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crmrag_query.cli.ask import model_options, open_model
-from crmrag_query.cli.options import data_option, trust_option
+from crmrag_query.cli.options import data_option, mode_option, trust_option
 from crmrag_query.text import printable
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     metavar="NAMES",
     help="Stages whose worth is measured: names with commas, all, or none (pipeline and baselines only).",
 )
+@mode_option
 @click.option("--answers", is_flag=True, help="Answer each question too: with --model, else extractively.")
 @model_options
 @click.option(
@@ -42,6 +43,7 @@ def evaluate(
     data: Path,
     trust: tuple[str, ...],
     stages: str,
+    mode: str,
     answers: bool,
     model: str | None,
     api_base: str | None,
@@ -59,12 +61,12 @@ def evaluate(
     from crmrag_query.evaluation.questions import declared_questions
     from crmrag_query.evaluation.report import REPORT_MARKDOWN, evaluations_folder, write_report
 
-    plan = Plan(parse_stages(stages), answers, open_model(model, api_base) if answers else None)
+    plan = Plan(parse_stages(stages), answers, open_model(model, api_base) if answers else None, mode)
     release = open_release(dataset, data, Opener.here(trust))
     file = questions or declared_questions(release.manifest.dataset)
     outcome = evaluate_file(release, file, plan, _progress)
     folder = out or evaluations_folder(data, release.manifest.dataset)
-    command = _command(dataset, questions, stages, answers, model)
+    command = _command(dataset, questions, stages, mode, answers, model)
     write_report(outcome, load_method().evaluation, command, folder)
     click.echo((folder / REPORT_MARKDOWN).read_text(encoding="utf-8"))
     click.echo(f"Written to {folder}.")
@@ -89,8 +91,10 @@ def _progress(done: int, total: int) -> None:
         click.echo(f"\r{done} of {total} questions" + "\n" * (done == total), err=True, nl=False)
 
 
-def _command(dataset: str, questions: Path | None, stages: str, answers: bool, model: str | None) -> str:
+def _command(
+    dataset: str, questions: Path | None, stages: str, mode: str, answers: bool, model: str | None
+) -> str:
     """The command as it can be given elsewhere: files by their names alone."""
     words = ["crmrag", "evaluate", Path(dataset).name, *([questions.name] if questions else [])]
-    words += ["--stages", stages] + ["--answers"] * answers
+    words += ["--stages", stages, *(["--mode", mode] if mode else [])] + ["--answers"] * answers
     return shlex.join([*words, *(["--model", model] if answers and model else [])])

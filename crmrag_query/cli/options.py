@@ -24,3 +24,9 @@ data_option: Decorator = click.option(
     show_default=True,
     help="Folder that builds write to (CRMRAG_DATA).",
 )
+mode_option: Decorator = click.option(
+    "--mode",
+    default="",
+    metavar="NAME",
+    help="How questions are answered: crm (the default), vector, fulltext, or a mode of your own; docs/modes.md.",
+)

@@ -52,18 +52,30 @@ class AsyncClient(BaseClient):
     async def _send(self, route: Route[Q, T], request: Q) -> T:
         return await self._transport.send(route, self._checked(request))
 
-    async def ask(self, question: str, history: History = (), dataset: str | None = None) -> Answer:
-        return await self._send(wire.ASK, wire.Ask(question, dataset, *earlier_of(history)))
+    async def ask(
+        self, question: str, history: History = (), dataset: str | None = None, mode: str = ""
+    ) -> Answer:
+        return await self._send(wire.ASK, wire.Ask(question, dataset, *earlier_of(history), mode=mode))
 
     def stream(
-        self, question: str, history: History = (), dataset: str | None = None
+        self, question: str, history: History = (), dataset: str | None = None, mode: str = ""
     ) -> AsyncIterator[Event]:
-        return self._transport.stream(self._checked(wire.Ask(question, dataset, *earlier_of(history))))
+        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode)
+        return self._transport.stream(self._checked(asked))
+
+    async def modes(self, dataset: str | None = None) -> records.Modes:
+        return await self._send(wire.MODES, wire.ListModes(dataset))
 
     async def retrieve(
-        self, question: str, k: int | None = None, history: History = (), dataset: str | None = None
+        self,
+        question: str,
+        k: int | None = None,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
     ) -> records.Ranking:
-        return await self._send(wire.RETRIEVE, wire.Retrieve(question, dataset, k, *earlier_of(history)))
+        asked = wire.Retrieve(question, dataset, k, *earlier_of(history), mode=mode)
+        return await self._send(wire.RETRIEVE, asked)
 
     async def entity(
         self, iri: str | Identified, language: str = "", dataset: str | None = None

@@ -12,7 +12,7 @@ from crmrag_query.answers.records import Done, Event
 from crmrag_query.client import wire
 from crmrag_query.client.sse import Parser
 from crmrag_query.client.wire import Route
-from crmrag_query.codec import Malformed, from_plain, from_problem, parse_json, to_json
+from crmrag_query.codec import Malformed, from_plain, from_problem, parse_json
 from crmrag_query.errors import CrmRagError, ServiceError
 from crmrag_query.version import __version__
 
@@ -109,7 +109,7 @@ class Service:
         if route.method == "GET":
             query = urlencode(wire.parameters_of(request))
             return Call("GET", f"{url}?{query}" if query else url, headers)
-        content = to_json(request).encode()
+        content = wire.body_of(request).encode()
         return Call(route.method, url, headers | {"Content-Type": wire.JSON}, content)
 
     def redirected(self, call: Call, status: int, location: str) -> Call:

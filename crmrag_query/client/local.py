@@ -21,7 +21,7 @@ from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import prepare, scores_of
 from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound, answer_of
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
-from crmrag_query.artifacts.manifest import MANIFEST
+from crmrag_query.artifacts.manifest import MANIFEST, rebuild
 from crmrag_query.artifacts.places import (
     CURRENT,
     RELEASES,
@@ -48,6 +48,8 @@ from crmrag_query.client.records import (
     Evaluations,
     Export,
     Found,
+    ModeInfo,
+    Modes,
     Neighbours,
     PlanEdited,
     PlanFound,
@@ -57,6 +59,7 @@ from crmrag_query.client.records import (
     Unavailable,
 )
 from crmrag_query.client.wire import Route
+from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import category_name
 from crmrag_query.errors import CrmRagError, QuestionError, ReleaseError, ReleaseNotFound
@@ -69,6 +72,7 @@ from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.engine import Plan
+from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
 from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
@@ -206,9 +210,10 @@ def warm(release: Release) -> None:
     from crmrag_query.retrieval.sparse import SparseIndex
 
     needed: tuple[type[Part], ...] = (
-        TriplesIndex, Documents, NameIndex, DateIndex, DenseIndex, SparseIndex, QueryEncoder, Aggregation, World,
+        TriplesIndex, Documents, NameIndex, DateIndex, QueryEncoder, Aggregation, World,
     )  # fmt: skip
-    for part in needed:
+    by_mode: dict[str, type[Part]] = {"faiss_index": DenseIndex, "bm25_index": SparseIndex}
+    for part in (*needed, *(part for name, part in by_mode.items() if release.manifest.has(name))):
         release[part]
     # The first question of a release is slow by half a second: the words of its languages and relations are made ready.
     with release.reading():
@@ -338,6 +343,7 @@ class Engine:
             wire.CHOICES: self.choices,
             wire.SPARQL: self.sparql,
             wire.EVALUATIONS: self.evaluations,
+            wire.MODES: self.modes,
         }
         try:
             return handlers[route](request)
@@ -368,6 +374,15 @@ class Engine:
         name, _ = self.releases.release(request.dataset)
         return Evaluations(list_evaluations(self.releases.target, name), name)
 
+    def modes(self, request: wire.ListModes) -> Modes:
+        name, release = self.releases.release(request.dataset)
+        found = []
+        for mode in modes_of(release).values():
+            lacks = lacking(release, mode)
+            build = f"{rebuild(release.folder)}." if lacks else ""
+            found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
+        return Modes(tuple(found), name, release.id)
+
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))
 
@@ -375,15 +390,15 @@ class Engine:
         """The events of an answer; errors are raised where they happen."""
         name, release = self.releases.release(request.dataset)
         metered = None if self.how.model is None else Metered(self.how.model)
-        how = replace(self.how, model=metered, dataset=name)
+        how = replace(self.how, model=metered, dataset=name, mode=self._mode(release, request.mode))
         yield from engine.stream(release, request.question, how, state_of(request))
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
         name, release = self.releases.release(request.dataset)
         if request.k is not None:
             bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
-        how = self.how
-        prepared = prepare(release, request.question, state_of(request), how.model, how.stages, how.wikidata)
+        how, mode = self.how, self._mode(release, request.mode)
+        prepared = prepare(release, request.question, state_of(request), how.model, mode, how.wikidata)
         found, reading = prepared.retrieved, prepared.analysis.reading
         listed = SourceList(release, reading.language, scores_of(release, found))
         for source in prepared.context.sources:
@@ -398,7 +413,12 @@ class Engine:
             prepared.context.render(),
             tuple(replace(source, cited=False) for source in listed.sources()),
             dict(prepared.timings),
+            mode.name,
         )
+
+    def _mode(self, release: Release, name: str) -> Mode:
+        """The mode of that name; "" for the engine's own, else the default."""
+        return find_mode(release, name) if name or self.how.mode is None else self.how.mode
 
     def entity(self, request: wire.GetEntity) -> Entity:
         name, release = self.releases.release(request.dataset)
@@ -558,6 +578,7 @@ def _ranked(release: Release, reading: Reading, rank: int, one: Candidate) -> Ra
         one.score,
         {name: place + 1 for name, place in one.ranks.items()},
         shorten(best, SNIPPET_CHARACTERS),
+        dict(one.similarities),
     )
 
 

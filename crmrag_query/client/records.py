@@ -103,9 +103,10 @@ class Datasets(Shown):
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document that may answer: rank from 1, score, and its rank (from 1) on each channel that found it.
+    """A document that may answer: rank from 1, score in the fusion, and its rank (from 1) on each channel that found it.
 
-    ``snippet``: the line of it that shares most words with the question.
+    ``snippet``: the line of it that shares most words with the question; ``similarities``: what each channel measured: a
+    cosine (dense), a BM25 score (sparse), a share of what is named (tied) …
     """
 
     rank: int
@@ -115,6 +116,7 @@ class RankedDocument:
     score: float
     ranks: dict[str, int] = field(default_factory=dict, hash=False)
     snippet: str = ""
+    similarities: dict[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -122,7 +124,7 @@ class Ranking(Shown):
     """Documents for a question, best first.
 
     ``context``: the text that an answer is written from, its sources numbered as ``sources`` are; ``timings``: milliseconds
-    by stage.
+    by stage; ``mode``: in which they were found.
     """
 
     question: str
@@ -133,6 +135,7 @@ class Ranking(Shown):
     context: str = ""
     sources: tuple[Source, ...] = ()
     timings: dict[str, float] = field(default_factory=dict, compare=False)
+    mode: str = ""
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "rank": int, "label": str, "category": str, "iri": str, "score": float, "channels": str, "snippet": str,
@@ -453,6 +456,48 @@ class Evaluations(Shown):
     def rows(self) -> Sequence[TableRow]:
         return [
             (one.name, measure, value) for one in self.evaluations for measure, value in one.measures.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class ModeInfo:
+    """A way in which questions can be answered: its name, and its ``title`` by language.
+
+    ``channels``: how documents are found; ``plans``: whether the question is read as a plan ``first``, ``only`` or ``never``;
+    ``lacks``: what the release must have for it and has not, and how to ``build`` it; none where it can be asked so.
+    """
+
+    name: str
+    title: dict[str, str] = field(hash=False)
+    channels: tuple[str, ...]
+    plans: str
+    lacks: tuple[str, ...] = ()
+    build: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Modes(Shown):
+    """The modes of a data set, the default first."""
+
+    modes: tuple[ModeInfo, ...]
+    dataset: str
+    release: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "mode": str,
+        "title": str,
+        "channels": str,
+        "plans": str,
+        "lacks": str,
+    }
+
+    def head(self) -> str:
+        return f"{len(self.modes)} modes of {self.dataset} (release {self.release})"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (one.name, one.title["en"], ", ".join(one.channels), one.plans, ", ".join(one.lacks))
+            for one in self.modes
         ]
 
 

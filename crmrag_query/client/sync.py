@@ -54,26 +54,40 @@ class Client(BaseClient):
     def _send(self, route: Route[Q, T], request: Q) -> T:
         return self._transport.send(route, self._checked(request))
 
-    def ask(self, question: str, history: History = (), dataset: str | None = None) -> Answer:
+    def ask(self, question: str, history: History = (), dataset: str | None = None, mode: str = "") -> Answer:
         """The answer to a question.
 
         ``history``: the earlier questions of the conversation, oldest first; or the answer before, which carries its state.
-        Raises QuestionError for a question that cannot be answered as put.
+        ``mode``: how it is answered, one of ``modes``; "" for the first. Raises QuestionError for a question that cannot be
+        answered as put.
         """
-        return self._send(wire.ASK, wire.Ask(question, dataset, *earlier_of(history)))
+        return self._send(wire.ASK, wire.Ask(question, dataset, *earlier_of(history), mode=mode))
 
-    def stream(self, question: str, history: History = (), dataset: str | None = None) -> Iterator[Event]:
+    def stream(
+        self, question: str, history: History = (), dataset: str | None = None, mode: str = ""
+    ) -> Iterator[Event]:
         """The answer as it comes: ``Evidence``, ``Token`` …, at last ``Done`` with the answer that ``ask`` would give."""
-        return self._transport.stream(self._checked(wire.Ask(question, dataset, *earlier_of(history))))
+        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode)
+        return self._transport.stream(self._checked(asked))
+
+    def modes(self, dataset: str | None = None) -> records.Modes:
+        """How questions can be answered, the default first, and what a data set's release lacks for the others."""
+        return self._send(wire.MODES, wire.ListModes(dataset))
 
     def retrieve(
-        self, question: str, k: int | None = None, history: History = (), dataset: str | None = None
+        self,
+        question: str,
+        k: int | None = None,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
     ) -> records.Ranking:
         """The documents that a question is answered from, best first, and the context that they make.
 
-        ``k`` of them instead of as many as its kind gets (the context stays the same); ``history`` as in ``ask``.
+        ``k`` of them instead of as many as its kind gets (the context stays the same); ``history`` and ``mode`` as in
+        ``ask``.
         """
-        return self._send(wire.RETRIEVE, wire.Retrieve(question, dataset, k, *earlier_of(history)))
+        return self._send(wire.RETRIEVE, wire.Retrieve(question, dataset, k, *earlier_of(history), mode=mode))
 
     def entity(self, iri: str | Identified, language: str = "", dataset: str | None = None) -> records.Entity:
         """All that is known of an entity; UnknownEntity, with suggestions, for an IRI that the data set does not hold.

@@ -7,7 +7,7 @@ record (``codec``), an error a problem document, a stream server-sent events (``
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 from crmrag_query.answers.records import BY_NAME, NAMES, Answer, Event, Lineage
@@ -38,6 +38,7 @@ Q = TypeVar("Q")
 @dataclass(frozen=True, slots=True)
 class Ask:
     """``history``: earlier questions, oldest first; ``conversation``: the state that an answer carries, in their place.
+    ``mode``: how it is answered, one of ``ListModes``; "" for the first of them.
 
     ``thread``: the id of a conversation that the service keeps, in place of both, with the ``key`` that lets one go on in it.
     In all requests ``dataset`` may be left out where there is only one, or a default.
@@ -49,6 +50,7 @@ class Ask:
     conversation: dict[str, Any] = field(default_factory=dict)
     thread: str = ""
     key: str = field(default="", repr=False)
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Retrieve:
     k: int | None = None
     history: tuple[str, ...] = ()
     conversation: dict[str, Any] = field(default_factory=dict)
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,11 @@ class RunSparql:
 
 
 @dataclass(frozen=True, slots=True)
+class ListModes:
+    dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ListEvaluations:
     dataset: str | None = None
 
@@ -239,9 +247,10 @@ EDIT = Route("edit_plan", "POST", "/plan/edit", EditPlan, records.PlanEdited)
 CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
+MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS,
+    EXPORT, SPARQL, EVALUATIONS, MODES,
 )  # fmt: skip
 
 
@@ -249,6 +258,19 @@ def parameters_of(request: object) -> dict[str, str]:
     """The query string of a GET; what has its default is left out."""
     given = {one.name: (getattr(request, one.name), one.default) for one in fields(cast(Any, request))}
     return {name: str(value) for name, (value, default) in given.items() if value != default}
+
+
+def body_of(request: object) -> str:
+    """The body of a POST; what has its default is left out: an older service does not refuse a key that says nothing."""
+    given = (one for one in fields(cast(Any, request)) if not _is_default(request, one))
+    return to_json({one.name: getattr(request, one.name) for one in given})
+
+
+def _is_default(request: object, one: Field[Any]) -> bool:
+    value = getattr(request, one.name)
+    if one.default_factory is not MISSING:
+        return bool(value == one.default_factory())
+    return bool(one.default is not MISSING and value == one.default)
 
 
 def read_parameters(kind: type[Q], given: Mapping[str, str]) -> Q:
@@ -271,10 +293,10 @@ def read_body(kind: type[Q], body: bytes) -> Q:
 
 
 def read_request(kind: type[Q], value: object) -> Q:
-    """A request from plain values, or one whose values are checked; QuestionError that names what is missing, of the wrong
-    type or no Unicode."""
+    """A request from plain values, or one whose values are checked; QuestionError that names what is missing, unknown, of the
+    wrong type or no Unicode."""
     try:
-        return from_plain(kind, value)
+        return from_plain(kind, value, known=True)
     except NotUnicode:
         raise QuestionError(
             "The request holds characters that are no valid Unicode.", "Leave them out and try again."

@@ -82,8 +82,11 @@ MOVED = {
     **dict.fromkeys(("conversation.pivots", "conversation.more", "conversation.references"), "languages/"),
     **dict.fromkeys(FORMER_QUESTIONS, "languages/"),
     "linking.plain": "questions.yaml",
+    **dict.fromkeys(
+        sorted(key for key in FORMER if key.split(".")[:2] == ["retrieval", "stages"]), "modes.yaml"
+    ),
 }
-"""Words of languages that stood in other files, and the file or folder that holds them now."""
+"""What stood in other files, and the file or folder that holds it now."""
 FORMER_FILES = {
     "kinds.yaml": "Labels of types in the data are read by themselves, words for a relation stand in relations.yaml.",
     "parsing.yaml": "Words of languages stand in the product's config/languages.",

@@ -50,23 +50,6 @@ class EvaluationConfig(Record):
     overall: Measure
 
 
-class Stages(Record):
-    """Which stages of retrieval run."""
-
-    dense: bool
-    sparse: bool
-    named: bool
-    tied: bool
-    dated: bool
-    walked: bool
-    typed: bool
-    informative: bool
-    subgraph: bool
-    adjacency: bool
-    diversity: bool
-    modifiers: bool
-
-
 class RetrievalConfig(Record):
     """How many documents a question gets: `k`, of which the pool holds `pool_factor` times as many, a `reserved` share of it
     for the categories that are asked for. A question has at most `question_characters`."""
@@ -74,7 +57,6 @@ class RetrievalConfig(Record):
     k: ByForm
     pool_factor: Count
     question_characters: Count
-    stages: Stages
     reserved: ShareByForm
     subgraph: Subgraph
 

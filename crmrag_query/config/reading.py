@@ -261,7 +261,7 @@ def _of_unknown(model: type[BaseModel], location: tuple[int | str, ...]) -> tupl
     """What is wrong with a key that is not declared, and what to do."""
     key = key_path(location)
     if key in getattr(model, "former", ()):
-        what = f"These words stand in {MOVED[key]} now" if key in MOVED else "Its value is fixed"
+        what = f"This stands in {MOVED[key]} now" if key in MOVED else "Its value is fixed"
         return "no setting any more", f"{what}: remove the key here."
     parent = _model_at(model, location[:-1])
     known = (

@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from crmrag_query.answers.ask import Conversation, ask, prepare, search
+from crmrag_query.answers.ask import Ask, Conversation, prepare, search, stream
+from crmrag_query.answers.records import answer_of
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import Stages
+from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
 from crmrag_query.evaluation.runs import Names, Run, judged, measure, require_measures
@@ -26,19 +27,28 @@ from crmrag_query.evaluation.scores import (
 )
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Model
+from crmrag_query.retrieval.channels import channel_names
 from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.modes import find_mode
 
 PIPELINE = "pipeline"
 BASELINES = {"plain BM25": ("sparse",), "plain dense": ("dense",), "plain RRF": ("dense", "sparse")}
-NAMES = tuple(Stages.model_fields)
+ORDER = ("dense", "sparse", "named", "tied", "dated", "walked", "typed")
+"""Of channels in tables; those of other packages follow."""
+
+
+def stage_names() -> tuple[str, ...]:
+    """Channels and what is done with their candidates, in the order of tables."""
+    others = (name for name in channel_names() if name not in ORDER)
+    return (*ORDER, *others, *EXPANSIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way to retrieve: its name in reports, and the stages that run."""
+    """A way to retrieve: its name in reports, and the mode, as it is configured or with stages that are switched."""
 
     name: str
-    stages: Stages
+    mode: Mode
 
 
 def tag(system: str) -> str:
@@ -46,30 +56,26 @@ def tag(system: str) -> str:
     return system.replace(" ", "-")
 
 
-def systems(stages: Stages, ablated: Sequence[str] = NAMES) -> tuple[System, ...]:
-    """The pipeline, the baselines, and for each of ``ablated`` the pipeline with that stage the other way round."""
-    plain = Stages(**dict.fromkeys(NAMES, False))
-    found = [System(PIPELINE, stages)]
-    found += [
-        System(name, plain.model_copy(update=dict.fromkeys(on, True))) for name, on in BASELINES.items()
-    ]
-    for name in ablated:
-        on = bool(getattr(stages, name))
-        found.append(
-            System(f"{'without' if on else 'with'} {name}", stages.model_copy(update={name: not on}))
-        )
+def systems(mode: Mode, ablated: Sequence[str] | None = None) -> tuple[System, ...]:
+    """The pipeline of a mode, the baselines, and for each of ``ablated`` (all stages unless given) the pipeline with that
+    stage the other way round."""
+    found = [System(PIPELINE, mode)]
+    found += [System(name, mode.only(*on)) for name, on in BASELINES.items()]
+    for name in stage_names() if ablated is None else ablated:
+        found.append(System(f"{'without' if mode.has(name) else 'with'} {name}", mode.switched(name)))
     return tuple(found)
 
 
 def parse_stages(text: str) -> tuple[str, ...]:
     """Names of stages: ``all``, ``none``, or a list with commas. Raises QuestionError for an unknown one."""
+    known = stage_names()
     if text in ("all", "none"):
-        return NAMES if text == "all" else ()
+        return known if text == "all" else ()
     chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in chosen:
-        if name not in NAMES:
+        if name not in known:
             raise QuestionError(
-                f"There is no stage '{name}'.", f"Stages are: {', '.join(NAMES)}; or all, none."
+                f"There is no stage '{name}'.", f"Stages are: {', '.join(known)}; or all, none."
             )
     return chosen
 
@@ -79,11 +85,13 @@ Advance = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured: the worth of ``stages``, and with ``answers`` what is answered, by ``model`` if given."""
+    """What is measured: the ``mode`` of that name ("": the default), the worth of ``stages`` (None: of all), and with
+    ``answers`` what is answered, by ``model`` if given."""
 
-    stages: Sequence[str] = NAMES
+    stages: Sequence[str] | None = None
     answers: bool = False
     model: Model | None = None
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +132,7 @@ def evaluate_file(
         )
     questions = read_questions(path)
     _about(release, questions, path)
-    compared = systems(release.method.retrieval.stages, plan.stages)
+    compared = systems(find_mode(release, plan.mode), plan.stages)
     outcome = evaluate(release, questions, compared, plan, advance)
     named = replace(outcome.evaluation, file=path.name, sha256=sha256_file(path))
     return replace(outcome, evaluation=named)
@@ -144,14 +152,14 @@ def evaluate(
     files counts for none. ``advance`` is told (done, total). Raises QuestionError that names the question, MissingExtraError.
     """
     require_measures()
-    names, found = Names(release), _Found()
+    names, found, mode = Names(release), _Found(), find_mode(release, plan.mode)
     with suppress(QuestionError):
         for first in questions[:1]:
-            prepare(release, first.question)
+            prepare(release, first.question, mode=mode)
     for done, one in enumerate(questions):
         advance(done, len(questions))
         try:
-            _question(release, one, compared, plan, names, found)
+            _question(release, one, compared, plan, mode, names, found)
         except QuestionError as error:
             raise QuestionError(f"Question {one.id}: {error.what}", error.remedy) from error
     advance(len(questions), len(questions))
@@ -193,26 +201,27 @@ def _question(
     question: GoldQuestion,
     compared: Sequence[System],
     plan: Plan,
+    mode: Mode,
     names: Names,
     found: _Found,
 ) -> None:
     talk = Conversation()
     for earlier in question.history:
-        _, talk = talk.ask(release, earlier, plan.model if plan.answers else None)
-    understood = understand(release, question.question, talk.state)
+        _, talk = talk.ask(release, earlier, Ask(plan.model if plan.answers else None, mode=mode))
+    understood = understand(release, question.question, talk.state, mode=mode)
     found.forms[question.id] = understood.analysis.form.value
     relevant, neither = names.relevant(question), names.holding(question.also_ok)
     if relevant:
         found.qrels[question.id] = frozenset(relevant.values())
     for system in compared:
-        ranking = [names.of(document) for document in search(release, understood, system.stages).ranking]
+        ranking = [names.of(document) for document in search(release, understood, system.mode).ranking]
         found.runs.setdefault(system.name, {})[question.id] = judged(ranking, relevant, neither)
-    prepared, graph = prepare(release, question.question, talk.state), release[Graph]
+    prepared, graph = prepare(release, question.question, talk.state, mode=mode), release[Graph]
     context = prepared.context
     entities = {graph.iri(entity) for source in context.sources for entity in source.entities}
     found.contexts[question.id] = score_context(question, context, entities)
     for stage, spent in prepared.timings.items():
         found.latency.setdefault(stage, []).append(spent)
     if plan.answers:
-        answer = ask(release, question.question, plan.model, talk.state)
+        answer = answer_of(stream(release, question.question, Ask(plan.model, mode=mode), talk.state))
         found.answers[question.id] = score_answer(question, answer, release.method.sets.answers.abbreviations)

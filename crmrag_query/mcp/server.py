@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
@@ -225,11 +226,18 @@ class Tools:
                 description="Earlier questions of the conversation, oldest first, for one that refers to them."
             ),
         ] = [],  # noqa: B006 - the schema shows it; it is never changed
+        mode: Annotated[
+            str,
+            Field(
+                description="How it is answered: crm (the default: exact sets, then everything), vector (nearest in "
+                "meaning), fulltext (shared words), or another that there is."
+            ),
+        ] = "",
     ) -> Annotated[CallToolResult, AnswerView]:
         """Answer a question from a data set, with numbered sources down to the triple. Every statement cites its sources as
         [n]; say so when you pass it on. It says honestly what the data does not tell. For whole lists and counts the answer
         comes with an exact set: page through it with answer_set."""  # fmt: skip
-        answer = await self.client.ask(question, earlier[-views.EARLIER :], dataset or None)
+        answer = await self.client.ask(question, earlier[-views.EARLIER :], dataset or None, mode)
         view = AnswerView.of(answer, self.config)
         return result(view, answer_lines(view))
 
@@ -407,6 +415,11 @@ def make_server(client: AsyncClient, close: bool = True, config: McpConfig | Non
             if close:
                 await client.close()
 
+    made = []
+    for name, title in TITLES.items():
+        tool = getattr(tools, name)
+        described = f"{' '.join(tool.__doc__.split())} {DATA}"
+        made.append(_strict(Tool.from_function(_telling(tool), name, title, described, annotations=READING)))
     with _logging_as_it_is():
         server = MCPServer(
             NAME,
@@ -415,11 +428,8 @@ def make_server(client: AsyncClient, close: bool = True, config: McpConfig | Non
             version=__version__,
             log_level="WARNING",
             lifespan=lifespan,
+            tools=made,
         )
-    for name, title in TITLES.items():
-        tool = getattr(tools, name)
-        described = f"{' '.join(tool.__doc__.split())} {DATA}"
-        server.add_tool(_telling(tool), name, title, described, READING)
     _add_resources(server, client, config)
     return server
 
@@ -448,6 +458,14 @@ def http_app(
         streamable_http_path=path, stateless_http=True, json_response=True, transport_security=security,
         max_request_body_size=body_bytes,
     )  # fmt: skip
+
+
+def _strict(tool: Tool) -> Tool:
+    """The tool, which refuses arguments that it does not have."""
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})
 
 
 def _telling(tool: Callable[..., Awaitable[CallToolResult]]) -> Callable[..., Awaitable[CallToolResult]]:

@@ -27,6 +27,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.build import Dense
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.pool import best
+from crmrag_query.retrieval.scores import NOTHING, Hits
 
 CHUNK_VECTORS: Final = "vectors.npy"
 CHUNK_WINDOWS: Final = "windows.arrow"
@@ -155,11 +156,10 @@ class DenseIndex:
     def dimension(self) -> int:
         return int(self.index.d)
 
-    def search(self, vector: Floats, k: int, mask: Mask | None = None) -> list[tuple[int, float]]:
+    def search(self, vector: Floats, k: int, mask: Mask | None = None) -> Hits:
         """The ``k`` documents (of ``mask``, bool [documents], if given) with the window nearest to ``vector``.
 
-        Exact; (document, 1/(1 + L2²) of the Euclidean distance) best first, ties by document number. ``vector`` float32
-        [dimension] of length 1.
+        Exact; with the cosine of that window, ties by document number. ``vector`` float32 [dimension] of length 1.
         """
         if vector.shape != (self.dimension,):
             raise ReleaseError(
@@ -167,13 +167,10 @@ class DenseIndex:
                 "Encode it with the encoder of this release.",
             )
         if k <= 0 or not len(self.window_document):
-            return []
+            return NOTHING
         vector = np.ascontiguousarray(vector, np.float32)
         rows = self._all(vector, k) if mask is None else self._among(vector, k, mask)
-        return [
-            (document, 1 / (1 + max(0.0, 2 - 2 * cosine)))
-            for document, cosine in self._ranked(rows, vector, k)
-        ]
+        return Hits.of(self._ranked(rows, vector, k))
 
     def vectors(self, documents: npt.NDArray[np.integer]) -> Floats:
         """The mean of each document's windows, scaled to length 1, float32 [n, dimension]; 0 for one without windows."""

@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.retrieval.scores import Hits
+
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: float = 60) -> list[tuple[int, float]]:
     """Documents with the sum of ``1 / (k + rank + 1)`` over the rankings, rank from 0; best first.
@@ -53,28 +55,33 @@ def interleave(first: Sequence[Item], second: Sequence[Item]) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A document that may answer: its number, its score, its rank (from 0) on each channel that found it, and how much of
-    what the question names it is ``tied`` to, 0..1."""
+    """A document that may answer: its number, its score in the fusion, its rank (from 0) and its raw similarity on each
+    channel that found it, and how much of what the question names it is ``tied`` to, 0..1."""
 
     document: int
     score: float
     ranks: Mapping[str, int] = field(default_factory=dict)
     tied: float = 0.0
+    similarities: Mapping[str, float] = field(default_factory=dict)
 
 
 def make_pool(
     fused: Sequence[tuple[int, float]],
-    channels: Mapping[str, Sequence[int]],
+    channels: Mapping[str, Hits],
     tied: npt.NDArray[np.float32] | None = None,
 ) -> list[Candidate]:
     """The candidates of (document, score) pairs, best first; ``tied`` float32 [documents], none where it was not asked."""
     ranks: dict[int, dict[str, int]] = {document: {} for document, _ in fused}
+    raw: dict[int, dict[str, float]] = {document: {} for document, _ in fused}
     for name, found in channels.items():
-        for rank, document in enumerate(found):
+        for rank, (document, similarity) in enumerate(found):
             if document in ranks:
-                ranks[document][name] = rank
+                ranks[document][name], raw[document][name] = rank, similarity
     shares = {document: 0.0 if tied is None else float(tied[document]) for document in ranks}
-    return [Candidate(document, score, ranks[document], shares[document]) for document, score in fused]
+    return [
+        Candidate(document, score, ranks[document], shares[document], raw[document])
+        for document, score in fused
+    ]
 
 
 Fused = list[tuple[int, float]]

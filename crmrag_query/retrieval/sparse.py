@@ -16,6 +16,7 @@ from crmrag_query.artifacts.manifest import open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.pool import best
+from crmrag_query.retrieval.scores import Hits
 from crmrag_query.text import tokenize
 
 SCHEMA_VERSION = 1
@@ -78,18 +79,16 @@ class SparseIndex:
         """Score of every document, float64 [documents]; equal to rank-bm25's BM25Okapi."""
         return self._added(self.terms(question))[0]
 
-    def search(
-        self, question: str, k: int, mask: npt.NDArray[np.bool_] | None = None
-    ) -> list[tuple[int, float]]:
-        """The ``k`` best (document, score) of those that hold a term of the question and are in ``mask``.
+    def search(self, question: str, k: int, mask: npt.NDArray[np.bool_] | None = None) -> Hits:
+        """The ``k`` best of the documents that hold a term of the question and are in ``mask``, with their BM25 scores.
 
-        ``mask``: bool [documents]. Best first, ties by document number.
+        ``mask``: bool [documents]. Ties by document number.
         """
         documents, scores = self._holding(question)
         if mask is not None:
             chosen = mask[documents]
             documents, scores = documents[chosen], scores[chosen]
-        return best(documents, scores, k)
+        return Hits.of(best(documents, scores, k))
 
     @cached_property
     def _holding(self) -> Callable[[str], Scored]:

@@ -61,6 +61,8 @@ PACKED_FROM = 1000
 """Bytes from which a file of the page is sent compressed: nothing in them is secret."""
 PROGRAMS = ("/api/", "/v1/", "/static/")
 """Beginnings of addresses that no person types."""
+CONFIGURED = (wire.EVALUATIONS, wire.MODES)
+"""Routes whose results depend on more than releases."""
 PAGES = ("/", "/a/{id}", "/c/{id}", "/d/{name}", "/e", "/s")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -155,7 +157,7 @@ class Api:
 
     async def _tag(self, request: Request, route: Route[Any, Any], asked: Any) -> str | None:
         """The tag of what a GET reads from releases; None for what depends on more."""
-        if route.method != "GET" or route in OWN_ROUTES or route is wire.EVALUATIONS:
+        if route.method != "GET" or route in OWN_ROUTES or route in CONFIGURED:
             return None
         releases = self._desk.engine.releases
 

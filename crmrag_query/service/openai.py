@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,14 +19,15 @@ from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Us
 from crmrag_query.bounds import HISTORY
 from crmrag_query.client import wire
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
+from crmrag_query.config.modes import load_modes
 from crmrag_query.errors import CrmRagError, QuestionError, ReleaseNotFound
 from crmrag_query.service.answering import Answering
 from crmrag_query.service.responses import LEFT, STREAMED, UNKEPT, begun, event_stream, retry, unless_left
 from crmrag_query.service.store import new_id
 
 OWNER = "crmrag"
-MODES = ("", "extractive")
-"""Of a data set's models: as the service is configured, and never with a language model."""
+EXTRACTIVE = "extractive"
+"""In place of a mode's name: the default mode, and never with a language model."""
 MARK = ":"
 
 
@@ -78,7 +79,8 @@ class ChatModel:
 
 @dataclass(frozen=True, slots=True)
 class ChatModels:
-    """The models: of each data set as the service is configured, and never with a language model (``:extractive``)."""
+    """The models: of each data set in the default mode, in each other one (``:vector``), and never with a language model
+    (``:extractive``)."""
 
     data: tuple[ChatModel, ...]
     object: Literal["list"] = "list"
@@ -167,26 +169,25 @@ class ChatFailure:
     error: ChatError
 
 
-def models_of(datasets: Sequence[str]) -> list[str]:
-    """The names of all models."""
-    return [f"{name}{MARK}{mode}" if mode else name for name in datasets for mode in MODES]
+def models_of(datasets: Sequence[str], modes: Sequence[str]) -> list[str]:
+    """The names of all models; ``modes``: those that there are, the default first."""
+    return [f"{name}{MARK}{mode}" if mode else name for name in datasets for mode in ("", *modes, EXTRACTIVE)]
 
 
 def dataset_of(model: str) -> tuple[str, str]:
-    """The data set and the mode of a model's name; QuestionError for a mode that there is not."""
+    """The data set and the mode of a model's name."""
     name, _, mode = model.partition(MARK)
-    if mode not in MODES:
-        raise QuestionError(f"There is no mode {mode!r}.", f"There are: {', '.join(filter(None, MODES))}.")
     return name, mode
 
 
-def asked_in(chat: Chat) -> wire.Ask:
-    """The question of a chat, with those before it."""
+def asked_in(chat: Chat, modes: Sequence[str]) -> wire.Ask:
+    """The question of a chat, with those before it; in the default mode where its model names none of ``modes``."""
     texts = [one.text for one in chat.messages if one.role == "user"]
     if not texts:
         raise QuestionError("No message of the user is there.", "Send a question as the last message.")
     earlier = tuple(text for text in texts[:-1] if text.strip())
-    return wire.Ask(texts[-1], dataset_of(chat.model)[0], earlier[-HISTORY:])
+    name, mode = dataset_of(chat.model)
+    return wire.Ask(texts[-1], name, earlier[-HISTORY:], mode=mode if mode in modes else "")
 
 
 def sources_text(answer: Answer) -> str:
@@ -217,16 +218,22 @@ class OpenAI:
     def __init__(self, answering: Answering) -> None:
         desk = answering.desk
         plain = replace(desk.engine, how=replace(desk.engine.how, model=None))
-        self._modes = {"": answering, "extractive": replace(answering, desk=replace(desk, engine=plain))}
+        self._answering, self._plain = answering, replace(answering, desk=replace(desk, engine=plain))
         self._names, self._read = desk.engine.releases.names, answering.workers.read
+        self._config = desk.engine.releases.opener.config
         self._silence = desk.config.heartbeat_seconds
 
+    @property
+    def _modes(self) -> tuple[str, ...]:
+        """The names of all modes, the default first."""
+        return tuple(load_modes(self._config))
+
     async def models(self) -> Response:
-        names = models_of(await self._read(self._names))
+        names = models_of(await self._read(self._names), self._modes[1:])
         return _told(ChatModels(tuple(map(ChatModel, names))))
 
     async def model(self, name: str) -> Response:
-        if name not in models_of(await self._read(self._names)):
+        if name not in models_of(await self._read(self._names), self._modes):  # the default by its name, too
             return _failed(ReleaseNotFound(f"There is no model {name!r}.", "See /v1/models."))
         return _told(ChatModel(name))
 
@@ -239,21 +246,33 @@ class OpenAI:
                 raise QuestionError(
                     f"The request cannot be read: {error}.", "Send what OpenAI's API takes."
                 ) from error
-            asked, (_, mode) = asked_in(chat), dataset_of(chat.model)
+            events = self._events(chat)
             if not chat.stream:
-                reply = await unless_left(request, _whole(chat, self._modes[mode], asked))
+                reply = await unless_left(request, _whole(chat, events))
                 return Response(status_code=LEFT) if reply is None else _told(reply)
-            events = self._modes[mode].events(asked)
             first = await begun(events, self._silence)
         except CrmRagError as error:
             return _failed(error)
         stream = event_stream(events, first, self._silence, Chunks(chat).written)
         return StreamingResponse(stream, media_type=wire.EVENTS, headers=STREAMED)
 
+    async def _events(self, chat: Chat) -> AsyncGenerator[Event | CrmRagError]:
+        """The events of the answer to a chat. A mode that there is not is no error, as front ends keep names of models: the
+        answer is in the default one, and says so."""
+        asked, (_, mode) = asked_in(chat, self._modes), dataset_of(chat.model)
+        answering = self._plain if mode == EXTRACTIVE else self._answering
+        async for event in answering.events(asked):
+            if isinstance(event, Done) and mode not in ("", EXTRACTIVE, *self._modes):
+                answer = event.answer
+                there = ", ".join((*self._modes, EXTRACTIVE))
+                note = f"There is no mode {mode[:80]!r}: answered in {answer.mode!r}. There are: {there}."
+                event = Done(replace(answer, notes=(note, *answer.notes)))
+            yield event
 
-async def _whole(chat: Chat, answering: Answering, asked: wire.Ask) -> ChatReply:
+
+async def _whole(chat: Chat, events: AsyncGenerator[Event | CrmRagError]) -> ChatReply:
     used: Used | None = None
-    async for event in answering.events(asked):
+    async for event in events:
         if isinstance(event, CrmRagError):
             raise event
         if isinstance(event, Used):

@@ -94,13 +94,14 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/lineage"): {"s": ASINOU, "p": f"{CRM}P2_has_type", "o": f"{BASE}type/church"} | SAMPLE,
     ("GET", "/dataset"): SAMPLE,
     ("GET", "/evaluations"): SAMPLE,
+    ("GET", "/modes"): SAMPLE,
     ("POST", "/sparql"): {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"} | SAMPLE,
     ("POST", "/conversations"): SAMPLE,
 }
 TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
-    "dataset": "Data sets", "evaluations": "Data sets", "sparql": "Data sets",
+    "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "sparql": "Data sets",
 }  # fmt: skip
 SUMMARIES = {
     ("POST", "/ask"): "Answer a question, whole or as a stream of events",
@@ -120,6 +121,7 @@ SUMMARIES = {
     ("POST", "/export"): "Export a plan's whole set as a file",
     ("POST", "/sparql"): "Run a reading SPARQL query",
     ("GET", "/evaluations"): "List the evaluations of a data set",
+    ("GET", "/modes"): "List the modes in which a data set can be asked",
     ("POST", "/conversations"): "Begin a conversation",
     ("GET", "/conversations"): "Read a conversation",
     ("POST", "/conversations/remove"): "Forget a conversation",
@@ -185,7 +187,7 @@ def _add_route(router: APIRouter, route: Route[Any, Any]) -> None:
         events = f"Server-sent events, in JSON: {', '.join(BY_NAME)}; or error, a problem document."
         stream = {"schema": {"type": "string", "description": events}}
         operation["responses"][200] = {"content": {wire.EVENTS: stream}}
-    if route.method == "GET" and route not in (*OWN_ROUTES, wire.EVALUATIONS):
+    if route.method == "GET" and route not in (*OWN_ROUTES, wire.EVALUATIONS, wire.MODES):
         operation["responses"][304] = {"description": "Nothing changed since the ETag that was sent."}
     path = wire.PREFIX + route.path
     router.add_api_route(path, _taking(Annotated[route.request, given]), methods=[route.method], **operation)

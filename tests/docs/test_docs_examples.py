@@ -30,6 +30,7 @@ from crmrag_query.artifacts.release import open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.config.datasets import load_datasets
 from crmrag_query.config.loading import load_method
+from crmrag_query.config.modes import load_modes
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.evaluation.questions import read_questions
 from crmrag_query.ontology import load_ontology
@@ -188,8 +189,12 @@ class Runner:
             assert found.text.startswith(block.told), found.text
 
     def yaml(self, block: Block) -> None:
-        """Data sets, a file of operations, or an entry for the relations of a project."""
+        """Data sets, a file of operations, modes, or an entry for the relations of a project."""
         value = yaml.safe_load(block.text)
+        if "modes" in value:
+            (self.place.root / "config" / "modes.yaml").write_text(block.text, encoding="utf-8")
+            assert load_modes().keys() > value["modes"].keys()
+            return
         if Operations.model_fields.keys() & set(value):
             folder = self.place.root / "operated"
             folder.mkdir(exist_ok=True)

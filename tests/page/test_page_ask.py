@@ -234,3 +234,17 @@ def test_a_narrow_phone_never_scrolls_sideways(page: Page, asked: Asked, axe: Ax
     expect(page.locator(".set-head .figure")).to_have_text("23")
     fits()
     axe()
+
+
+def test_a_mode_can_be_chosen_and_stays_for_the_questions_that_follow(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=sample")
+    pick = page.get_by_label("How to search")
+    expect(pick).to_have_value("crm")
+    pick.select_option("vector")
+    axe()
+    page.get_by_role("combobox", name="Your question").fill(CHURCHES)
+    with page.expect_request("**/api/v1/ask") as sent:
+        page.get_by_role("button", name="Ask", exact=True).click()
+    assert sent.value.post_data_json["mode"] == "vector"
+    answered(page)
+    expect(page.get_by_label("How to search")).to_have_value("vector")

@@ -28,8 +28,10 @@ NARROW: dict[str, Any] = THINGS | {
     "where": [{"kind": "dated", "way": {"paths": [["P108i", "P4"]]}, "end": 500_000}]
 }
 REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
-    wire.ASK: (wire.Ask(QUESTION), wire.Ask(COUNTED, "sample"), wire.Ask("And who painted it?", history=(QUESTION,))),
-    wire.RETRIEVE: (wire.Retrieve(QUESTION, k=5), wire.Retrieve("Παναγία Φορβιώτισσα", "sample")),
+    wire.ASK: (wire.Ask(QUESTION), wire.Ask(COUNTED, "sample"), wire.Ask("And who painted it?", history=(QUESTION,)),
+        wire.Ask(QUESTION, mode="vector"),
+    ),
+    wire.RETRIEVE: (wire.Retrieve(QUESTION, k=5), wire.Retrieve("Παναγία Φορβιώτισσα", "sample", mode="fulltext")),
     wire.ENTITY: (wire.GetEntity(ASINOU), wire.GetEntity(ASINOU, "sample", "el")),
     wire.NEIGHBOURS: (wire.GetNeighbours(ASINOU), wire.GetNeighbours(ASINOU, "sample", 7, 3, "el")),
     wire.SEARCH: (wire.Search("Asin"), wire.Search("Παναγία & Co. +%", "sample", 3)),
@@ -51,6 +53,7 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
     wire.EXPORT: tuple(wire.GetExport(THINGS, kind, question="What is there?") for kind in ("csv", "json", "jsonld")),
     wire.SPARQL: (wire.RunSparql("SELECT * WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o LIMIT 5"), wire.RunSparql("ASK {}")),
     wire.EVALUATIONS: (wire.ListEvaluations(),),
+    wire.MODES: (wire.ListModes(), wire.ListModes("sample")),
 }  # fmt: skip
 CASES = [(route, request) for route, requests in REQUESTS.items() for request in requests]
 
@@ -128,6 +131,37 @@ def test_a_question_that_cannot_be_asked_is_a_problem_also_where_a_stream_was_wa
     for accept in (wire.JSON, wire.EVENTS):
         told = problem_of(send(http, wire.ASK, wire.Ask("?!"), Accept=accept))
         assert told.status == 400 and "no words" in told.detail and told.remedy
+
+
+def test_a_key_that_a_request_does_not_have_is_refused_by_name(http: httpx.Client) -> None:
+    for route, requests in REQUESTS.items():
+        path = wire.PREFIX + route.path
+        if route.method == "POST":
+            response = http.post(path, json={**to_plain(requests[0]), "mood": "happy"})
+        else:
+            response = http.get(path, params={**wire.parameters_of(requests[0]), "mood": "happy"})
+        told = problem_of(response)
+        assert told.status == 400 and "the key mood is unknown" in told.detail, route
+    within = {
+        **to_plain(wire.EditPlan(NARROW, change=Change("where.0"))),
+        "change": {"path": "where.0", "mood": 1},
+    }
+    told = problem_of(http.post(wire.PREFIX + wire.EDIT.path, json=within))
+    assert told.status == 400 and "the key change.mood is unknown" in told.detail
+
+
+@pytest.mark.parametrize(("route", "request_"), CASES)
+def test_a_client_sends_only_what_is_asked_for(route: Route[Any, Any], request_: Any) -> None:
+    sent, whole = json.loads(wire.body_of(request_)), to_plain(request_)
+    assert wire.read_request(route.request, sent) == request_
+    assert all(whole[name] == value and value not in (None, "", [], {}) for name, value in sent.items())
+
+
+def test_an_unknown_mode_is_refused_with_those_that_there_are(http: httpx.Client) -> None:
+    for request in (wire.Ask(QUESTION, mode="best"), wire.Retrieve(QUESTION, mode="best")):
+        route = wire.ASK if isinstance(request, wire.Ask) else wire.RETRIEVE
+        told = problem_of(send(http, route, request))
+        assert (told.status, told.remedy) == (400, "There are: crm, vector, fulltext.")
 
 
 # what is read, and kept by its reader
@@ -243,12 +277,6 @@ def test_the_page_is_the_same_at_all_its_addresses(http: httpx.Client, page: str
 def test_a_query_string_that_cannot_be_read_is_told(http: httpx.Client, query: str, match: str) -> None:
     told = problem_of(http.get(f"{wire.PREFIX}/search?{query}"))
     assert told.status == 400 and match in told.detail and told.remedy and told.error == "QuestionError"
-
-
-def test_parameters_of_a_newer_client_are_ignored(http: httpx.Client) -> None:
-    assert http.get(f"{wire.PREFIX}/search?text=Asinou&colour=blue").status_code == 200
-    body = {"question": QUESTION, "colour": "blue"}
-    assert http.post(f"{wire.PREFIX}/retrieve", json=body).status_code == 200
 
 
 BODIES: dict[str, tuple[bytes, str]] = {

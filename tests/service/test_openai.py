@@ -37,8 +37,9 @@ def text_of(reply: Any) -> str:
 
 
 def test_there_is_a_model_for_each_data_set_and_mode(chat: openai.OpenAI) -> None:
-    assert [one.id for one in chat.models.list()] == ["sample", "sample:extractive"]
-    assert chat.models.retrieve("sample:extractive").owned_by == "crmrag"
+    there = ["sample", "sample:vector", "sample:fulltext", "sample:extractive"]
+    assert [one.id for one in chat.models.list()] == there
+    assert all(chat.models.retrieve(name).owned_by == "crmrag" for name in [*there, "sample:crm"])
     with pytest.raises(openai.NotFoundError, match="no model 'other'"):
         chat.models.retrieve("other")
 
@@ -53,6 +54,26 @@ def test_a_reply_is_the_answer_with_its_sources_below(chat: openai.OpenAI, local
     assert cited and reply.citations == cited and all(f"<{iri}>" in text for iri in cited)
     assert (reply.crmrag["release"], reply.crmrag["exhaustive"]) == (answer.release, True)
     assert (reply.model, reply.usage.total_tokens) == (model, 0)
+
+
+@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext"])
+def test_a_model_names_the_mode_of_its_answers(chat: openai.OpenAI, local: Client, mode: str) -> None:
+    reply: Any = chat.chat.completions.create(model=f"sample:{mode}", messages=user(QUESTION))
+    answer = local.ask(QUESTION, mode=mode)
+    assert text_of(reply).startswith(answer.text)
+    assert (reply.model, reply.crmrag["exhaustive"]) == (f"sample:{mode}", mode == "crm")
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_mode_that_there_is_not_is_the_default_with_a_note(
+    chat: openai.OpenAI, local: Client, streamed: bool
+) -> None:
+    asked: Any = {"model": "sample:best", "messages": user(QUESTION), "stream": streamed}
+    reply: Any = chat.chat.completions.create(**asked)
+    text = "".join(one.choices[0].delta.content or "" for one in reply) if streamed else text_of(reply)
+    assert text.startswith(local.ask(QUESTION).text)
+    note = "Note: There is no mode 'best': answered in 'crm'. There are: crm, vector, fulltext, extractive."
+    assert note in text
 
 
 def test_pieces_of_a_stream_are_the_reply(chat: openai.OpenAI) -> None:
@@ -96,12 +117,11 @@ def test_messages_in_parts_are_read(chat: openai.OpenAI, local: Client) -> None:
     ("asked", "kind", "words"),
     [
         ({"model": "other", "messages": user("Hi?")}, openai.NotFoundError, "no data set 'other'"),
-        ({"model": "sample:loud", "messages": user("Hi?")}, openai.BadRequestError, "no mode 'loud'"),
         ({"model": "sample", "messages": []}, openai.BadRequestError, "No message of the user"),
         ({"model": "sample", "messages": user("")}, openai.BadRequestError, "empty"),
         ({"model": "sample", "messages": user("x" * 200_000)}, openai.BadRequestError, "characters"),
     ],
-    ids=["data set", "mode", "none", "empty", "long"],
+    ids=["data set", "none", "empty", "long"],
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_cannot_be_answered_says_so_as_openai_does(

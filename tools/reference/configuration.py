@@ -22,6 +22,7 @@ from crmrag_query.config.loading import (
     TranslationsPart,
     WeightsPart,
 )
+from crmrag_query.config.modes import ModesPart
 from crmrag_query.config.operations import Operations
 from crmrag_query.config.parts import EventsPart
 from crmrag_query.config.reading import default_folder, read_yaml
@@ -36,6 +37,7 @@ PARTS: dict[str, type[BaseModel]] = {
     "service.yaml": ServiceConfig,
     "operations.yaml": Operations,
     "method.yaml": Constants,
+    "modes.yaml": ModesPart,
     "sets.yaml": SetsPart,
     "sentences.yaml": SentencesPart,
     "categories.yaml": CategoriesPart,
@@ -58,9 +60,10 @@ finds mistakes and tells them with file, key and remedy; an unknown key is a mis
 `crmrag` looks for these files in the folder that `--config` or `CRMRAG_CONFIG` names, else in `./config` (where that
 holds a `method.yaml`), else takes those that ship. A folder of your own need only hold the files that you change, but
 each of them whole. What concerns building and asking is part of a release: a change counts from the next `crmrag
-build` on. `service.yaml` is read when the service starts; `operations.yaml`, and `rebuild` of a data set, when Dagster
-loads the project. The words by which questions are read, in `languages/` and `words/`, are the product's: no folder of
-your own takes their place; [Extending it](../extending.md) tells what stands there.
+build` on. `service.yaml` is read when the service starts; `modes.yaml`, whose modes add to those that ship, for each
+question; `operations.yaml`, and `rebuild` of a data set, when Dagster loads the project. The words by which questions
+are read, in `languages/` and `words/`, are the product's: no folder of your own takes their place;
+[Extending it](../extending.md) tells what stands there.
 
 In a key, `*` stands for any name (a language, a category) and `[]` for each entry of a list; the value is that of the
 first. As a source, *ours* is what we chose ourselves, *published* the published CRM-RAG and its first implementation."""

@@ -70,7 +70,7 @@ def brute_force(
     nearest: dict[int, float] = {}
     for (document, _), distance in zip(rows, squared, strict=True):
         if mask[document]:
-            nearest[document] = max(nearest.get(document, 0.0), 1 / (1 + distance))
+            nearest[document] = max(nearest.get(document, -1.0), 1 - distance / 2)
     return nearest
 
 
@@ -119,13 +119,11 @@ def test_a_document_of_many_windows_does_not_push_others_out(sizes: Dense, tmp_p
     assert [document for document, _ in index.search(near, 3)] == [0, 1, 2]
 
 
-def test_a_score_is_one_over_one_plus_the_squared_distance(tmp_path: Path) -> None:
+def test_a_score_is_the_cosine(tmp_path: Path) -> None:
     chunk = embedded([(0, 0)], np.eye(1, DIMENSION, dtype=np.float32))
     index = written([chunk], np.zeros(1, np.int32), tmp_path)
-    orthogonal = np.eye(2, DIMENSION, dtype=np.float32)[1]
-    ((document, score),) = index.search(orthogonal, 1)
-    assert document == 0
-    assert score == pytest.approx(1 / 3)
+    for vector, cosine in ((np.eye(2, DIMENSION)[1], 0.0), (-np.eye(1, DIMENSION)[0], -1.0)):
+        assert list(index.search(vector.astype(np.float32), 1)) == [(0, pytest.approx(cosine))]
 
 
 @pytest.mark.parametrize("sizes", [FLAT, CODED])
@@ -140,7 +138,7 @@ def test_the_number_of_chunks_does_not_show(sizes: Dense, tmp_path: Path) -> Non
 @pytest.mark.parametrize("sizes", [FLAT, CODED])
 def test_an_empty_index_answers_nothing(sizes: Dense, tmp_path: Path) -> None:
     index = written([], np.empty(0, np.int32), tmp_path, sizes=sizes)
-    assert index.search(np.ones(DIMENSION, np.float32), 5) == []
+    assert len(index.search(np.ones(DIMENSION, np.float32), 5)) == 0
     assert index.vectors(np.array([0], np.int32)).tolist() == [[0.0] * DIMENSION]
 
 
@@ -187,6 +185,6 @@ def test_what_was_scanned_for_a_question_serves_its_categories(
     scan = DenseIndex._scan
     monkeypatch.setattr(DenseIndex, "_scan", lambda self, *given: scans.append(given) or scan(self, *given))
     vector = unit(np.random.default_rng(1).normal(size=(1, DIMENSION)))[0]
-    every = index.search(vector, 5)
-    assert index.search(vector, 5, np.ones(300, bool)) == every
+    every = list(index.search(vector, 5))
+    assert list(index.search(vector, 5, np.ones(300, bool))) == every
     assert len(scans) == 1

@@ -69,20 +69,20 @@ def test_search_ranks_the_documents_that_hold_a_term_and_are_in_the_mask(
         scores = index.scores(question)
         holding = [n for n, text in enumerate(texts) if wanted & set(tokenize(text))]
         ranking = sorted(((n, float(scores[n])) for n in holding), key=lambda row: (-row[1], row[0]))
-        assert index.search(question, k) == ranking[:k]
-        assert index.search(question, k, mask) == [row for row in ranking if mask[row[0]]][:k]
+        assert list(index.search(question, k)) == ranking[:k]
+        assert list(index.search(question, k, mask)) == [row for row in ranking if mask[row[0]]][:k]
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", " - "]])
 def test_a_corpus_without_words_answers_nothing(texts: list[str], tmp_path: Path) -> None:
     index = index_of(texts, tmp_path)
-    assert index.search("church", 5) == []
+    assert len(index.search("church", 5)) == 0
     assert index.scores("church").shape == (len(texts),)
 
 
 def test_a_question_without_known_words_finds_nothing(tmp_path: Path) -> None:
     index = index_of(["church", "icon"], tmp_path)
-    assert index.search("", 5) == index.search("submarine", 5) == index.search("zzz aaa", 5) == []
+    assert [len(index.search(text, 5)) for text in ("", "submarine", "zzz aaa")] == [0, 0, 0]
 
 
 def test_accents_and_identifiers_find_their_document(tmp_path: Path) -> None:

@@ -16,18 +16,17 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.context.wikidata import WikidataTexts
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.pipeline import k_of, retrieve
 from crmrag_query.retrieval.pool import interleave
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 from tests.support.builds import build_all, make_project
+from tests.support.modes import CRM, STAGES
 from tests.support.small_world import PREFIXES, Talk, iri
 from tests.support.wikidata_server import Wiki, wiki
 
 QUESTION = "Which churches are in Kolva?"
-ALL_OFF = (
-    "dense", "sparse", "named", "tied", "dated", "walked", "typed", "informative", "subgraph", "adjacency",
-    "diversity", "modifiers",
-)  # fmt: skip
+NO_CHANNEL = CRM.only()
+"""Questions are read as plans first, and searched for by nothing."""
 
 
 def test_two_rankings_are_interleaved_and_cut_where_one_would_be(small: Release) -> None:
@@ -36,7 +35,7 @@ def test_two_rankings_are_interleaved_and_cut_where_one_would_be(small: Release)
     understood = understand(small, "And where was he born?", talk.state)
     config = small.method.retrieval
     k = k_of(understood.analysis.form, config.k)
-    one, other = (retrieve(small[ReleaseChannels], query, config, None, k) for query in understood.queries)
+    one, other = (retrieve(small[ReleaseChannels], query, config, CRM, k) for query in understood.queries)
     expected = list(dict.fromkeys([
         *interleave([c.document for c in one.chosen], [c.document for c in other.chosen]),
         *interleave(one.ranking, other.ranking),
@@ -54,40 +53,36 @@ def test_excluded_documents_are_neither_chosen_nor_in_the_rest(small: Release) -
     assert [small[Documents].entity(one.document) for one in found.left_out] == [dunstan]
 
 
-@pytest.mark.parametrize("stage", ALL_OFF)
+@pytest.mark.parametrize("stage", STAGES)
 def test_each_stage_can_be_switched(small: Release, stage: str) -> None:
-    stages = small.method.retrieval.stages
-    for on in (True, False):
-        how = Ask(stages=stages.model_copy(update={stage: on}))
-        assert Talk(small, how).ask(QUESTION).sources
+    switched = CRM.switched(stage)
+    assert switched.has(stage) is not CRM.has(stage)
+    for mode in (CRM, switched):
+        assert Talk(small, Ask(mode=mode)).ask(QUESTION).sources
 
 
 def test_without_any_channel_the_answer_is_that_nothing_was_found(small: Release) -> None:
-    stages = small.method.retrieval.stages.model_copy(update=dict.fromkeys(ALL_OFF, False))
-    prepared = prepare(small, QUESTION, stages=stages)
+    prepared = prepare(small, QUESTION, mode=NO_CHANNEL)
     assert not prepared.retrieved.chosen and not prepared.context.sources
-    answer = Talk(small, Ask(stages=stages)).ask("What is remarkable about Saint Anna?")
+    answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is remarkable about Saint Anna?")
     assert answer.refused and {source.label for source in answer.sources} == {
         "Saint Anna"
     }  # what is recorded of it
-    answer = Talk(small, Ask(stages=stages)).ask("What is remarkable about the weather?")
+    answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is remarkable about the weather?")
     assert answer.refused and answer.sources == ()
 
 
 def test_an_exact_set_needs_no_channel(small: Release) -> None:
-    stages = small.method.retrieval.stages.model_copy(update=dict.fromkeys(ALL_OFF, False))
-    answer = Talk(small, Ask(stages=stages)).ask(QUESTION)
+    answer = Talk(small, Ask(mode=NO_CHANNEL)).ask(QUESTION)
     assert answer.exhaustive and answer.set is not None
     assert {member.iri for member in answer.set.members} == {source.iri for source in answer.sources}
 
 
 def test_a_stage_that_is_off_takes_no_part(small: Release) -> None:
-    stages = small.method.retrieval.stages
-    dense_only = stages.model_copy(update=dict.fromkeys(ALL_OFF, False) | {"dense": True})
     understood = understand(small, QUESTION)
-    found = search(small, understood, dense_only)
+    found = search(small, understood, CRM.only("dense"))
     nearest = small[ReleaseChannels].dense(understood.queries[0].vector, len(found.ranking))
-    assert found.ranking == nearest[: len(found.ranking)]
+    assert found.ranking == nearest.ranking
 
 
 def test_timings_are_of_every_stage_and_their_sums(small: Release) -> None:

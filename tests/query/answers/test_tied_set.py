@@ -15,8 +15,9 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.aggregation import DateIndex
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.pipeline import retrieve
+from crmrag_query.retrieval.release_channels import ReleaseChannels
+from tests.support.modes import CRM
 
 CHURCH = "Panagia Phorbiotissa (Asinou)"
 
@@ -126,7 +127,7 @@ def test_what_only_the_question_by_itself_finds_counts_as_tied_to_nothing(sample
     config = sample.method.retrieval
     of_whole, of_alone = (
         {one.document: one.tied for one in (*found.chosen, *found.rest)}
-        for found in (retrieve(sample[ReleaseChannels], query, config) for query in (whole, alone))
+        for found in (retrieve(sample[ReleaseChannels], query, config, CRM) for query in (whole, alone))
     )
     assert any(tied > 0 for document, tied in of_alone.items() if document not in of_whole)
     for one in (*again.retrieved.chosen, *again.retrieved.rest):

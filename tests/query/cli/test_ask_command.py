@@ -113,3 +113,18 @@ def test_an_answer_that_fails_half_way_is_followed_by_another(capsys: pytest.Cap
     )
     assert tell(iter(events), None) is answer
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("command", [ask, chat])
+def test_a_mode_is_chosen_by_name(project: Project, command: object) -> None:
+    typed = f"{QUESTION}\n\n" if command is chat else ""
+    arguments = ["--mode", "fulltext"] if command is chat else [QUESTION, "--mode", "fulltext"]
+    shown = run(command, project, *arguments, typed=typed)
+    assert "Painter 1" in shown and "Set" not in shown
+    told = json.loads(run(ask, project, QUESTION, "--mode", "vector", "--json"))
+    assert (told["mode"], told["set"]) == ("vector", None)
+
+
+def test_an_unknown_mode_is_refused_with_those_that_there_are(project: Project) -> None:
+    with pytest.raises(QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext"):
+        run(ask, project, QUESTION, "--mode", "best")

@@ -21,7 +21,7 @@ from crmrag_query.context.assemble import HIGH_VALUE
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology import load_ontology
 from crmrag_query.ontology.rows import take_apart
-from crmrag_query.retrieval.channels import LITTLE, TYPE_MODIFIERS
+from crmrag_query.retrieval.release_channels import LITTLE, TYPE_MODIFIERS
 from crmrag_query.validation import check_method
 
 METHOD = load_method()
@@ -213,7 +213,7 @@ def test_a_mistake_is_told_with_file_key_value_and_remedy(
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("conversation: {more: [any more]}\n", "These words stand in languages/ now"),
+        ("conversation: {more: [any more]}\n", "This stands in languages/ now"),
         ("conversation: {vague_words: 3}\n", "Its value is fixed"),
         ("retrieval: {reach: {own: {specific: 0.5}}}\n", "Its value is fixed"),
         ("linking: {least: 0.2}\n", "Its value is fixed"),
@@ -224,6 +224,13 @@ def test_a_key_that_was_a_setting_is_told_to_be_none(tmp_path: Path, text: str, 
     section = text.partition(":")[0]
     told = rf"{section}[.\w]*: no setting any more .*{what}: remove the key here"
     with pytest.raises(ConfigError, match=told):
+        load_method(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["retrieval: {stages: {walked: true}}", "retrieval: {stages: {}}"])
+def test_stages_of_retrieval_are_told_to_stand_in_modes(tmp_path: Path, text: str) -> None:
+    (tmp_path / "method.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"retrieval\.stages: no setting any more .*stands in modes\.yaml"):
         load_method(tmp_path)
 
 
@@ -239,7 +246,7 @@ def test_words_that_questions_are_read_by_are_told_to_stand_in_the_language_file
     tmp_path: Path, text: str, key: str
 ) -> None:
     (tmp_path / "questions.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=rf"{key}: no setting any more .*stand in languages/ now"):
+    with pytest.raises(ConfigError, match=rf"{key}: no setting any more .*stands in languages/ now"):
         load_method(tmp_path)
 
 

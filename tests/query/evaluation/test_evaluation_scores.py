@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.answers.records import Answer, Source
-from crmrag_query.config import load_method
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
 from crmrag_query.entities.named import Named
 from crmrag_query.errors import QuestionError
-from crmrag_query.evaluation.evaluate import NAMES, PIPELINE, parse_stages, systems
+from crmrag_query.evaluation.evaluate import PIPELINE, parse_stages, systems
 from crmrag_query.evaluation.questions import GoldQuestion
 from crmrag_query.evaluation.report import interval
 from crmrag_query.evaluation.runs import MEASURES, alike, judged, measure, qrels_text, run_text
@@ -29,6 +28,7 @@ from crmrag_query.evaluation.scores import (
     states_number,
 )
 from crmrag_query.questions.form import Form
+from tests.support.modes import CRM, STAGES
 
 pytest.importorskip("ir_measures")
 
@@ -213,19 +213,17 @@ def test_the_interval_of_one_value_is_that_value_and_of_none_is_none() -> None:
 
 
 def test_the_pipeline_is_compared_with_baselines_and_with_each_stage_turned_round() -> None:
-    stages = load_method().retrieval.stages
-    found = {system.name: system.stages for system in systems(stages)}
-    assert found[PIPELINE] == stages
-    assert [name for name, on in found["plain RRF"] if on] == ["dense", "sparse"]
-    assert len(found) == 4 + len(NAMES)
-    for name in NAMES:
-        on = getattr(stages, name)
-        turned = found[f"{'without' if on else 'with'} {name}"]
-        assert {key for key in NAMES if getattr(turned, key) != getattr(stages, key)} == {name}
+    found = {system.name: system.mode for system in systems(CRM)}
+    assert found[PIPELINE] == CRM
+    assert (found["plain RRF"].channels, found["plain RRF"].expansion) == (("dense", "sparse"), ())
+    assert len(found) == 4 + len(STAGES)
+    for name in STAGES:
+        turned = found[f"{'without' if CRM.has(name) else 'with'} {name}"]
+        assert {one for one in STAGES if turned.has(one) != CRM.has(one)} == {name}
 
 
 def test_names_of_stages_are_checked() -> None:
     assert parse_stages("typed, walked,typed") == ("typed", "walked")
-    assert (parse_stages("all"), parse_stages("none")) == (NAMES, ())
+    assert (parse_stages("all"), parse_stages("none")) == (STAGES, ())
     with pytest.raises(QuestionError, match="rerank"):
         parse_stages("typed,rerank")

@@ -49,6 +49,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("list_datasets", {}),
     ("ask", {"question": CHURCHES}),
     ("ask", {"question": "And who painted it?", "earlier": ["When was the church of Asinou built?"]}),
+    ("ask", {"question": CHURCHES, "mode": "vector"}),
     ("answer_set", {"question": CHURCHES}),
     ("answer_set", {"question": "How many churches are in the Troodos mountains?", "with_sparql": True}),
     ("answer_set", {"question": "How many murals are there in each church?"}),
@@ -234,3 +235,19 @@ def test_resources(host: Hosted) -> None:
     ):
         with pytest.raises(Exception, match=r"no entity|no data set|nknown|not found|IRI"):
             read(uri)
+
+
+def test_a_mode_is_chosen_by_name_and_an_unknown_one_is_refused(host: Hosted) -> None:
+    found = host.found("ask", question=CHURCHES, dataset="sample", mode="fulltext")
+    usual = host.found("ask", question=CHURCHES, dataset="sample")
+    assert found["set"] is None and usual["set"] is not None and found["text"] != usual["text"]
+    assert "There are: crm, vector, fulltext." in host.error(
+        "ask", question=CHURCHES, dataset="sample", mode="best"
+    )
+
+
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+def test_an_argument_that_a_tool_does_not_have_is_refused(host: Hosted, tool: str) -> None:
+    assert "mood" in host.error(tool, mood="happy")
+    [known] = [one for one in host.run(host.client.list_tools).tools if one.name == tool]
+    assert known.input_schema["additionalProperties"] is False

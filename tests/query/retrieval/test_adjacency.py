@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.graph.arrays import Adjacency, rows_from_triples
-from crmrag_query.retrieval.channels import EDGES, connect, edges_of, normalise
+from crmrag_query.retrieval.release_channels import EDGES, connect, edges_of, normalise
 from tests.support.frgraphs import Edge, Net
 from tests.support.graphs import graph_from_turtle, node_of
 

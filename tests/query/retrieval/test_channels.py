@@ -20,9 +20,11 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval import channels
+from crmrag_query.retrieval import release_channels as channels
 from crmrag_query.retrieval.aggregation import Aggregation
-from crmrag_query.retrieval.channels import (
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.release_channels import (
     ASIDE,
     CATEGORY_BONUS,
     CUED,
@@ -37,8 +39,6 @@ from crmrag_query.retrieval.channels import (
     TYPE_MODIFIERS,
     ReleaseChannels,
 )
-from crmrag_query.retrieval.dense import DenseIndex
-from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.text import tokenize
 from tests.support.builds import BASE
 from tests.support.graphs import node_of
@@ -90,7 +90,9 @@ def test_sparse_equals_rank_bm25_over_the_texts(
     holding = [n for n in range(count) if set(tokens[n]) & set(tokenize(text))]
     ranking = sorted(holding, key=lambda n: -scores[n])
     for chosen, allowed in ((None, ranking), (mask, [n for n in ranking if mask[n]])):
-        found = churches[ReleaseChannels].sparse(text, k, chosen)
+        hits = churches[ReleaseChannels].sparse(text, k, chosen)
+        found = hits.ranking
+        assert hits.scores == pytest.approx(scores[found])
         assert len(set(found)) == len(found)
         assert scores[found].tolist() == scores[allowed[:k]].tolist()
         assert set(found) <= set(allowed)
@@ -109,7 +111,9 @@ def test_dense_equals_numpy_over_the_windows(
     cosine = cosine.round(5)
     ranking = sorted(range(count), key=lambda n: -cosine[n]) if vector.any() else []
     for chosen, allowed in ((None, ranking), (mask, [n for n in ranking if mask[n]])):
-        found = churches[ReleaseChannels].dense(vector, k, chosen)
+        hits = churches[ReleaseChannels].dense(vector, k, chosen)
+        found = hits.ranking
+        assert hits.scores == pytest.approx(cosine[found], abs=2e-5)
         assert len(set(found)) == len(found)
         assert cosine[found] == pytest.approx(cosine[allowed[:k]], abs=2e-5)
         assert set(found) <= set(allowed)
@@ -234,8 +238,8 @@ def test_walked_is_the_personalised_pagerank_of_networkx_over_all_that_is_near(m
         if held[node] >= 0:
             shares[int(held[node])] = shares.get(int(held[node]), 0.0) + share
     expected = sorted(shares, key=lambda document: (-round(shares[document], 7), document))
-    assert museum[ReleaseChannels].walked([seed, seed], 3) == expected[:3]
-    assert museum[ReleaseChannels].walked([seed], 100) == expected
+    assert museum[ReleaseChannels].walked([seed, seed], 3).ranking == expected[:3]
+    assert museum[ReleaseChannels].walked([seed], 100).ranking == expected
 
 
 def _triples(release: Release) -> list[tuple[int, str, int]]:
@@ -263,7 +267,7 @@ def test_vectors_are_the_rows_of_the_documents(museum: Release) -> None:
     chosen = documents(museum, "bowl", "icon")
     found = museum[ReleaseChannels].vectors(chosen)
     assert np.linalg.norm(found, axis=1) == pytest.approx([1, 1])
-    (nearest,) = museum[ReleaseChannels].dense(found[1], 1)
+    (nearest,) = museum[ReleaseChannels].dense(found[1], 1).ranking
     assert nearest == chosen[1]
 
 

@@ -14,14 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
-from crmrag_query.config.query import RetrievalConfig, ShareByForm, Stages
+from crmrag_query.config.query import RetrievalConfig, ShareByForm
 from crmrag_query.dates import Interval
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
-from crmrag_query.retrieval.channels import coverage, normalise, select
-from crmrag_query.retrieval.pipeline import Query, Retrieved, k_of, retrieve
+from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
+from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.release_channels import coverage, normalise, select
+from crmrag_query.retrieval.scores import Hits
+from tests.support.modes import STAGES, mode
 
 CONFIG = load_method().retrieval
 CHANNELS = ("dense", "sparse", "named", "tied", "dated", "walked")
@@ -52,11 +55,11 @@ class Arrays:
     def documents(self) -> int:
         return len(self.units)
 
-    def dense(self, vector: npt.NDArray[np.float32], k: int, mask: Mask | None = None) -> list[int]:
-        return self._best(self.units @ vector, k, np.ones(self.documents, bool) if mask is None else mask)
+    def dense(self, vector: npt.NDArray[np.float32], k: int, mask: Mask | None = None) -> Hits:
+        return self._hits(self.units @ vector, k, np.ones(self.documents, bool) if mask is None else mask)
 
-    def sparse(self, text: str, k: int, mask: Mask | None = None) -> list[int]:
-        return self._best(self.hits, k, (self.hits > 0) & (True if mask is None else mask))
+    def sparse(self, text: str, k: int, mask: Mask | None = None) -> Hits:
+        return self._hits(self.hits, k, (self.hits > 0) & (True if mask is None else mask))
 
     def of_categories(self, categories: int) -> Mask:
         chosen: Mask = (self.categories & categories) != 0
@@ -75,8 +78,8 @@ class Arrays:
     def dated(self, period: Interval, targets: int, cues: frozenset[str]) -> Shares:
         return self.dates
 
-    def walked(self, entities: Sequence[int], k: int) -> list[int]:
-        return self._best(self.near * self.ties[list(entities)].sum(axis=0), k, self.near > 0)
+    def walked(self, entities: Sequence[int], k: int) -> Hits:
+        return self._hits(self.near * self.ties[list(entities)].sum(axis=0), k, self.near > 0)
 
     def joined(self, documents: npt.NDArray[np.int32]) -> Reals:
         return self.edges[np.ix_(documents, documents)]
@@ -86,6 +89,9 @@ class Arrays:
 
     def modifiers(self, documents: npt.NDArray[np.int32], targets: int) -> Reals:
         return self.added[documents]
+
+    def _hits(self, scores: npt.NDArray[np.floating], k: int, mask: Mask) -> Hits:
+        return Hits.of((n, float(scores[n])) for n in self._best(scores, k, mask))
 
     def _best(self, scores: npt.NDArray[np.floating], k: int, mask: Mask) -> list[int]:
         found = [int(n) for n in np.flatnonzero(mask)]
@@ -131,10 +137,6 @@ def query(
     return Query("words", vector, form, targets, mentions=mentions, period=period)
 
 
-def stages(*on: str) -> Stages:
-    return Stages.model_validate({name: name in on for name in Stages.model_fields})
-
-
 def config(pool_factor: int = 2, **values: object) -> RetrievalConfig:
     """The method's configuration with a small pool and the given values."""
     return CONFIG.model_copy(update={"pool_factor": pool_factor, **values})
@@ -149,14 +151,14 @@ def rankings_of(channels: Arrays, asked: Query, on: Sequence[str], size: int) ->
     """What each channel that is on should give, from the arrays."""
     found: dict[str, list[int]] = {}
     if "dense" in on:
-        found["dense"] = channels.dense(asked.vector, size)
+        found["dense"] = channels.dense(asked.vector, size).ranking
     if "sparse" in on:
-        found["sparse"] = channels.sparse("", size)
+        found["sparse"] = channels.sparse("", size).ranking
     if "named" in on:
         linked = sorted((-one.score, one.entity) for some in asked.mentions for one in some.entities)
         found["named"] = channels.holding(entity for _, entity in linked)
     if "walked" in on and asked.mentions:
-        found["walked"] = channels.walked([1, 4, 2], size)
+        found["walked"] = channels.walked([1, 4, 2], size).ranking
     return found
 
 
@@ -177,7 +179,7 @@ def test_the_pool_is_the_fusion_of_the_channels_that_are_on(
     n, k, factor, seed = sizes
     channels, asked = arrays(n, seed), query()
     with patch.dict(pipeline.TIMES, {"named": 3, "walked": 2}):
-        found = retrieve(channels, asked, config(factor), stages(*on), k)
+        found = retrieve(channels, asked, config(factor), mode(*on), k)
     rankings = rankings_of(channels, asked, sorted(on), k * factor)
     expected: dict[int, float] = {}
     for name, ranking in rankings.items():
@@ -194,17 +196,20 @@ def test_the_pool_is_the_fusion_of_the_channels_that_are_on(
 @pytest.mark.parametrize("channel", ["dense", "sparse"])
 def test_one_channel_alone_gives_its_own_ranking(channel: str) -> None:
     channels = arrays(40, 1)
-    found = retrieve(channels, query(), config(3), stages(channel), 5)
-    ranking = channels.dense(query().vector, 15) if channel == "dense" else channels.sparse("", 15)
+    found = retrieve(channels, query(), config(3), mode(channel), 5)
+    hits = channels.dense(query().vector, 15) if channel == "dense" else channels.sparse("", 15)
+    ranking = hits.ranking
     assert found.ranking == ranking
     assert [one.document for one in found.chosen] == ranking[:5]
     assert [one.ranks for one in found.chosen] == [{channel: rank} for rank in range(5)]
     assert [one.score for one in found.chosen] == pytest.approx([1 / (61 + rank) for rank in range(5)])
+    candidates = (*found.chosen, *found.rest)
+    assert [one.similarities for one in candidates] == [{channel: score} for score in hits.scores.tolist()]
 
 
 def test_no_channel_gives_nothing() -> None:
     found = retrieve(
-        arrays(40, 1), query(), config(), stages("subgraph", "adjacency", "diversity", "modifiers")
+        arrays(40, 1), query(), config(), mode("subgraph", "adjacency", "diversity", "modifiers")
     )
     assert (found.chosen, found.rest, found.ranking) == ([], [], [])
 
@@ -217,7 +222,7 @@ def test_tied_documents_come_by_their_share_and_equal_ones_as_dense_and_sparse_r
     channels, asked, size = arrays(n, seed), query(), k * factor
     share = share_of(channels, on)
     with patch.object(pipeline, "KEPT_SHARE", keep):
-        found = retrieve(channels, asked, config(factor), stages(*on), k)
+        found = retrieve(channels, asked, config(factor), mode(*on), k)
     tied = {ranks["tied"]: document for document, (_, ranks) in whole(found).items()}
     ranking = [tied[rank] for rank in range(len(tied))]
     assert found.ranking == ranking
@@ -226,7 +231,7 @@ def test_tied_documents_come_by_their_share_and_equal_ones_as_dense_and_sparse_r
     allowed = share[(share > 0) & (share >= np.float32(keep) * share.max())]
     assert share[ranking].tolist() == sorted(allowed.tolist(), reverse=True)[:size]
     mask = (share > 0) & (share >= (share[ranking[-1]] if ranking else 1.0))
-    dense, sparse = channels.dense(asked.vector, n, mask), channels.sparse("", n, mask)
+    dense, sparse = channels.dense(asked.vector, n, mask).ranking, channels.sparse("", n, mask).ranking
     near = {one: sum(1 / (61 + r.index(one)) for r in (dense, sparse) if one in r) for one in dense}
     for a, b in itertools.pairwise(ranking):
         assert share[a] > share[b] or near[a] >= near[b] - 1e-12
@@ -239,8 +244,8 @@ def test_target_categories_have_their_reserved_places(form: Form, seed: int) -> 
     asked, size = query(form, targets), k * factor
     settings = config(factor, reserved=ShareByForm(specific=0.3, enumeration=0.5, aggregation=0.8))
     fits = set(np.flatnonzero(channels.of_categories(targets)).tolist())
-    found = set(retrieve(channels, asked, settings, stages("dense", "sparse", "typed"), k).ranking)
-    plain = set(retrieve(channels, asked, settings, stages("dense", "sparse"), k).ranking)
+    found = set(retrieve(channels, asked, settings, mode("dense", "sparse", "typed"), k).ranking)
+    plain = set(retrieve(channels, asked, settings, mode("dense", "sparse"), k).ranking)
     wanted = round(size * getattr(settings.reserved, form.value))
     assert len(found) == len(plain) == size
     assert len(found & fits) == max(len(plain & fits), min(wanted, len(fits)))
@@ -250,11 +255,11 @@ def test_target_categories_have_their_reserved_places(form: Form, seed: int) -> 
 
 def test_candidates_tell_their_rank_on_the_typed_channel() -> None:
     channels, asked = arrays(60, 3), query(Form.ENUMERATION, int(Category.Place))
-    found = retrieve(channels, asked, config(4), stages("dense", "typed"), 5)
+    found = retrieve(channels, asked, config(4), mode("dense", "typed"), 5)
     mask = channels.of_categories(Category.Place)
     sources = [
-        channels.dense(asked.vector, 20, mask),
-        channels.sparse("", 20, mask),
+        channels.dense(asked.vector, 20, mask).ranking,
+        channels.sparse("", 20, mask).ranking,
         channels.central(Category.Place, 20),
     ]
     score = {
@@ -271,9 +276,9 @@ def test_central_documents_are_candidates_for_sets_alone() -> None:
     channels = arrays(60, 3)
     for form, central in ((Form.SPECIFIC, False), (Form.ENUMERATION, True), (Form.AGGREGATION, True)):
         asked = query(form, int(Category.Place))
-        found = retrieve(channels, asked, config(30), stages("typed"), 3)
+        found = retrieve(channels, asked, config(30), mode("typed"), 3)
         mask = channels.of_categories(Category.Place)
-        near = [channels.dense(asked.vector, 90, mask), channels.sparse("", 90, mask)]
+        near = [channels.dense(asked.vector, 90, mask).ranking, channels.sparse("", 90, mask).ranking]
         near += [channels.central(Category.Place, 90)] if central else []
         score = {one: sum(1 / (61 + r.index(one)) for r in near if one in r) for one in near[0]}
         best = max(score, key=lambda one: (round(score[one], 12), -one))
@@ -283,8 +288,7 @@ def test_central_documents_are_candidates_for_sets_alone() -> None:
 def test_without_target_categories_the_typed_channel_changes_nothing() -> None:
     channels = arrays(60, 3)
     with_it, without = (
-        retrieve(channels, query(), config(4), stages("dense", "sparse", *more), 5)
-        for more in (["typed"], [])
+        retrieve(channels, query(), config(4), mode("dense", "sparse", *more), 5) for more in (["typed"], [])
     )
     assert (with_it.chosen, with_it.rest) == (without.chosen, without.rest)
 
@@ -294,12 +298,12 @@ def test_at_most_a_share_of_the_pool_says_little(sizes: tuple[int, int, int, int
     n, k, factor, seed = sizes
     channels, size = arrays(n, seed), k * factor
     settings = config(factor)
-    everything = retrieve(channels, query(), config(n), stages("dense", "sparse"), k).ranking
-    found = retrieve(channels, query(), settings, stages("dense", "sparse", "informative"), k).ranking
+    everything = retrieve(channels, query(), config(n), mode("dense", "sparse"), k).ranking
+    found = retrieve(channels, query(), settings, mode("dense", "sparse", "informative"), k).ranking
     assert sum(channels.little[one] for one in found) <= max(1, size // 4)
     assert len(found) == len(set(found)) <= size
     assert set(found) <= set(everything)
-    uncapped = retrieve(channels, query(), settings, stages("dense", "sparse"), k).ranking
+    uncapped = retrieve(channels, query(), settings, mode("dense", "sparse"), k).ranking
     informative = [one for one in uncapped if not channels.little[one]]
     assert [one for one in found if not channels.little[one]][: len(informative)] == informative
 
@@ -312,8 +316,8 @@ PARTS = ("adjacency", "diversity", "modifiers")
 def test_the_subset_is_chosen_by_those_of_its_parts_that_are_on(parts: tuple[str, ...], seed: int) -> None:
     channels, on = arrays(50, seed), ("dense", "sparse", "tied", "dated")
     settings = config(4)
-    pool = retrieve(channels, query(), settings, stages(*on), 6)
-    found = retrieve(channels, query(), settings, stages(*on, "subgraph", *parts), 6)
+    pool = retrieve(channels, query(), settings, mode(*on), 6)
+    found = retrieve(channels, query(), settings, mode(*on, "subgraph", *parts), 6)
     assert whole(found) == whole(pool)
     documents = np.array(pool.ranking, np.int32)
     groups = [(0.9, channels.ties[[1, 4]].max(axis=0)), (0.5, channels.ties[2]), (1.0, channels.dates)]
@@ -336,24 +340,24 @@ def test_the_subset_is_chosen_by_those_of_its_parts_that_are_on(parts: tuple[str
 def test_without_the_subset_its_parts_change_nothing() -> None:
     channels = arrays(50, 2)
     first, second = (
-        retrieve(channels, query(), config(4), stages("dense", "sparse", *more)) for more in (PARTS, ())
+        retrieve(channels, query(), config(4), mode("dense", "sparse", *more)) for more in (PARTS, ())
     )
     assert (first.chosen, first.rest) == (second.chosen, second.rest)
 
 
-EVERYTHING = tuple(Stages.model_fields)
+EVERYTHING = STAGES
 
 
 @pytest.mark.parametrize("form", Form)
 def test_the_form_says_how_many_are_chosen_and_how_large_the_pool_is(form: Form) -> None:
     channels, k = arrays(400, 5), k_of(form, CONFIG.k)
-    found = retrieve(channels, query(form), config(3), stages("dense", "subgraph"))
+    found = retrieve(channels, query(form), config(3), mode("dense", "subgraph"))
     assert (len(found.chosen), len(found.ranking)) == (k, 3 * k)
     assert k == getattr(CONFIG.k, form.value)
 
 
 def test_k_stands_in_for_that_of_the_form() -> None:
-    found = retrieve(arrays(400, 5), query(), config(3), stages(*EVERYTHING), 7)
+    found = retrieve(arrays(400, 5), query(), config(3), mode(*EVERYTHING), 7)
     assert (len(found.chosen), len(found.ranking)) == (7, 21)
 
 
@@ -363,45 +367,58 @@ def test_any_stages_give_distinct_documents_in_bounds_and_the_same_twice(
 ) -> None:
     n, k, factor, seed = sizes
     channels, asked = arrays(n, seed), query(form, targets)
-    first = retrieve(channels, asked, config(factor), stages(*on), k)
+    first = retrieve(channels, asked, config(factor), mode(*on), k)
     assert len(set(first.ranking)) == len(first.ranking) <= k * factor
     assert set(first.ranking) <= set(range(n))
     assert len(first.chosen) == min(k, len(first.ranking))
-    second = retrieve(arrays(n, seed), asked, config(factor), stages(*on), k)
+    second = retrieve(arrays(n, seed), asked, config(factor), mode(*on), k)
     assert (first.chosen, first.rest) == (second.chosen, second.rest)
     assert all(spent >= 0 for spent in first.timings.values())
 
 
-def test_a_question_that_names_nothing_is_as_one_without_those_stages() -> None:
+def test_a_question_that_names_nothing_is_as_one_without_those_mode() -> None:
     channels, asked = arrays(60, 7), query(mentions=(), period=None)
     on = set(EVERYTHING) - {"named", "tied", "dated", "walked"}
-    first, second = (retrieve(channels, asked, config(3), stages(*some)) for some in (EVERYTHING, on))
+    first, second = (retrieve(channels, asked, config(3), mode(*some)) for some in (EVERYTHING, on))
     assert (first.chosen, first.rest) == (second.chosen, second.rest)
 
 
 def test_a_named_entity_without_a_document_leaves_the_named_channel_empty() -> None:
     channels = arrays(60, 7)
     channels.held[:] = -1
-    assert retrieve(channels, query(), config(), stages("named")).ranking == []
-    first, second = (
-        retrieve(channels, query(), config(3), stages("dense", *some)) for some in (["named"], [])
-    )
+    assert retrieve(channels, query(), config(), mode("named")).ranking == []
+    first, second = (retrieve(channels, query(), config(3), mode("dense", *some)) for some in (["named"], []))
     assert (first.chosen, first.rest) == (second.chosen, second.rest)
 
 
 def test_a_release_without_documents_answers_nothing() -> None:
     empty = arrays(0, 0)
     for form in Form:
-        found = retrieve(empty, query(form, int(Category.Thing)), config(), stages(*EVERYTHING))
+        found = retrieve(empty, query(form, int(Category.Thing)), config(), mode(*EVERYTHING))
         assert found.ranking == []
 
 
-def test_the_configured_stages_run_unless_others_are_given() -> None:
-    channels = arrays(60, 7)
-    settings = config(3, stages=stages("dense"))
-    assert retrieve(channels, query(), settings).ranking == channels.dense(
-        query().vector, 3 * CONFIG.k.specific
-    )
-    assert all(
-        set(one.ranks) == {"sparse"} for one in retrieve(channels, query(), settings, stages("sparse")).chosen
-    )
+def test_the_mode_says_which_channels_search() -> None:
+    channels, settings = arrays(60, 7), config(3)
+    near = channels.dense(query().vector, 3 * CONFIG.k.specific).ranking
+    assert retrieve(channels, query(), settings, mode("dense")).ranking == near
+    found = retrieve(channels, query(), settings, mode("sparse")).chosen
+    assert all(set(one.ranks) == {"sparse"} for one in found)
+
+
+@given(SIZES, st.floats(-1, 1), st.floats(0, 4))
+def test_a_channel_gives_only_what_reaches_its_threshold(
+    sizes: tuple[int, int, int, int], near: float, shared: float
+) -> None:
+    n, k, factor, seed = sizes
+    channels, asked, size = arrays(n, seed), query(), k * factor
+    asking = mode("dense", "sparse").model_copy(update={"thresholds": {"dense": near, "sparse": shared}})
+    found = retrieve(channels, asked, config(factor), asking, k)
+    dense = channels.units @ asked.vector
+    reached = {document for document in range(n) if dense[document] >= near}
+    reached |= {document for document in range(n) if channels.hits[document] >= max(shared, 1e-9)}
+    assert set(found.ranking) <= reached
+    for one in (*found.chosen, *found.rest):
+        assert one.similarities.get("dense", near) >= near
+        assert one.similarities.get("sparse", shared) >= shared
+    assert found.ranking or not channels.dense(asked.vector, size).at_least(near).ranking

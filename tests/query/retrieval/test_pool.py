@@ -18,6 +18,7 @@ from crmrag_query.retrieval.pool import (
     reciprocal_rank_fusion,
     reserve,
 )
+from crmrag_query.retrieval.scores import NOTHING, Hits
 
 RANKING = st.lists(st.integers(0, 30), unique=True, max_size=20)
 
@@ -147,16 +148,20 @@ def test_the_cap_is_on_the_pool_and_others_move_up(
 
 
 FEW = [(7, 0.5), (2, 0.4), (9, 0.1)]
-CHANNELS = {"dense": [2, 7], "sparse": [7, 4], "walked": []}
+CHANNELS = {
+    "dense": Hits.of([(2, 0.8), (7, -0.1)]),
+    "sparse": Hits.of([(7, 12.5), (4, 3.0)]),
+    "walked": NOTHING,
+}
 
 
-def test_each_candidate_tells_its_rank_on_every_channel_that_found_it() -> None:
+def test_each_candidate_tells_its_rank_and_raw_similarity_on_every_channel_that_found_it() -> None:
     assert make_pool(FEW, CHANNELS) == [
-        Candidate(7, 0.5, {"dense": 1, "sparse": 0}),
-        Candidate(2, 0.4, {"dense": 0}),
+        Candidate(7, 0.5, {"dense": 1, "sparse": 0}, similarities={"dense": -0.1, "sparse": 12.5}),
+        Candidate(2, 0.4, {"dense": 0}, similarities={"dense": 0.8}),
         Candidate(9, 0.1, {}),
     ]
-    assert make_pool([], {"dense": []}) == []
+    assert make_pool([], {"dense": NOTHING}) == []
 
 
 def test_candidates_tell_how_much_they_are_tied_to_what_is_named() -> None:

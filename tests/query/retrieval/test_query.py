@@ -10,7 +10,7 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
-from crmrag_query.retrieval.pipeline import Query, telling
+from crmrag_query.retrieval.query import Query, telling
 
 WORDS = ("who", "made", "the", "virgin", "of", "1105")
 READING = Reading(

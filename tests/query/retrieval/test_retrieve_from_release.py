@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import Stages
 from crmrag_query.dates import Interval, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
@@ -21,15 +20,17 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.pipeline import Query, retrieve
+from crmrag_query.retrieval.pipeline import retrieve
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.retrieval.sparse import SparseIndex
 from tests.conftest import ROOT
 from tests.support.builds import BASE
 from tests.support.graphs import node_of
+from tests.support.modes import STAGES, mode
 
 
 def asked(
@@ -50,17 +51,12 @@ def asked(
     return Query(text, vector, form, targets, mentions=mentions, period=period)
 
 
-def stages(*on: str) -> Stages:
-    return Stages.model_validate({name: name in on for name in Stages.model_fields})
-
-
-ALL = tuple(Stages.model_fields)
-
-
 def found(release: Release, query: Query, *on: str, k: int | None = None) -> dict[str, Candidate]:
     """Entity's name -> candidate, in order, of all stages unless some are given."""
     with patch.object(pipeline, "KEPT_SHARE", 0.0):
-        outcome = retrieve(release[ReleaseChannels], query, release.method.retrieval, stages(*(on or ALL)), k)
+        outcome = retrieve(
+            release[ReleaseChannels], query, release.method.retrieval, mode(*(on or STAGES)), k
+        )
     iris = [release[Graph].iri(release[Documents].entity(one)) for one in outcome.ranking]
     candidates = (*outcome.chosen, *outcome.rest)
     return {iri.removeprefix(BASE): one for iri, one in zip(iris, candidates, strict=True)}
@@ -95,7 +91,7 @@ def test_the_baselines_are_the_indexes_own_rankings(text: str, museum: Release) 
         ("sparse", museum[SparseIndex].search(text, 60)),
     ):
         documents = [candidate.document for candidate in found(museum, query, channel, k=10).values()]
-        assert documents == [document for document, _ in ranking]
+        assert documents == ranking.ranking
 
 
 def test_an_entity_without_a_document_adds_nothing_by_itself(museum: Release) -> None:
@@ -108,7 +104,7 @@ def test_an_entity_without_a_document_adds_nothing_by_itself(museum: Release) ->
 
 def test_the_chosen_are_at_most_k_of_the_pool(museum: Release) -> None:
     query = asked(museum, "icon of the painter", "icon", targets=Category.Thing)
-    outcome = retrieve(museum[ReleaseChannels], query, museum.method.retrieval, stages(*ALL), 3)
+    outcome = retrieve(museum[ReleaseChannels], query, museum.method.retrieval, mode(*STAGES), 3)
     assert len(outcome.chosen) == 3
     assert sorted(outcome.ranking) == list(range(museum[Documents].count))
 
@@ -122,15 +118,15 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from crmrag_query.artifacts.release import open_release
-from crmrag_query.config.query import Stages
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.channels import ReleaseChannels
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.pipeline import Query, retrieve
+from crmrag_query.retrieval.pipeline import retrieve
+from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.release_channels import ReleaseChannels
+from tests.support.modes import STAGES, mode
 
 release = open_release(Path(sys.argv[1]))
-stages = Stages.model_validate(dict.fromkeys(Stages.model_fields, True))
 told = []
 for form in Form:
     mentions = [Mention(0, 1, "it", (LinkedEntity(node, 0.9, "it", "label"), LinkedEntity(node + 1, 0.5, "it", "label")))
@@ -138,7 +134,7 @@ for form in Form:
     text = "murals of church 3 by painter 1"
     query = Query(text, release[QueryEncoder].encode([text])[0], form, 3, mentions=mentions,
                   cues=frozenset({"has met", "is origin of", "P14"}))
-    found = retrieve(release[ReleaseChannels], query, release.method.retrieval, stages)
+    found = retrieve(release[ReleaseChannels], query, release.method.retrieval, mode(*STAGES))
     told += [(one.document, one.score, sorted(one.ranks.items())) for one in (*found.chosen, *found.rest)]
 print(json.dumps(told))
 """

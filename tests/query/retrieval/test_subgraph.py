@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.config.query import Subgraph
-from crmrag_query.retrieval.channels import normalise, scaled, select
+from crmrag_query.retrieval.release_channels import normalise, scaled, select
 
 FACTS = Subgraph(relevance=0.7, connectivity=0.3, redundancy=0.2)
 """The weights of the facts (method, Query), whatever the configuration has come to."""

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from crmrag_query.retrieval.channels import neighbourhood, personalised_pagerank
+from crmrag_query.retrieval.release_channels import neighbourhood, personalised_pagerank
 from tests.support.frgraphs import Edge, Net
 
 NODES = 12

@@ -127,12 +127,13 @@ export const forgetConversation = (body, how) => post("/conversations/remove", b
 export const answer = (params, how) => get("/answers", params, how); // id
 export const replay = (body, how) => post("/replay", body, how); // id
 export const feedback = (body, how) => post("/feedback", body, how); // answer, verdict, comment
+export const modes = (params, how) => get("/modes", params, how); // dataset
 export const evaluations = (params, how) => get("/evaluations", params, how); // dataset
 export const sparql = (body, how) => post("/sparql", body, how); // query, dataset, limit
 
 /**
  * Ask, and yield the events of the answer as {name, data}; ends after `done`, throws for `error`.
- * body: {question, dataset, conversation, thread, key}
+ * body: {question, dataset, conversation, thread, key, mode}
  */
 export async function* ask(body, { signal } = {}) {
   const response = await send("POST", "/ask", { body, accept: "text/event-stream", signal });

@@ -47,6 +47,9 @@ export function keep(name, value) {
   }
 }
 
+/** The mode that questions are asked in, "" for the service's default; until the page is left. */
+export const mode = store("");
+
 // Theme: "" as the system has it, "light" or "dark". theme.js reads the bare word before the first paint.
 export const theme = store(document.documentElement.dataset.theme ?? "");
 

@@ -3,9 +3,10 @@ import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../..
 import { oneOfEach } from "../alike.js";
 import * as api from "../api.js";
 import { fragmentAt } from "../fragment.js";
-import { t } from "../i18n.js";
+import { language, t } from "../i18n.js";
+import { mode, useStore } from "../store.js";
 import { Label } from "./link.js";
-import { Button } from "./ui.js";
+import { Button, useLoaded } from "./ui.js";
 
 const PAUSE = 120; // milliseconds without a key before names are looked for
 const PROPOSED = 7;
@@ -62,6 +63,7 @@ export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholde
       maxlength="2000" placeholder=${placeholder} value=${text} aria-autocomplete="list" aria-expanded=${names.open} aria-controls=${`${id}-names`}
       aria-activedescendant=${names.open && names.at >= 0 ? `${id}-name-${names.at}` : undefined}
       onInput=${(event) => { setText(event.target.value); names.typed(); }} onKeyDown=${keys} />
+    <${ModePick} dataset=${dataset} />
     ${busy
       ? html`<${Button} kind="primary" icon="stop" class="ask-go" onClick=${onStop}>${t("ask.stop")}<//>`
       : html`<button class="button primary ask-go" disabled=${!text.trim()}>${t("ask.button")}</button>`}
@@ -73,6 +75,22 @@ export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholde
     </ul>
     <span class="hidden-visually" role="status">${names.open ? t("ask.names.n", { n: names.list.length }) : ""}</span>
   </form>`;
+}
+
+/** Which of the modes that the data set can be asked in questions are asked in; nothing where there is no choice. */
+function ModePick({ dataset }) {
+  const chosen = useStore(mode);
+  const { value } = useLoaded((how) => api.modes({ dataset }, how), [dataset]);
+  const there = value?.modes.filter((one) => !one.lacks.length) ?? [];
+  const names = there.map((one) => one.name);
+  const known = names.includes(chosen) ? chosen : names[0];
+  useEffect(() => {
+    if (value && !names.includes(chosen)) mode.set("");
+  }, [value]);
+  if (there.length < 2) return null;
+  return html`<select class="ask-mode" aria-label=${t("ask.mode")} value=${known} onChange=${(event) => mode.set(event.target.value)}>
+    ${there.map((one) => html`<option key=${one.name} value=${one.name}>${one.title[language.get()] ?? one.title.en}</option>`)}
+  </select>`;
 }
 
 /** The entities whose names begin as the fragment at the caret does. */

@@ -45,6 +45,7 @@ export default {
   "ask.stop": "Anhalten",
   "ask.stopped": "Angehalten, bevor die Antwort fertig war.",
   "ask.again": "Noch einmal fragen",
+  "ask.mode": "Wie gesucht wird",
   "ask.names": "Namen in den Daten",
   "ask.names.n": { one: "{n} Name vorgeschlagen", other: "{n} Namen vorgeschlagen" },
 

@@ -45,6 +45,7 @@ export default {
   "ask.stop": "Stop",
   "ask.stopped": "Stopped before the answer was whole.",
   "ask.again": "Ask again",
+  "ask.mode": "How to search",
   "ask.names": "Names in the data",
   "ask.names.n": { one: "{n} name proposed", other: "{n} names proposed" },
 

@@ -45,6 +45,7 @@ export default {
   "ask.stop": "Arrêter",
   "ask.stopped": "Arrêté avant la fin de la réponse.",
   "ask.again": "Redemander",
+  "ask.mode": "Comment chercher",
   "ask.names": "Noms dans les données",
   "ask.names.n": { one: "{n} nom proposé", other: "{n} noms proposés" },
 

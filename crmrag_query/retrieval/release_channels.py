@@ -29,6 +29,7 @@ from crmrag_query.relationships.engine import Branch, add_way, advance, legs_of,
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.pool import best
+from crmrag_query.retrieval.scores import NOTHING, Hits
 from crmrag_query.retrieval.sparse import SparseIndex
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class ReleaseChannels:
-    """Retrieval channels over an open release; documents are numbered as in its documents artifact."""
+    """What the channels search: an open release; documents are numbered as in its documents artifact."""
 
     release: Release
 
@@ -344,15 +345,13 @@ class ReleaseChannels:
     def documents(self) -> int:
         return self.release[Documents].count
 
-    def dense(self, vector: Floats, k: int, mask: Mask | None = None) -> list[int]:
-        """The ``k`` documents (of ``mask``) nearest to ``vector``, best first; to a vector of zeros, none is."""
-        if not vector.any():
-            return []
-        return [document for document, _ in self.release[DenseIndex].search(vector, k, mask)]
+    def dense(self, vector: Floats, k: int, mask: Mask | None = None) -> Hits:
+        """The ``k`` documents (of ``mask``) nearest to ``vector``, with their cosines; to a vector of zeros, none is."""
+        return self.release[DenseIndex].search(vector, k, mask) if vector.any() else NOTHING
 
-    def sparse(self, text: str, k: int, mask: Mask | None = None) -> list[int]:
-        """The ``k`` documents (of ``mask``) with the highest BM25 score for ``text``, best first."""
-        return [document for document, _ in self.release[SparseIndex].search(text, k, mask)]
+    def sparse(self, text: str, k: int, mask: Mask | None = None) -> Hits:
+        """The ``k`` documents (of ``mask``) with the highest BM25 score for ``text``, with these scores."""
+        return self.release[SparseIndex].search(text, k, mask)
 
     def of_categories(self, categories: int) -> Mask:
         """Documents whose entity has one of ``categories`` (a mask), bool [documents]."""
@@ -417,8 +416,8 @@ class ReleaseChannels:
         known = Catalogue.load(self.release.method, DATED_BY)
         return {one.id: (one.label, one.domain) for one in known if one.range == Category.Time}
 
-    def walked(self, entities: Sequence[int], k: int) -> list[int]:
-        """The ``k`` documents of most personalised PageRank from ``entities``, best first."""
+    def walked(self, entities: Sequence[int], k: int) -> Hits:
+        """The ``k`` documents of most personalised PageRank from ``entities``, with their shares of it."""
         method = self.release.method
         seeds = np.unique(np.asarray(entities, np.int32))
         nodes, edges = neighbourhood(self.release[Graph].adjacency, seeds, method.weights.of, HOPS, WALKED)
@@ -430,7 +429,7 @@ class ReleaseChannels:
         held = self.release[Documents].entity_document[nodes]
         np.add.at(shares, held[held >= 0], rank[held >= 0])
         found = np.flatnonzero(shares)
-        return [document for document, _ in best(found, shares[found], k)]
+        return Hits.of(best(found, shares[found], k))
 
     def joined(self, documents: Ints) -> Matrix:
         """How the documents' own entities are joined, float64 [n, n]; see ``adjacency.connect``.
