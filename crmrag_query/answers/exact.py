@@ -196,13 +196,18 @@ def _leaving_out(release: Release, parsed: Parsed, follow_up: FollowUp, question
 
 
 def _is_plain(release: Release, nodes: Collection[int], question: str) -> bool:
-    """Whether it is plain which things are left out: one name, or each by a name that is wholly said. "Without Berg and his
-    prints" may leave out whatever has either word in its name."""
-    labels = {node: {fold(label.text) for label in release[Graph].labels(node)} for node in nodes}
-    names = {min(texts, default="") for texts in labels.values()}
-    said = set(tokenize(question))
-    return len(names) < 2 or all(
-        any(said.issuperset(tokenize(text)) for text in texts) for texts in labels.values()
+    """Whether it is plain which things are left out: one name, or each by its name or surname. "Without Berg and his prints"
+    may leave out whatever has either word in its name."""
+    graph, said = release[Graph], set(tokenize(question))
+    names = {node: [label.text for label in graph.labels(node)] for node in nodes}
+
+    def is_said(node: int, text: str) -> bool:
+        words = tokenize(text)
+        surname = {*words[-1:]} if "," not in text else set(tokenize(text.partition(",")[0]))
+        return said.issuperset(words if graph.category(node) != Category.Actor else surname)
+
+    return len({min(texts, default="") for texts in names.values()}) < 2 or all(
+        any(is_said(node, text) for text in texts) for node, texts in names.items()
     )
 
 

@@ -1576,8 +1576,8 @@ SUPERLATIVE = frozenset({
 MEANT = NEGATIONS | EXCEPTIONS | frozenset({
     "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
     "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
-    "operators.breakdown",
-    "operators.titles", "operators.unknown", "operators.same", "operators.pairs", "operators.compare",
+    "operators.breakdown", "operators.per", "operators.titles", "operators.unknown", "operators.same", "operators.pairs",
+    "operators.compare",
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""
 WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Place", 0.7))

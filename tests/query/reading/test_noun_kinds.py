@@ -63,7 +63,7 @@ def test_every_noun_has_the_entities_of_its_target(rows: list[Row]) -> None:
                 if kind.less:
                     wanted &= ~targeted(world, Target(classes=kind.less))
                 assert kind.nodes.tolist() == np.flatnonzero(wanted).tolist()
-                assert len(kind.nodes) or kind.maker or kind.target.classes
+                assert len(kind.nodes) or kind.only is not None or kind.target.classes
 
 
 def test_types_are_found_by_their_names_and_what_has_none_by_its_address(tmp_path: Path) -> None:
