@@ -11,7 +11,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import AskedTypes, individuals, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import LanguageLexicon
-from crmrag_query.context.evidence import ANCHORED, Evidence, holds_all, unknown_words
+from crmrag_query.context.evidence import ANCHORED, Evidence, holds_all, published_label, unknown_words
 from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
@@ -245,7 +245,7 @@ def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedT
     where it leads to more of the type that is asked for.
     """
     first = stated.lines[0]
-    precise = first.cued and first.line.label not in release[ReleaseChannels].vague
+    precise = first.cued and published_label(release, first.line) not in release[ReleaseChannels].vague
     of_type = types.of(list(stated.members))
     if of_type is None:
         return precise and types.of(list(tied.members)) is None
@@ -291,7 +291,7 @@ def _said(release: Release, one: Evidence, reading: Reading, words: LanguageLexi
 
 
 def _label(release: Release, one: Evidence, reading: Reading) -> str:
-    return release.method.translations.of(one.line.label, reading.language)
+    return release.method.translations.of(published_label(release, one.line), reading.language)
 
 
 @dataclass(frozen=True)

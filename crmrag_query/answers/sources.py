@@ -134,7 +134,7 @@ class SourceList:
         release, graph = self.release, self.release[Graph]
         chosen = list(line.targets if targets is None else targets)[:SHOWN_TARGETS]
         if line.kind == Line.FR:
-            relationship = release[Catalogue][release[Catalogue].number(line.key)]
+            relationship = release[Catalogue][release[Catalogue].number(line.key)].as_told(line.label)
             for target in chosen:
                 hops = explain(graph.adjacency, release.ontology, relationship, line.entity, target)
                 yield from (self._triple(hop.subject, hop.property, hop.object) for hop in hops)

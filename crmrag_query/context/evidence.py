@@ -127,8 +127,7 @@ class _Reader:
         mention, mentioned = self._mentions[line.entity]
         called: tuple[str, ...] = (line.key, line.label)  # what cues may call it
         if line.kind == Line.FR:
-            catalogue = self.release[Catalogue]
-            called = (catalogue[catalogue.number(line.key)].label,)
+            called = (published_label(self.release, line),)
         targets, categories = line.targets[:NAMED_TARGETS], graph.adjacency.categories
         dated = reading.expects & Category.Time and DATED.search(text)
         return Evidence(
@@ -147,6 +146,14 @@ class _Reader:
         if node not in self._labels:
             self._labels[node] = self.release[Graph].label(node, (self.reading.language,))
         return self._labels[node]
+
+
+def published_label(release: Release, line: Line) -> str:
+    """The label by which a line's relationship is published, whatever words tell it; of another line its own."""
+    if line.kind != Line.FR:
+        return line.label
+    catalogue = release[Catalogue]
+    return catalogue[catalogue.number(line.key)].label
 
 
 def _mention(
