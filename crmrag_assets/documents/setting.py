@@ -232,6 +232,15 @@ class Setting:
         return lone
 
     @cached_property
+    def dating(self) -> Bools:
+        """bool [n]: events that alone tell a thing's dates: those with a time-span, where no relationship leads to one."""
+        dating = np.zeros(self.graph.nodes, bool)
+        if not any(one.range == Category.Time for one in self.catalogue):
+            events = np.flatnonzero((self.graph.flags & FLAG_EVENT) != 0).astype(np.int32)
+            dating[self.names.neighbours(events, self.spans)["node"].to_numpy()] = True
+        return dating
+
+    @cached_property
     def noted(self) -> Ints:
         """int32 [n]: of a text that refers to one node alone this node, of which what it says is told; -1 for all else."""
         rows = self.graph.adjacency.forward

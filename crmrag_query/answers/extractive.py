@@ -86,7 +86,8 @@ def tied_set(
         and node not in excluded
         and (not targets or int(graph.adjacency.categories[node]) & targets)
     ]
-    typed = _of_types(release, analysis, tied)
+    own = {release[Documents].entity(one.document) for one in candidates}
+    typed = _of_types(release, analysis, tied, own)
     best = max((float(share[node]) for node in typed), default=0.0)
     members = tuple(node for node in typed if share[node] >= FULL * best)
     if not members:
@@ -96,8 +97,10 @@ def tied_set(
     return TiedSet(members, anchors, best)
 
 
-def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[int]:
+def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Collection[int]) -> list[int]:
     """Those of the types that are asked for, by the data's types or by their names; all where none is of such a type.
+
+    Of what has no document of its own, parts and notes for the most part, only what is of such a type by the data's types.
 
     Where the data has things of the types that are asked for, nothing else will do; but what stands where a type does may
     be a material: "which of those are of Favrile glass".
@@ -112,6 +115,7 @@ def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[in
     )
     if typed or any(map(len, used)):
         return typed
+    nodes = [node for node in nodes if node in own]
     return AskedTypes(graph, analysis.reading).of(nodes) or nodes
 
 
@@ -293,11 +297,16 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
 
 
 def _says_little(one: Evidence) -> bool:
-    """Whether a line but names the class of its subject, or an event or text called after it: "Production of X" of X."""
+    """Whether a line but names the class of its subject, or an event or text called after it, "Production of X" of X, and not
+    what is asked for, its date."""
     if one.line.kind == Line.TYPE:
         return one.line.label == "Class"
     names = [fold(name) for name in one.names]
-    return bool(names) and all(fold(one.subject) in name and fold(one.subject) != name for name in names)
+    return (
+        bool(names)
+        and not one.expected
+        and all(fold(one.subject) in name and fold(one.subject) != name for name in names)
+    )
 
 
 def _said(release: Release, one: Evidence, reading: Reading, words: LanguageLexicon) -> str:
