@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.config.build import Requests
@@ -13,7 +13,7 @@ from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.language import READ
 from crmrag_query.ontology.rows import take_apart
 from crmrag_query.ontology.tables import Ontology, did_you_mean
-from crmrag_query.relationships.catalogue import is_iri, read_step
+from crmrag_query.relationships.catalogue import Path, Way, implies, is_iri, read_step, way_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +140,29 @@ def _set(part: RelationshipSet, ontology: Ontology) -> Iterator[Mistake]:
                 yield Mistake(where, "", f"{seen[path]} has a path of this id", "Choose another id.")
             seen[path] = id
             for step in steps:
-                yield from _step(where, step.removesuffix("*").removeprefix("^").removesuffix("!"), ontology)
+                yield from _step(where, step, ontology)
+        ways = [_way(steps, ontology) for steps in entry.paths.values()]
+        for words, told in (entry.told or {}).items():
+            for steps in told:
+                for step in steps:
+                    yield from _step(f"{key}.told.{words}", step, ontology)
+                if not any(implies(_way(steps, ontology), way) for way in ways):
+                    remedy = "Tell a path of this relationship, or a narrower one."
+                    yield Mistake(
+                        f"{key}.told.{words}",
+                        repr(" ".join(steps)),
+                        "it follows from none of the paths",
+                        remedy,
+                    )
 
 
-def _step(key: str, name: str, ontology: Ontology) -> Iterator[Mistake]:
+def _way(steps: Sequence[str], ontology: Ontology) -> Way:
+    return way_of(Path("", tuple(map(read_step, steps))), ontology)
+
+
+def _step(key: str, step: str, ontology: Ontology) -> Iterator[Mistake]:
     """A step's code must exist, and the words after it must be that property's name."""
+    name = step.removesuffix("*").removeprefix("^").removesuffix("!")
     spelling = take_apart(name)
     if spelling is None:
         yield Mistake(key, repr(name), "a step names a property by its code", "As in P108i_was_produced_by.")

@@ -22,7 +22,7 @@ from crmrag_assets.documents.identity import (
 from crmrag_assets.documents.portable import Numbering, save_tables
 from crmrag_assets.documents.relations import Related, cut_drafts, direct_drafts, reified_drafts
 from crmrag_assets.documents.setting import Setting
-from crmrag_assets.documents.ways import Lines, gather_facts
+from crmrag_assets.documents.ways import gather_facts
 from crmrag_query.documents.documents import SCHEMAS
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints
 from crmrag_query.relationships.engine import Matches, walk
@@ -54,10 +54,10 @@ def build_chunk(setting: Setting, entities: Ints) -> ChunkDocuments:
     adjacency = setting.graph.adjacency
     matches = walk(adjacency, setting.ontology, setting.ways.walked, chosen, plan=setting.plan)
     about = Described(setting, chosen, gather_facts(adjacency, chosen))
-    return ChunkDocuments(*_tables(chosen, _drafts(about, matches)), _matches_table(setting, matches))
+    return ChunkDocuments(*_tables(chosen, _drafts(about)), _matches_table(setting, matches))
 
 
-def _drafts(about: Described, matches: Matches) -> pl.DataFrame:
+def _drafts(about: Described) -> pl.DataFrame:
     """All lines by document, in order."""
     setting, documents = about.setting, about.setting.method.documents
     headers, naming, named = name_drafts(about)
@@ -67,13 +67,13 @@ def _drafts(about: Described, matches: Matches) -> pl.DataFrame:
     outward = about.facts.outward
     dimensions, rights = outward & about.kinds("dimension"), outward & about.kinds("right")
     limits = setting.method.satellites.limits
-    stated = named | typed | spans | dimensions | rights | linked
-    related = Related(setting, about.facts, Lines.of(matches, about.entities), stated)
-    direct = direct_drafts(setting, about.facts, related.left_over(~stated))
+    stated = named | typed | about.again(typed) | spans | dimensions | rights | linked
+    related = Related.of(about, stated)
+    direct = direct_drafts(about, related.left_over())
     rest = pl.concat([linking, related.drafts(), direct]).sort("doc", maintain_order=True)
     sections = (
         headers,
-        class_drafts(about),
+        class_drafts(about, typing["doc"]),
         typing,
         naming,
         dating,

@@ -36,6 +36,11 @@ def clean_all(texts: pl.Series) -> pl.Series:
     return texts.str.replace_all(HIDDEN, "").str.replace_all(SPACE, " ").str.strip_chars(" ")
 
 
+def capital(text: str) -> str:
+    """The text with its first letter as a line begins with it."""
+    return text[:1].upper() + text[1:]
+
+
 def shorten(text: str, characters: int) -> str:
     """At most so many characters, cut at a word where one ends in the last fifth, with an ellipsis."""
     if len(text) <= characters:

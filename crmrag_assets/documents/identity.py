@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from crmrag_assets.documents.drafts import (
     NONE,
+    capital,
     clean,
     clean_all,
     coded,
@@ -34,6 +35,7 @@ from crmrag_query.ontology.categories import Category
 Bools = npt.NDArray[np.bool_]
 UNNAMING = ("identifier", "role", "iri")  # kinds of labels that are no names
 NO_CATEGORY = "Entity"
+ADDRESS = r"^[A-Za-z][A-Za-z0-9+.-]*://\S+$"  # for machines: images, homepages; they are on the entity's page
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,22 @@ class Described:
     def alike(self) -> pl.Series:
         """What other spellings of the label have in common, [d]."""
         return same_all(self.label)
+
+    @cached_property
+    def category(self) -> pl.Series:
+        """Names of the categories, [d]."""
+        names = {0: NO_CATEGORY} | {int(one): one.name for one in Category}
+        bits = self.graph.category_of_node[self.entities].tolist()
+        return pl.Series([names[bit] for bit in bits], dtype=pl.String)
+
+    @cached_property
+    def heading(self) -> pl.Series:
+        """``[Thing] Panagia Phorbiottisa``, [d]; an IRI in place of no label."""
+        label = shorten_all(self.label, self.setting.method.documents.literal_characters)
+        empty = (label == "").arg_true()
+        iris = [clean(self.graph.iri(node)) for node in self.entities[empty.to_numpy()].tolist()]
+        label = label.clone().scatter(empty, pl.Series(iris, dtype=pl.String))
+        return pl.select(pl.format("[{}] {}", self.category, label)).to_series()
 
     @cached_property
     def literals(self) -> pl.DataFrame:
@@ -115,6 +133,13 @@ class Described:
         frame = pl.DataFrame({"doc": facts.doc[chosen], "node": facts.target[chosen]})
         return frame.unique().sort("doc", "node")
 
+    def again(self, stated: Bools) -> Bools:
+        """Mask of the outward facts that lead where the ``stated`` ones of their document lead."""
+        facts = self.facts
+        pairs = facts.doc.astype(np.int64) << 32 | facts.target
+        again: Bools = facts.outward & np.isin(pairs, pairs[stated])
+        return again
+
     def kinds(self, kind: str) -> Bools:
         """Mask of the facts whose target is a satellite of this kind."""
         return self.setting.of_kind(kind, nodes=self.facts.target)
@@ -128,18 +153,16 @@ def _rows(ptr: Longs, entities: Ints) -> tuple[Ints, Longs]:
 
 def headers(about: Described, repeating: pl.DataFrame) -> pl.DataFrame:
     """``[Thing] Panagia Phorbiottisa``; ``repeating``: the appellations of each document that say just this name."""
-    graph, entities = about.graph, about.entities
-    names = {0: NO_CATEGORY} | {int(one): one.name for one in Category}
-    category = pl.Series([names[bit] for bit in graph.category_of_node[entities].tolist()], dtype=pl.String)
-    label = shorten_all(about.label, about.setting.method.documents.literal_characters)
-    empty = (label == "").arg_true()
-    iris = [clean(graph.iri(node)) for node in entities[empty.to_numpy()].tolist()]
-    label = label.clone().scatter(empty, pl.Series(iris, dtype=pl.String))
-    body = pl.select(pl.format("[{}] {}", category, label)).to_series()
-    numbers = pl.DataFrame({"doc": np.arange(len(entities), dtype=np.int32)})
-    total = np.ones(len(entities), np.int32)
+    numbers = pl.DataFrame({"doc": np.arange(len(about.entities), dtype=np.int32)})
+    total = np.ones(len(about.entities), np.int32)
     return drafts(
-        numbers["doc"].to_numpy(), HEADER, "header", category, body, total, _lists(numbers, repeating)
+        numbers["doc"].to_numpy(),
+        HEADER,
+        "header",
+        about.category,
+        about.heading,
+        total,
+        _lists(numbers, repeating),
     )
 
 
@@ -150,8 +173,12 @@ def _lists(lines: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
     return joined["node"].fill_null(pl.Series([[]], dtype=pl.List(pl.Int32)))
 
 
-def class_drafts(about: Described) -> pl.DataFrame:
-    """Classes in plain words; a class that another one implies is not repeated."""
+def class_drafts(about: Described, typed: pl.Series) -> pl.DataFrame:
+    """Classes in plain words; a class that another one implies is not repeated.
+
+    None of the documents ``typed``, whose types tell more, and none that repeats the category or a name made from it:
+    "Birth" of "Birth of X".
+    """
     ptr, val = about.graph.type_rows
     doc, rows = _rows(ptr, about.entities)
     sets = pl.DataFrame({"doc": doc, "kind": val[rows]}).group_by("doc", maintain_order=True).agg("kind")
@@ -161,6 +188,12 @@ def class_drafts(about: Described) -> pl.DataFrame:
         schema={"kind": pl.List(pl.Int32), "body": pl.String},
     )
     lines = sets.join(words, on="kind", how="left", maintain_order="left").filter(pl.col("body") != "")
+    lines = lines.with_columns(
+        heading=about.heading.gather(lines["doc"]).str.to_lowercase(), word=pl.col("body").str.to_lowercase()
+    )
+    lines = lines.filter(
+        ~pl.col("doc").is_in(typed.implode()) & ~pl.col("heading").str.contains(pl.col("word"), literal=True)
+    )
     total = lines["kind"].list.len().to_numpy()
     return drafts(lines["doc"].to_numpy(), TYPE, "rdf:type", "Class", lines["body"], total)
 
@@ -181,8 +214,11 @@ def type_drafts(about: Described) -> tuple[pl.DataFrame, Bools]:
         return no_drafts(), mask
     names = about.setting.names
     named = names.named[pairs["node"].to_numpy()]
-    pairs = pairs.with_columns(named=pl.Series(named))
-    shown = pairs.filter(pl.col("named") | ~pl.col("named").any().over("doc"))
+    pairs = pairs.with_columns(named=pl.Series(named), told=pl.Series(names.told[pairs["node"].to_numpy()]))
+    pairs = pairs.filter(pl.col("told").any().over("doc"))
+    if pairs.is_empty():
+        return no_drafts(), mask
+    shown = pairs.filter(pl.col("named") | (pl.col("told") & ~pl.col("named").any().over("doc")))
     nodes, which = np.unique(shown["node"].to_numpy(), return_inverse=True)
     texts = pl.Series([_in_languages(about.setting, node) for node in nodes.tolist()], dtype=pl.String)
     texts = texts.zip_with(pl.Series(names.named[nodes]), names.shown.gather(nodes))
@@ -339,12 +375,15 @@ def literal_drafts(about: Described, dated: pl.Series) -> pl.DataFrame:
     dating = {*dates.outer_begin, *dates.outer_end, *dates.inner_begin, *dates.inner_end}
     dating |= {*dates.outer_whole, *dates.inner_whole}
     keys = about.setting.properties
-    labels = [clean(graph.property_label(n)) or key for n, key in enumerate(keys)]
+    words = documents.words
+    labels = [words.get(key) or capital(clean(graph.property_label(n)) or key) for n, key in enumerate(keys)]
     again = [n for n, key in enumerate(keys) if key in dating]
     label = pl.DataFrame({"alike": about.alike}).with_row_index("doc").cast({"doc": pl.Int32})
     stated = pl.concat([label.select("doc", "alike"), about.names.select("doc", "alike")])
     repeated = pl.col("property").is_in(again) & pl.col("doc").is_in(dated.implode())
-    values = about.literals.filter((pl.col("value") != "") & ~repeated)
+    unsaid = pl.col("property").is_in([n for n, key in enumerate(keys) if key in documents.unsaid])
+    told = (pl.col("value") != "") & ~pl.col("value").str.contains(ADDRESS) & ~unsaid
+    values = about.literals.filter(told & ~repeated)
     values = values.join(stated, on=["doc", "alike"], how="anti", maintain_order="left")
     values = values.unique(["doc", "property", "alike"], keep="first", maintain_order=True)
     lines = values.group_by("doc", "property", maintain_order=True).agg(total=pl.len())

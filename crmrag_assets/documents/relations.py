@@ -10,39 +10,61 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from crmrag_assets.documents.drafts import clean, coded, drafts, enumerate_all, lists, no_drafts
+from crmrag_assets.documents.drafts import capital, clean, coded, drafts, enumerate_all, lists, no_drafts
 from crmrag_assets.documents.identity import Described
 from crmrag_assets.documents.setting import Setting
-from crmrag_assets.documents.ways import Facts, Lines, informative, stating
+from crmrag_assets.documents.ways import Lines, informative, stating
 from crmrag_query.documents.documents import FR, INCOMING, NOTE, OUTGOING
-from crmrag_query.graph.arrays import Ints, Longs, ranges
+from crmrag_query.graph.arrays import FLAG_EVENT, Bytes, Ints, Longs, ranges
+from crmrag_query.ontology.categories import Category
+from crmrag_query.relationships.engine import walk
 
 Bools = npt.NDArray[np.bool_]
 LOOKED_AT = 200  # targets of a line whose names are compared; a hub has more than a line can show
 CUT_LABELS = 5  # labels of lines that were cut, in the note about them
-VAGUE_TARGETS = 3  # names on a line that says little, such as "has met": more would fill windows with little
-NOTED_TARGETS = 3  # targets of a line that are shown with notes, for the same reason
-UNTOLD = frozenset({"has met", "has met (from)", "has met (temporal)"})
-"""Labels of relationships that claim more than their paths show, such as that the maker of a work has met its owner of today:
-they join entities for retrieval, and no text states them."""
+NOTED_TARGETS = 3  # targets of a line that are shown with notes: all would fill windows with little
 ENDS = ("P01", "P02")  # from a PC class to the domain and the range of the property that it reifies
+RECORDED = Category.Place | Category.Concept | Category.Time
+"""What others' records point at: that they do is told there."""
+POINTED_AT = (
+    1.5  # triples of a property that lead to one node, from where on these are told where they are stated
+)
 
 
 @dataclass(frozen=True)
 class Related:
     """The relationship lines of some documents: those that say something of their own, the most informative first.
 
-    ``stated`` bool [facts]: facts that other lines of the document state: types, names, dates and the like.
+    ``lines``: of the wordings that are told. ``stated`` bool [facts]: facts that other lines of the document state: types,
+    names, dates and the like. ``otherwise`` bool [facts]: facts of which a wording says more or nothing.
     """
 
-    setting: Setting
-    facts: Facts
+    about: Described
     lines: Lines
     stated: Bools
+    otherwise: Bools
+
+    @classmethod
+    def of(cls, about: Described, stated: Bools) -> Related:
+        """Walks the ways that texts tell."""
+        setting, telling = about.setting, about.setting.telling
+        graph, told = setting.graph, telling.setting
+        found = walk(graph.adjacency, setting.ontology, told.ways.walked, about.entities, plan=told.plan)
+        doc = np.searchsorted(about.entities, found.source).astype(np.int32)
+        kept = telling.said_once(found) & ~setting.apart[found.target]
+        kept &= ~_says_little(about, doc, found.target)
+        fact, match = stating(Lines.of(found, about.entities), about.facts, told.rules)
+        otherwise = np.zeros(len(stated), bool)
+        otherwise[fact[~kept[match]]] = True
+        return cls(about, Lines.of(found.part(kept), about.entities), stated, otherwise)
+
+    @cached_property
+    def setting(self) -> Setting:
+        return self.about.setting.telling.setting
 
     @cached_property
     def _stating(self) -> tuple[Longs, Longs]:
-        return stating(self.lines, self.facts, self.setting.rules)
+        return stating(self.lines, self.about.facts, self.setting.rules)
 
     @cached_property
     def chosen(self) -> Longs:
@@ -51,71 +73,91 @@ class Related:
         fact, match = self._stating
         above = np.zeros(len(lines.matches), bool)
         above[match[self.stated[fact]]] = True
-        untold = np.array([one.label in UNTOLD for one in self.setting.catalogue], bool)
-        kept = np.flatnonzero(informative(lines, self.setting.rules, above) & ~untold[lines.relationship])
-        # Lines whose relationship another kept line of the document specialises come after the others.
-        specialised = self.setting.rules.above
-        special, upper = np.nonzero(specialised[:, lines.relationship[kept]].T)
-        pair = lines.doc[kept].astype(np.int64) * len(specialised)
-        general = np.isin(pair + lines.relationship[kept], pair[special] + upper)
+        named = np.zeros(len(lines.doc), bool)
+        named[lines.line[self.about.setting.names.told[lines.matches.target]]] = True
+        kept = np.flatnonzero(informative(lines, self.setting.rules, above) & named)
         many = lines.sizes[kept] > limits.targets
-        kept = kept[np.lexsort((lines.relationship[kept], many, general, lines.doc[kept]))]
+        kept = kept[np.lexsort((lines.relationship[kept], many, lines.doc[kept]))]
         place = np.arange(len(kept)) - np.searchsorted(lines.doc[kept], lines.doc[kept])
         return kept[place < limits.relationship_lines]
 
     def drafts(self) -> pl.DataFrame:
-        """The chosen lines."""
-        setting, lines, chosen = self.setting, self.lines, self.chosen
+        """The chosen lines: the nearest targets first, a village before its district."""
+        setting, lines, chosen = self.about.setting, self.lines, self.chosen
         if not len(chosen):
             return no_drafts()
-        catalogue, limits = setting.catalogue, setting.method.documents
-        vague = np.array([one.label in setting.vague for one in catalogue])[lines.relationship[chosen]]
-        size = lines.sizes[chosen]
-        targets = lines.matches.target[ranges(lines.ptr[chosen], size)]
+        number, size = lines.relationship[chosen], lines.sizes[chosen]
+        rows = ranges(lines.ptr[chosen], size)
+        targets = lines.matches.target[rows]
         ptr = np.concatenate([[0], np.cumsum(size)])
-        names = _names(setting, ptr, targets, np.where(vague, 0, NOTED_TARGETS))
-        limit = np.where(vague, VAGUE_TARGETS, limits.targets)
-        keys = pl.Series([one.id for one in catalogue]).gather(lines.relationship[chosen])
-        body = enumerate_all(*names, setting.pool.texts, size, limit)
-        return drafts(lines.doc[chosen], FR, keys, self._labels(chosen), body, size, lists(ptr, targets))
+        names = _names(self.about, lines.doc[chosen], ptr, targets, lines.matches.depth[rows])
+        keys = pl.Series([setting.catalogue[of].id for of in setting.telling.of.tolist()], dtype=pl.String)
+        labels = pl.Series([one.label for one in self.setting.catalogue], dtype=pl.String)
+        body = enumerate_all(*names, setting.pool.texts, size, setting.method.documents.targets)
+        return drafts(
+            lines.doc[chosen], FR, keys.gather(number), labels.gather(number), body, size, lists(ptr, targets)
+        )
 
-    def _labels(self, chosen: Longs) -> pl.Series:
-        """``refers to or is about (portrays)``: with the property's own name where one states the whole line."""
-        lines = self.lines
+    def left_over(self) -> Bools:
+        """Mask of the facts that no line states, and that are told by themselves (facts: method, mistake 5)."""
+        setting, facts = self.about.setting, self.about.facts
         fact, match = self._stating
-        line = lines.line[match]
-        stated = pl.DataFrame(
-            {"line": line, "match": match, "word": self.setting.property_words[self.facts.key[fact]]}
-        )
-        found = stated.group_by("line").agg(
-            pl.col("match").n_unique(), pl.col("word").min(), most=pl.col("word").max()
-        )
-        words = np.full(len(lines.doc), -1, np.int64)
-        whole = found.filter(
-            (pl.col("word") == pl.col("most"))
-            & (pl.col("match") == pl.Series(lines.sizes).gather(found["line"]))
-        )
-        words[whole["line"].to_numpy()] = whole["word"].to_numpy()
-        pairs, which = np.unique(
-            np.stack([lines.relationship[chosen], words[chosen]]), axis=1, return_inverse=True
-        )
-        labels = []
-        for number, word in pairs.T.tolist():
-            label = self.setting.catalogue[number].label
-            plainer = self.setting.property_texts[word] if word >= 0 else ""
-            labels.append(f"{label} ({plainer})" if plainer and plainer not in label else label)
-        return pl.Series(labels, dtype=pl.String).gather(which.ravel())
-
-    def left_over(self, open_: Bools) -> Bools:
-        """Mask of the ``open_`` facts that none of the chosen lines states by itself (facts: method, mistake 5)."""
-        fact, match = self._stating
-        rest = open_.copy()
+        rest = ~self.stated & ~self.otherwise
         rest[fact[np.isin(self.lines.line[match], self.chosen)]] = False
+        noting = setting.noted[facts.target] == self.about.entities[facts.doc]
+        rest &= noting | ~(facts.where(setting.telling.unsaid) | setting.apart[facts.target])
+        category = setting.graph.category_of_node[self.about.entities[facts.doc]]
+        recorded = ((category & RECORDED) != 0) | (category == 0)
+        said = facts.doc.astype(np.int64) << 32 | setting.property_words[facts.key]
+        own = facts.outward | np.isin(said, said[facts.outward])  # what is stated here in part is told whole
+        rest &= noting | own | ~(recorded | (setting.pointed_at[facts.key >> 1] > POINTED_AT))
+        rows = np.flatnonzero(rest)
+        little = ~setting.names.told[facts.target[rows]]
+        little |= _says_little(self.about, facts.doc[rows], facts.target[rows])
+        rest[rows[little]] = False
         return rest
 
 
-def direct_drafts(setting: Setting, facts: Facts, open_: Bools) -> pl.DataFrame:
+def _says_little(about: Described, doc: Ints, target: Ints) -> Bools:
+    """Mask of the pairs of which a text would but repeat what it is about: "Production of X" in the text of X, and X in that
+    of "Production of X".
+
+    So are called: what is named by its role for just this entity, an event or image named after it, and of a thing the event
+    of nothing else, or one that is named by its role for another; unless its types tell more. And of a text that is told
+    whole as a note what it refers to.
+    """
+    setting, names = about.setting, about.setting.names
+    own = about.entities[doc]
+    event = (setting.graph.flags[target] & FLAG_EVENT) != 0
+    own_event = (setting.graph.flags[own] & FLAG_EVENT) != 0
+    named_after = names.made[own] | own_event | setting.images[own]
+    rows = np.flatnonzero(
+        named_after | ((names.made[target] | event | setting.images[target]) & ~names.typed[target])
+    )
+    own, node, made = own[rows], target[rows], names.made[target[rows]]
+    pairs = pl.DataFrame({"name": names.alike.gather(node), "own": about.alike.gather(doc[rows])})
+    name, called = pl.col("name"), pl.col("own")
+    found = pairs.select(
+        after=name.str.ends_with(called) & (called != ""),
+        holds=name.str.contains(called, literal=True) & (called != ""),
+        before=called.str.ends_with(name) & (name != ""),
+    )
+    after, holds, before = (found[column].to_numpy() for column in ("after", "holds", "before"))
+    of_thing = setting.graph.category_of_node[own] == Category.Thing
+    role = after | setting.images[node] | (of_thing & event[rows])
+    apart = np.where(made, role, holds) | (of_thing & setting.lone[node])
+    open_ = (made | event[rows] | setting.images[node]) & ~names.typed[node]
+    open_ &= ~(of_thing & setting.dating[node])
+    little = np.zeros(len(target), bool)
+    little[rows] = (named_after[rows] & before) | (open_ & apart)
+    whole = ~names.shown.str.ends_with("…").gather(about.entities[doc]).to_numpy()
+    little |= whole & (setting.noted[about.entities[doc]] == target)
+    return little
+
+
+def direct_drafts(about: Described, open_: Bools) -> pl.DataFrame:
     """A line for each way of saying it: P46i stated here and P46 stated there both read "forms part of"."""
+    setting, facts = about.setting, about.facts
     rows = np.flatnonzero(open_)
     if not len(rows):
         return no_drafts()
@@ -140,31 +182,48 @@ def direct_drafts(setting: Setting, facts: Facts, open_: Bools) -> pl.DataFrame:
     targets = groups["target"].explode().to_numpy()
     size = groups["target"].list.len().to_numpy().astype(np.int64)
     ptr = np.concatenate([[0], np.cumsum(size)])
-    names = _names(setting, ptr, targets, np.full(len(size), NOTED_TARGETS))
+    doc = groups["doc"].to_numpy()
+    names = _names(about, doc, ptr, targets, np.zeros(len(targets), np.uint8))
     body = enumerate_all(*names, setting.pool.texts, size, setting.method.documents.targets)
-    properties = groups["key"].to_numpy() >> 1
+    keys = pl.Series(setting.properties, dtype=pl.String).gather(groups["key"].to_numpy() >> 1)
+    read = pl.Series(setting.property_texts, dtype=pl.String).gather(groups["word"])
     return drafts(
-        groups["doc"].to_numpy(),
+        doc,
         np.where(groups["incoming"].to_numpy(), INCOMING, OUTGOING).astype(np.uint8),
-        pl.Series(setting.properties, dtype=pl.String).gather(properties),
-        pl.Series(setting.property_texts, dtype=pl.String).gather(groups["word"]),
+        keys,
+        read,
         body,
         size,
         groups["target"],
     )
 
 
-def _names(setting: Setting, ptr: Longs, targets: Ints, noted: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """For lists of targets (ascending) the names to be enumerated: list and number in the pool. Named nodes come first, the
-    first ``noted`` [lists] of them with their notes."""
+def _names(about: Described, doc: Ints, ptr: Longs, targets: Ints, depth: Bytes) -> tuple[Ints, Ints]:
+    """For lists of targets (ascending) the names to be enumerated: list and number in the pool; ``doc`` of each list,
+    ``depth`` of each target.
+
+    The nearest come first, of these the named ones, the first ones with their notes; of what is called after the document's
+    entity its types alone are told.
+    """
+    setting, names = about.setting, about.setting.names
     size = np.minimum(np.diff(ptr), LOOKED_AT)
     line = np.repeat(np.arange(len(size), dtype=np.int32), size)
-    node = targets[ranges(ptr[:-1], size)]
-    order = np.lexsort((node, ~setting.names.named[node], line))
-    node = node[order]
-    place = ranges(np.zeros_like(size), size)
+    rows = ranges(ptr[:-1], size)
+    node = targets[rows]
+    told = names.told[node]
+    line, rows, node = line[told], rows[told], node[told]
+    order = np.lexsort((node, ~names.named[node], depth[rows], line))
+    line, node = line[order], node[order]
+    place = np.arange(len(line)) - np.searchsorted(line, line)
     pool = setting.pool
-    return line, np.where(place < noted[line], pool.annotated[node], pool.shown[node])
+    own = np.where(place < NOTED_TARGETS, pool.annotated[node], pool.shown[node])
+    after = np.flatnonzero(names.made[node] & names.typed[node])
+    ends = pl.DataFrame(
+        {"name": names.alike.gather(node[after]), "own": about.alike.gather(doc[line[after]])}
+    )
+    called = ends.select(pl.col("name").str.ends_with(pl.col("own"))).to_series().to_numpy()
+    own[after[called]] = pool.kinds[node[after[called]]]
+    return line, own
 
 
 def cut_drafts(lines: pl.DataFrame, limit: int) -> pl.DataFrame:
@@ -235,8 +294,8 @@ def _label(setting: Setting, node: int, inverse: bool) -> tuple[str, str]:
         if code.startswith("PC"):
             stated = "P" + code[2:]
             key = (setting.ontology.inverse(stated) or stated) if inverse else stated
-            return key, clean(setting.ontology.label(key, setting.languages, "property"))
-    return "reified", "is related to"
+            return key, capital(clean(setting.ontology.label(key, setting.languages, "property")))
+    return "reified", "Is related to"
 
 
 def _with_role(setting: Setting, other: int, node: int) -> str:

@@ -4,7 +4,7 @@ say, and how documents call every node."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,17 +12,27 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from crmrag_assets.documents.drafts import clean, clean_all, coded, same_all, shorten_all
+from crmrag_assets.documents.drafts import capital, clean, clean_all, coded, same_all, shorten_all
 from crmrag_assets.documents.portable import Numbering
-from crmrag_assets.documents.satellites import Satellites, find_satellites
+from crmrag_assets.documents.satellites import Satellites, distinct_pairs, find_satellites
 from crmrag_assets.documents.ways import Keys, Rules, Ways, gather_facts, make_ways_plan, split_ways
 from crmrag_query.config.loading import Method
 from crmrag_query.dates import Interval, describe
-from crmrag_query.graph.arrays import FLAG_LABELLED, Ints
+from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, Ints
 from crmrag_query.graph.graph import Graph, Timespan
+from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.tables import Ontology
-from crmrag_query.relationships.catalogue import Catalogue, resolve
-from crmrag_query.relationships.engine import Plan
+from crmrag_query.relationships.catalogue import (
+    Catalogue,
+    Path,
+    Relationship,
+    Way,
+    implies,
+    is_iri,
+    resolve,
+    way_of,
+)
+from crmrag_query.relationships.engine import Matches, Plan
 
 Bools = npt.NDArray[np.bool_]
 # VIR's attributes of what is shown. Its documents say K14, which is "symbolize" in its ontology and in the data.
@@ -31,6 +41,9 @@ NOTED_TYPES = 2  # types shown with a target: all on every line would fill the w
 ATTRIBUTES = 5  # attributes shown with a target (published)
 NAME_CHARACTERS = 120  # of a target's name; the data has it whole
 TEXT_CLASS = "E33"  # a text is called by what it says: its label is often "Credit line for the object"
+IMAGE_CLASS = "E36"
+TOLD_OF_EVENTS = int(Category.Actor | Category.Place | Category.Time)
+REFERRING = "P67"  # from a text to what it is about
 RDF_VALUE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value"
 PLAIN_KINDS = ("type", "appellation", "dimension", "time")  # of which no types are noted
 SPAN = ["outer_begin", "inner_begin", "inner_end", "outer_end", "text"]
@@ -38,11 +51,12 @@ SPAN = ["outer_begin", "inner_begin", "inner_end", "outer_end", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Distinct texts, and for each node the numbers of its name, bare and with notes, int32 [n] each."""
+    """Distinct texts, and for each node the numbers of its name, bare and with notes, and of its types, int32 [n] each."""
 
     texts: pl.Series
     shown: Ints
     annotated: Ints
+    kinds: Ints
 
 
 def numbers_of(graph: Graph, properties: Iterable[str]) -> list[int]:
@@ -134,6 +148,11 @@ class Setting:
         return tuple(sorted([*outward, *(2 * n + 1 for n in numbers_of(self.graph, inverses))]))
 
     @cached_property
+    def telling(self) -> Telling:
+        """What texts say of the relationships, and where not all that they hold."""
+        return Telling.of_setting(self)
+
+    @cached_property
     def vague(self) -> frozenset[str]:
         """Labels of the relationships that others specialise: "has met", "by", "from"."""
         return frozenset(self.catalogue[number].label for uppers in self.above for number in uppers)
@@ -156,8 +175,9 @@ class Setting:
     @cached_property
     def pool(self) -> Pool:
         """The names of all nodes by number."""
-        codes, texts = coded(pl.concat([self.names.shown, self.names.annotated]))
-        return Pool(texts, codes[: self.graph.nodes], codes[self.graph.nodes :])
+        names, nodes = self.names, self.graph.nodes
+        codes, texts = coded(pl.concat([names.shown, names.annotated, names.kinds]))
+        return Pool(texts, codes[:nodes], codes[nodes : 2 * nodes], codes[2 * nodes :])
 
     @cached_property
     def identifying(self) -> npt.NDArray[np.bool_]:
@@ -175,9 +195,13 @@ class Setting:
     @cached_property
     def _readings(self) -> list[str]:
         """How the property of a fact reads from the entity, by key."""
-        graph = self.graph
+        graph, words = self.graph, self.method.documents.words
         sides = ((n, inverse) for n in range(len(self.properties)) for inverse in (False, True))
-        return [clean(graph.property_label(*side)) or clean(graph.property_iri(side[0])) for side in sides]
+        return [
+            words.get(self.ontology.inverse(self.properties[n]) or "" if inverse else self.properties[n])
+            or capital(clean(graph.property_label(n, inverse)) or clean(graph.property_iri(n)))
+            for n, inverse in sides
+        ]
 
     @cached_property
     def property_texts(self) -> tuple[str, ...]:
@@ -190,6 +214,74 @@ class Setting:
         place = {text: number for number, text in enumerate(self.property_texts)}
         return np.array([place[text] for text in self._readings], np.int32)
 
+    @cached_property
+    def lone(self) -> Bools:
+        """bool [n]: events of just one thing, whatever ties them, of which an actor, place or time is known, which the thing
+        tells."""
+        graph, rows = self.graph, self.graph.adjacency.forward
+        event = (graph.flags & FLAG_EVENT) != 0
+        thing = (graph.adjacency.categories & int(Category.Thing)) != 0
+        one, other = rows.sources, rows.val
+        at, back = event[one] & thing[other], thing[one] & event[other]
+        events, _ = distinct_pairs(
+            np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
+        )
+        known = (self.names.dates != "").to_numpy().copy()
+        known[one[(graph.adjacency.categories[other] & TOLD_OF_EVENTS) != 0]] = True
+        lone: Bools = (np.bincount(events, minlength=graph.nodes) == 1) & known
+        return lone
+
+    @cached_property
+    def dating(self) -> Bools:
+        """bool [n]: events that alone tell a thing's dates: those with a time-span, where no relationship leads to one."""
+        dating = np.zeros(self.graph.nodes, bool)
+        if not any(one.range == Category.Time for one in self.catalogue):
+            events = np.flatnonzero((self.graph.flags & FLAG_EVENT) != 0).astype(np.int32)
+            dating[self.names.neighbours(events, self.spans)["node"].to_numpy()] = True
+        return dating
+
+    @cached_property
+    def noted(self) -> Ints:
+        """int32 [n]: of a text that refers to one node alone this node, of which what it says is told; -1 for all else."""
+        rows = self.graph.adjacency.forward
+        by_code = self.graph.adjacency.by_code
+        ways = self.ontology.directed(REFERRING)
+        keys = [2 * n + (not forward) for code, forward in ways for n in by_code.get(code, ())]
+        one, other, prop = rows.sources, rows.val, rows.properties
+        at, back = np.isin(2 * prop, keys), np.isin(2 * prop + 1, keys)
+        text, about = distinct_pairs(
+            np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
+        )
+        alone = (np.bincount(text, minlength=self.graph.nodes) == 1) & self.names.texts
+        noted = np.full(self.graph.nodes, -1, np.int32)
+        noted[text[alone[text]]] = about[alone[text]]
+        return noted
+
+    @cached_property
+    def pointed_at(self) -> npt.NDArray[np.float64]:
+        """How many triples of each property lead to one of the nodes that it leads to, on average; 0 for an unused one."""
+        rows = self.graph.adjacency.backward
+        used = np.diff(rows.prop)
+        ends = rows.ptr[rows.prop]
+        triples = np.diff(ends)
+        return np.divide(triples, used, out=np.zeros(len(used)), where=used > 0)
+
+    @cached_property
+    def apart(self) -> Bools:
+        """bool [n]: nodes that texts do not point at."""
+        return self._of_classes(self.method.documents.apart)
+
+    @cached_property
+    def images(self) -> Bools:
+        """bool [n]: what is seen on something."""
+        return self._of_classes((IMAGE_CLASS,))
+
+    def _of_classes(self, wanted: Sequence[str]) -> Bools:
+        is_a, codes = self.ontology.is_a, self.graph.class_codes
+        return self.graph.of_classes(
+            [n for n, code in enumerate(codes) if code and any(is_a(code, one) for one in wanted)]
+        )
+
     def of_kind(self, *names: str, nodes: Ints | None = None) -> Bools:
         """Mask of the ``nodes``, of all by default, that are satellites of one of these kinds."""
         kinds = self.satellites.kind if nodes is None else self.satellites.kind[nodes]
@@ -197,11 +289,89 @@ class Setting:
         return np.isin(kinds, [known.index(name) + 1 for name in names if name in known])
 
 
+@dataclass(frozen=True)
+class Telling:
+    """What texts say of the relationships of a setting: those of its wordings.
+
+    ``setting``: the same graph with a relationship for each wording, its label. ``of`` int32: the relationship of each in the
+    method's catalogue. ``unsaid``: keys of the facts that no text states, with those of the relationships that are not told.
+    """
+
+    setting: Setting
+    of: Ints
+    unsaid: Keys
+
+    @classmethod
+    def of_setting(cls, setting: Setting) -> Telling:
+        catalogue = setting.catalogue
+        wordings: list[Relationship] = []
+        of: list[int] = []
+        for number, one in enumerate(catalogue):
+            if one.told is None:  # by its label, as it is
+                upper = one.specialises and catalogue[catalogue.number(one.specialises)]
+                kept = one if upper and upper.told is None else replace(one, specialises="")
+                wordings.append(kept)
+                of.append(number)
+                continue
+            for wording in one.told:
+                own = f"{one.id}: {wording.words}"
+                wordings.append(
+                    replace(one, id=own, label=wording.words, specialises="", paths=wording.paths)
+                )
+                of.append(number)
+        told = replace(
+            setting, catalogue=Catalogue(catalogue.name, tuple(wordings)), known_numbering=setting.numbering
+        )
+        unsaid = set(setting.keys_of(setting.method.documents.unsaid))
+        unsaid.update(*(keys for one, keys in zip(catalogue, setting.single, strict=True) if one.told == ()))
+        return cls(told, np.array(of, np.int32), tuple(sorted(unsaid)))
+
+    def said_once(self, matches: Matches) -> Bools:
+        """Mask of the matches of ``setting`` of which no other says as much: another wording of the same relationship that
+        stands before theirs, or one whose ways are narrower ("made" goes before "altered")."""
+        frame = pl.DataFrame(
+            {"source": matches.source, "target": matches.target, "number": matches.relationship}
+        ).with_row_index("row")
+        pairs = frame.join(frame, on=["source", "target"], suffix="_other").filter(
+            pl.col("row") != pl.col("row_other")
+        )
+        own, other = pairs["number"].to_numpy(), pairs["number_other"].to_numpy()
+        kept = np.ones(len(matches), bool)
+        kept[pairs["row"].to_numpy()[self._before[other, own]]] = False
+        return kept
+
+    @cached_property
+    def _before(self) -> Bools:
+        """bool [t, t]: whether the one wording goes before the other, of what both state."""
+        ontology, catalogue = self.setting.ontology, self.setting.catalogue
+        narrow = [[way_of(path, ontology) for path in one.paths] for one in catalogue]
+        wide = [[way_of(_unbound(path), ontology) for path in one.paths] for one in catalogue]
+        ends = [(one.domain, one.range) for one in catalogue]
+        before: Bools = (self.of[:, None] == self.of[None, :]) & np.triu(np.ones((len(narrow),) * 2, bool), 1)
+        for i, ways in enumerate(narrow):
+            for j, wider in enumerate(wide):
+                if self.of[i] != self.of[j] and ends[i] == ends[j]:
+                    before[i, j] = _all_imply(ways, wider) and not _all_imply(narrow[j], wide[i])
+        return before
+
+
+def _unbound(path: Path) -> Path:
+    """The path with the properties below those of its steps."""
+    return Path(path.id, tuple(replace(step, alone=step.alone and is_iri(step.code)) for step in path.steps))
+
+
+def _all_imply(ways: Sequence[Way], wider: Sequence[Way]) -> bool:
+    return all(any(implies(way, other) for other in wider) for way in ways)
+
+
 class NodeNames:
     """Texts of the nodes 0 … n-1 of a graph, series of n strings.
 
     ``named`` bool [n]: the source gives the node a name, a date or a content. ``shown``: its name on one line, at most
     NAME_CHARACTERS (a text: literal_characters), never empty. ``dates``: the dates stated on the node itself, "" for none.
+    ``told`` bool [n]: texts may name it: it has a name, or is an entity that is called by the words of its IRI or, where it
+    has a category, by its role. ``made`` bool [n]: its name is made from its role. ``texts`` bool [n]: its name is what it
+    says.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -210,10 +380,21 @@ class NodeNames:
         self.dates = self._dates()
         self.named: Bools = (graph.flags & FLAG_LABELLED) != 0
         self.named[graph.timespan_table.column("node").to_numpy()] = True
-        self.shown = self._plain()
-        for texts in (self._contents, self._dimensions):
-            own = texts()
+        kind = self._first_kinds(np.arange(graph.nodes, dtype=np.int32))
+        self.made: Bools = (kind == "role").to_numpy()
+        entity = (graph.flags & FLAG_ENTITY) != 0
+        worded = entity & (kind == "iri").to_numpy()
+        categorised = graph.category_of_node != 0
+        self.told: Bools = self.named | worded | (entity & self.made & categorised)
+        self.shown = self._plain(worded)
+        self.texts: Bools = np.zeros(graph.nodes, bool)
+        contents = self._contents()
+        labels = numbers_of(graph, setting.method.names.label_properties)
+        self.texts[contents.filter(~pl.col("property").is_in(labels))["node"].to_numpy()] = True
+        self.texts &= ~setting.of_kind("appellation")
+        for own in (contents, self._dimensions()):
             self.shown = self.shown.clone().scatter(own["node"], own["text"])
+            self.told[own["node"].to_numpy()] = True
 
     @cached_property
     def alike(self) -> pl.Series:
@@ -223,10 +404,23 @@ class NodeNames:
     @cached_property
     def annotated(self) -> pl.Series:
         """``Nikephoros (Magistros)``: the name, with those notes that it does not say itself."""
-        notes = self._notes().group_by("node").agg(pl.col("text").str.join(", "))
+        notes = self._notes.group_by("node").agg(pl.col("text").str.join(", "))
         name = self.shown.gather(notes["node"])
         annotated = pl.select(pl.format("{} ({})", name, notes["text"])).to_series()
         return self.shown.clone().scatter(notes["node"], annotated)
+
+    @cached_property
+    def kinds(self) -> pl.Series:
+        """What the noted types of a node say, "" of one without."""
+        typed = self._notes.filter("typed").group_by("node").agg(pl.col("text").str.join(", "))
+        none = pl.repeat("", self.graph.nodes, dtype=pl.String, eager=True)
+        return none.scatter(typed["node"], typed["text"])
+
+    @cached_property
+    def typed(self) -> Bools:
+        """bool [n]: nodes of which types are noted."""
+        typed: Bools = (self.kinds != "").to_numpy()
+        return typed
 
     def neighbours(self, nodes: Ints, keys: Keys) -> pl.DataFrame:
         """Distinct pairs ``node`` and ``other`` (int32) of nodes that a fact of these keys joins, sorted."""
@@ -241,28 +435,33 @@ class NodeNames:
         first = named.filter(pl.int_range(pl.len()).over("node") < limit)
         return first.with_columns(text=self.shown.gather(first["other"]))
 
+    @cached_property
     def _notes(self) -> pl.DataFrame:
-        """What tells a node from others, sorted by ``node``: ``text`` of its types, its attributes, the dates of an event;
-        each once, and none that its name says."""
+        """What tells a node from others, sorted by ``node``: ``text`` of its types (``typed``), its attributes, the dates of
+        an event; each once, and none that its name says."""
         setting = self.setting
         nodes = np.flatnonzero(~setting.of_kind(*PLAIN_KINDS)).astype(np.int32)
         noted = ((setting.types, NOTED_TYPES), (setting.attributes, ATTRIBUTES), (setting.spans, NOTED_TYPES))
-        found = pl.concat([self.named_neighbours(nodes, keys, limit) for keys, limit in noted])
+        found = pl.concat(
+            self.named_neighbours(nodes, keys, limit).with_columns(typed=pl.lit(keys is setting.types))
+            for keys, limit in noted
+        )
         found = found.with_columns(alike=self.alike.gather(found["other"]))
         found = found.unique(["node", "alike"], keep="first", maintain_order=True)
         found = found.with_columns(name=self.alike.gather(found["node"]))
         kept = found.filter(~pl.col("name").str.contains(pl.col("alike"), literal=True))
-        return kept.select("node", "text").sort("node", maintain_order=True)
+        return kept.select("node", "text", "typed").sort("node", maintain_order=True)
 
-    def _plain(self) -> pl.Series:
-        """Names by label; of what has none by dates, by the role that it plays, or by the end of its IRI."""
+    def _plain(self, worded: Bools) -> pl.Series:
+        """Names by label, which those ``worded`` have from the words of their IRIs; of what has none by dates, by the role
+        that it plays, or by the end of its IRI."""
         graph = self.graph
         shown = shorten_all(clean_all(_strings(graph.display_labels)), NAME_CHARACTERS)
         bare = np.flatnonzero((graph.flags & FLAG_LABELLED) == 0).astype(np.int32)
         iris = clean_all(_strings(graph.iris.take(pa.array(bare))))
         dates = self.dates.gather(bare)
         end = iris.str.split("://").list.last()
-        unlabelled = self._first_kinds(bare).is_in(["", "iri"])
+        unlabelled = self._first_kinds(bare).is_in(["", "iri"]) & ~pl.Series(worded[bare], dtype=pl.Boolean)
         unstated = end.zip_with(unlabelled, shown.gather(bare))
         shown = shown.scatter(bare, dates.zip_with(dates != "", unstated))
         empty = (shown == "").arg_true()
@@ -313,10 +512,11 @@ class NodeNames:
             .filter(pl.col("value") != "")
         )
         text = shorten_all(clean_all(first["value"]), setting.method.documents.literal_characters)
-        contents = first.select("node", text=text)
+        contents = first.select("node", "property", text=text)
         empty = contents.filter(pl.col("text") == "")["node"]
         iris = clean_all(_strings(self.graph.iris.take(empty.to_arrow())))
-        return contents.filter(pl.col("text") != "").vstack(pl.DataFrame({"node": empty, "text": iris}))
+        unread = contents.filter(pl.col("text") == "").with_columns(text=iris)
+        return contents.filter(pl.col("text") != "").vstack(unread)
 
     def _dimensions(self) -> pl.DataFrame:
         """``height 13.9 cm`` from type, value and unit, of the dimensions that have a value."""

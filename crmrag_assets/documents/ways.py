@@ -24,8 +24,17 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.graph.arrays import Adjacency, Ints, Longs, places_in, ranges, run_starts
-from crmrag_query.ontology.tables import Directed, Ontology
-from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship, Step, resolve
+from crmrag_query.ontology.tables import Ontology
+from crmrag_query.relationships.catalogue import (
+    Catalogue,
+    Path,
+    Relationship,
+    Step,
+    Way,
+    implies,
+    resolve,
+    way_of,
+)
 from crmrag_query.relationships.engine import MAX_PATHS, Branch, Leg, Matches, Plan, moves_of
 
 Bools = npt.NDArray[np.bool_]
@@ -81,8 +90,6 @@ def gather_facts(adjacency: Adjacency, entities: Ints, only: Sequence[int] | Non
     return Facts(ptr, what[order], whom[order])
 
 
-Way = tuple[tuple[frozenset[Directed], bool], ...]
-"""For each step of a path what it follows in data, and whether any number of times."""
 Choices = tuple[tuple[Step, ...], ...]
 """For each step of a path the steps that it is split into, itself where it is not split."""
 
@@ -105,7 +112,7 @@ class Ways:
 
     @cached_property
     def _ways(self) -> tuple[tuple[Way, ...], ...]:
-        return tuple(tuple(_way(path, self.ontology) for path in one.paths) for one in self.catalogue)
+        return tuple(tuple(way_of(path, self.ontology) for path in one.paths) for one in self.catalogue)
 
     def required(self, relationship: int, path: int) -> int:
         """How many steps of a walked path are taken in any case."""
@@ -116,7 +123,7 @@ class Ways:
 
         ``bare``: no recursive step of the path was taken.
         """
-        way = _way(self.walked[relationship].paths[path], self.ontology)
+        way = way_of(self.walked[relationship].paths[path], self.ontology)
         way = tuple(step for step in way if not (bare and step[1]))
         return any(implies(way, wider) for wider in self._ways[other])
 
@@ -166,25 +173,6 @@ def _narrower(step: Step, ontology: Ontology, present: set[str]) -> tuple[Step, 
     narrower = tuple(Step(code, alone=step.alone, label=step.label) for code in codes)
     told = {directed for one in narrower for directed in resolve(one, ontology)}
     return narrower if told.issuperset(followed) else (*narrower, step)
-
-
-def _way(path: Path, ontology: Ontology) -> Way:
-    return tuple((frozenset(resolve(step, ontology)), step.recursive) for step in path.steps)
-
-
-def implies(
-    way: Sequence[tuple[frozenset[Directed], bool]], wider: Sequence[tuple[frozenset[Directed], bool]]
-) -> bool:
-    """Whether every walk of one way is a walk of the other: step by step the same or less is followed, and what may be
-    walked any number of times takes up any number of steps."""
-    if not way:
-        return all(recursive for _, recursive in wider)
-    if not wider:
-        return False
-    (own, own_recursive), (other, recursive) = way[0], wider[0]
-    if recursive:
-        return implies(way, wider[1:]) or (own <= other and implies(way[1:], wider))
-    return not own_recursive and own <= other and implies(way[1:], wider[1:])
 
 
 CostedWay = tuple[int, tuple[int, ...]]

@@ -97,7 +97,7 @@ def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats
 
 
 FR_DOCUMENTS = Step(
-    "fr_documents", 2, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always
+    "fr_documents", 3, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always
 )  # fmt: skip
 DOCUMENTS = Step(
     "documents", 1, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always

@@ -504,7 +504,8 @@ class Turn:
             return told
         ranked = () if prepared.exhausted else prepared.ranked
         chosen = prepared.retrieved.chosen
-        extracted = extract(release, prepared.analysis, chosen, prepared.found, ranked, cited)
+        excluded = prepared.understood.excluded
+        extracted = extract(release, prepared.analysis, chosen, prepared.found, ranked, cited, excluded)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)

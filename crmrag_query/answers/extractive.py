@@ -4,14 +4,21 @@ that a question names, or that the data does not tell; never a dump of documents
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import AskedTypes, individuals, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import LanguageLexicon
-from crmrag_query.context.evidence import ANCHORED, Evidence, holds_all, unknown_words
+from crmrag_query.context.evidence import (
+    ANCHORED,
+    Evidence,
+    holds_all,
+    published_label,
+    unknown_words,
+    untold,
+)
 from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
@@ -22,7 +29,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.pool import Candidate
-from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels
+from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import fold, same_stem, tokenize
 
@@ -45,8 +52,10 @@ class TiedSet:
 FULL = 0.95  # of the highest share: tied to as much of what the question names as the best is
 
 
-def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidate]) -> TiedSet | None:
-    """Those of the candidates that are tied to what the question names as well as the best of them is.
+def tied_set(
+    release: Release, analysis: Analysis, candidates: Sequence[Candidate], excluded: Container[int] = ()
+) -> TiedSet | None:
+    """What the candidates tell of that is tied to what the question names as well as the best of it is.
 
     Only of the types, else the categories, that are asked for, and of a period only what is dated within it, surely or
     perhaps; never what the question names itself. None where it names nothing but types and no period, or where none is left.
@@ -56,27 +65,42 @@ def tied_set(release: Release, analysis: Analysis, candidates: Sequence[Candidat
     anchors = tuple(m for m in mentions if asked.isdisjoint(_nodes(m)))
     if not anchors and analysis.period is None:
         return None
-    named = {node for mention in anchors for node in _nodes(mention)}
-    categories = release[Graph].adjacency.categories
+    channels, graph = release[ReleaseChannels], release[Graph]
+    reading, targets = analysis.reading, analysis.targets
+    ties = [channels.ties(anchor, reading.form, targets, reading.cues) for anchor in anchors]
+    groups = [(anchor.entities[0].score, own) for anchor, own in zip(anchors, ties, strict=True)]
     within = None
     if analysis.period is not None:
-        within = release[ReleaseChannels].dated(analysis.period, analysis.targets, analysis.reading.cues)
-    tied = {
-        node: one.tied
+        within = channels.dates(analysis.period, targets, reading.cues)
+        groups.append((1.0, within))
+    share = coverage(groups, graph.nodes)
+    named = {node for mention in anchors for node in _nodes(mention)}
+    tied = [
+        node
         for one in candidates
         if one.tied > 0
-        and (within is None or within[one.document] > 0)
-        and (node := release[Documents].entity(one.document)) not in named
-        and (not analysis.targets or int(categories[node]) & analysis.targets)
-    }
-    typed = _of_types(release, analysis, list(tied))
-    best = max((tied[node] for node in typed), default=0.0)
-    members = tuple(node for node in typed if tied[node] >= FULL * best)
-    return TiedSet(members, anchors, best) if members else None
+        for node in release[Documents].told_in(one.document)
+        if share[node] > 0
+        and (within is None or within[node] > 0)
+        and node not in named
+        and node not in excluded
+        and (not targets or int(graph.adjacency.categories[node]) & targets)
+    ]
+    own = {release[Documents].entity(one.document) for one in candidates}
+    typed = _of_types(release, analysis, tied, own)
+    best = max((float(share[node]) for node in typed), default=0.0)
+    members = tuple(node for node in typed if share[node] >= FULL * best)
+    if not members:
+        return None
+    # the best there is may lack one of them
+    anchors = tuple(anchor for anchor, own in zip(anchors, ties, strict=True) if (own[[*members]] > 0).any())
+    return TiedSet(members, anchors, best)
 
 
-def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[int]:
+def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Collection[int]) -> list[int]:
     """Those of the types that are asked for, by the data's types or by their names; all where none is of such a type.
+
+    Of what has no document of its own, parts and notes for the most part, only what is of such a type by the data's types.
 
     Where the data has things of the types that are asked for, nothing else will do; but what stands where a type does may
     be a material: "which of those are of Favrile glass".
@@ -91,6 +115,7 @@ def _of_types(release: Release, analysis: Analysis, nodes: list[int]) -> list[in
     )
     if typed or any(map(len, used)):
         return typed
+    nodes = [node for node in nodes if node in own]
     return AskedTypes(graph, analysis.reading).of(nodes) or nodes
 
 
@@ -105,15 +130,7 @@ def tied_set_text(
     language, reading = analysis.reading.language, analysis.reading
     listed = release.method.questions.extractive.listed_items
     kinds = dict.fromkeys(type_label(release[Graph], node, language) for node in found.members)
-    anchors = found.anchors
-    if len(anchors) + (analysis.period is not None) > 1:  # then the best there is may lack one
-        documents = [one for one in map(release[Documents].document_of, found.members) if one is not None]
-        tied = (
-            release[ReleaseChannels].tied(anchor, reading.form, analysis.targets, reading.cues)
-            for anchor in anchors
-        )
-        anchors = tuple(a for a, shares in zip(anchors, tied, strict=True) if (shares[documents] > 0).any())
-    named = [*dict.fromkeys(anchor.entities[0].name for anchor in anchors)]
+    named = [*dict.fromkeys(anchor.entities[0].name for anchor in found.anchors)]
     if analysis.period is not None:
         named.append(describe(analysis.period, language))
     types = f"{', '.join([*kinds][:SHOWN_TYPES])}{', …' if len(kinds) > SHOWN_TYPES else ''}"
@@ -136,7 +153,8 @@ def _ties(release: Release, node: int, found: TiedSet, cited: SourceList) -> Ite
     document = release[Documents].document_of(node)
     if document is None:
         return
-    for line in release[Documents].lines(document):
+    lines = release[Documents].lines(document)
+    for line in (*lines, *untold(release, lines)):
         ends = [target for target in line.targets if target in named]
         if ends and line.entity == node and line.kind in TYING:
             yield from cited.line_triples(line, ends)
@@ -165,8 +183,10 @@ def extract(
     found: Sequence[Evidence],
     ranked: Sequence[Evidence],
     cited: SourceList,
+    excluded: Container[int] = (),
 ) -> Extracted:
-    """The answer from ``ranked``, the lines ``found`` by rank; an honest refusal where nothing bears on the question.
+    """The answer from ``ranked``, the lines ``found`` by rank, without the nodes ``excluded``; an honest refusal where
+    nothing bears on the question.
 
     A refusal goes on with what the data does say of something that the question names, if it names anything.
     """
@@ -182,7 +202,7 @@ def extract(
         known = [one for one in ranked if one.mention >= ANCHORED]
         lines = _lines(release, reading, known, cited) if known else ""
         return Extracted(f"{words.none}\n{lines}".rstrip(), True, notes)
-    text = extract_answer(release, analysis, candidates, ranked, cited)
+    text = extract_answer(release, analysis, candidates, ranked, cited, excluded)
     return Extracted(text, text == words.none, notes)
 
 
@@ -204,6 +224,7 @@ def extract_answer(
     candidates: Sequence[Candidate],
     ranked: Sequence[Evidence],
     cited: SourceList,
+    excluded: Container[int] = (),
 ) -> str:
     """The text of an extractive answer; every line cites its source through ``cited``.
 
@@ -221,7 +242,8 @@ def extract_answer(
             ranked = [one for one in ranked if asked and holds_all(one, asked)] or ranked
         return _lines(release, reading, ranked, cited)
     types = AskedTypes(release[Graph], reading)
-    best, tied = _best_set(release, reading, ranked, types), tied_set(release, analysis, candidates)
+    best = _best_set(release, reading, ranked, types)
+    tied = tied_set(release, analysis, candidates, excluded)
     named = 0
     if tied is not None:
         whole = tied.share >= OTHER
@@ -232,7 +254,8 @@ def extract_answer(
         return tied_set_text(release, analysis, tied, cited, words)
     if analysis.period is not None:
         return words.none
-    nodes = [release[Documents].entity(candidate.document) for candidate in candidates]
+    told = (node for one in candidates for node in release[Documents].told_in(one.document))
+    nodes = [node for node in told if node not in excluded]
     if (typed := types.of(nodes)) is not None:
         return _found_set(release, reading, typed, cited)
     return _lines(release, reading, ranked, cited)
@@ -245,7 +268,7 @@ def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedT
     where it leads to more of the type that is asked for.
     """
     first = stated.lines[0]
-    precise = first.cued and first.line.label not in release[ReleaseChannels].vague
+    precise = first.cued and published_label(release, first.line) not in release[ReleaseChannels].vague
     of_type = types.of(list(stated.members))
     if of_type is None:
         return precise and types.of(list(tied.members)) is None
@@ -268,17 +291,22 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
             continue
         before |= new
         triples = cited.line_triples(one.line, one.line.targets[:SHOWN])
-        n = cited.cite(one.line.entity, triples, [one.line])
+        n = cited.cite(one.line.entity, triples, snippet=one.text)
         rows.append(f"{one.subject}: {said} [{n}]")
     return "\n".join(rows)
 
 
 def _says_little(one: Evidence) -> bool:
-    """Whether a line but names the class of its subject, or an event or text called after it: "Production of X" of X."""
+    """Whether a line but names the class of its subject, or an event or text called after it, "Production of X" of X, and not
+    what is asked for, its date."""
     if one.line.kind == Line.TYPE:
         return one.line.label == "Class"
     names = [fold(name) for name in one.names]
-    return bool(names) and all(fold(one.subject) in name and fold(one.subject) != name for name in names)
+    return (
+        bool(names)
+        and not one.expected
+        and all(fold(one.subject) in name and fold(one.subject) != name for name in names)
+    )
 
 
 def _said(release: Release, one: Evidence, reading: Reading, words: LanguageLexicon) -> str:
@@ -291,7 +319,7 @@ def _said(release: Release, one: Evidence, reading: Reading, words: LanguageLexi
 
 
 def _label(release: Release, one: Evidence, reading: Reading) -> str:
-    return release.method.translations.of(one.line.label, reading.language)
+    return release.method.translations.of(published_label(release, one.line), reading.language)
 
 
 @dataclass(frozen=True)
@@ -307,8 +335,8 @@ def _best_set(
 ) -> StatedSet | None:
     """The set that the best line states, of what was asked for, about something that the question names.
 
-    A line that leads to the type that the question names counts ``config.expected_bonus`` more. Where the question names
-    its subject only in part ("the Last Judgment", of which there are several), lines that say the same of others join it.
+    A line that leads to the type that the question names goes before all that do not. Where the question names its subject
+    only in part ("the Last Judgment", of which there are several), lines that say the same of others join it.
     """
     config = release.method.questions.extractive
     several = not (reading.counts and reading.heads)  # things of another type are not what is to be counted
@@ -318,15 +346,11 @@ def _best_set(
         of_type = types.of(targets)
         if of_type or (several and len(targets) > 1):
             stated.append((one, of_type or targets, bool(of_type)))
-    anchored = [
-        (one.score + config.expected_bonus * typed, one, nodes, typed)
-        for one, nodes, typed in stated
-        if one.mention >= ANCHORED
-    ]
+    anchored = [found for found in stated if found[0].mention >= ANCHORED]
     if not anchored:
         return None
-    score, best, nodes, typed = max(anchored, key=lambda item: item[0])
-    if score < config.keep_ratio * ranked[0].score:
+    best, nodes, typed = max(anchored, key=lambda found: (found[2], found[0].score))
+    if best.score < config.keep_ratio * ranked[0].score:
         return None
     members = dict.fromkeys(nodes, best)
     lines = [best]
@@ -346,7 +370,8 @@ def _stated_set(release: Release, reading: Reading, stated: StatedSet, cited: So
         len(stated.lines) > NAMED_SUBJECTS
     )
     what = f"{'; '.join(dict.fromkeys(subjects))} — {_label(release, first, reading)}"
-    n = cited.cite(first.line.entity, cited.line_triples(first.line, list(stated.members)[:1]), [first.line])
+    triples = cited.line_triples(first.line, list(stated.members)[:1])
+    n = cited.cite(first.line.entity, triples, snippet=first.text)
     head = (words.counted if reading.counts else words.listed).format(count=len(stated.members), what=what)
     rows = [f"{head} [{n}]"]
     for node, one in list(stated.members.items())[: config.listed_items]:

@@ -61,26 +61,17 @@ class SourceList:
         self,
         entity: int,
         triples: Iterable[SourceTriple] = (),
-        lines: Iterable[Line] = (),
         entities: Iterable[int] = (),
         snippet: str = "",
     ) -> int:
         """The number (from 1) of ``entity`` as a source; ``triples`` are added to its evidence, each once.
 
-        ``lines`` of its document are what was said of it, the best first: the first is its snippet where none is given,
-        and whom they are about are entities shown with it, as ``entities`` are.
+        ``entities`` are shown with it; ``snippet``: what was said of it.
         """
         held = self._triples.setdefault(entity, {})
         for triple in triples:
             held.setdefault((triple.s, triple.p, triple.o), triple)
-        about = list(lines)
-        shown = self._shown.setdefault(entity, {})
-        shown.update(
-            dict.fromkeys(node for node in (*entities, *(one.entity for one in about)) if node != entity)
-        )
-        if about and not snippet:
-            first = about[0]
-            snippet = self.release[Documents].text(first.document)[first.start : first.end]
+        self._shown.setdefault(entity, {}).update(dict.fromkeys(node for node in entities if node != entity))
         if snippet:
             self._snippets.setdefault(entity, snippet)
         return self._numbers.setdefault(entity, len(self._numbers) + 1)
@@ -134,7 +125,7 @@ class SourceList:
         release, graph = self.release, self.release[Graph]
         chosen = list(line.targets if targets is None else targets)[:SHOWN_TARGETS]
         if line.kind == Line.FR:
-            relationship = release[Catalogue][release[Catalogue].number(line.key)]
+            relationship = release[Catalogue][release[Catalogue].number(line.key)].as_told(line.label)
             for target in chosen:
                 hops = explain(graph.adjacency, release.ontology, relationship, line.entity, target)
                 yield from (self._triple(hop.subject, hop.property, hop.object) for hop in hops)

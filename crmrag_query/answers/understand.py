@@ -14,9 +14,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
 from crmrag_query.context.context import Context, ContextLine
 from crmrag_query.context.context import Kind as LineKind
-from crmrag_query.context.evidence import ANCHORED, Evidence
+from crmrag_query.context.evidence import ANCHORED, Evidence, written
 from crmrag_query.context.lines import RELATIONAL
-from crmrag_query.documents.documents import Line
 from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
@@ -209,9 +208,6 @@ def _names(label: str, reading: Reading, whole: bool) -> bool:
     return any(same_stem(word, one) for word in (words if whole else words[-1:]) for one in asked)
 
 
-SHOWN = 10  # names on a line that is written anew, as on a line of a document
-
-
 @dataclass(frozen=True)
 class Exclusion:
     """The excluded ``nodes``, and whatever has one of the ``types``; ``node in exclusion`` asks for one."""
@@ -270,7 +266,7 @@ class Exclusion:
         shown = targets[: len(one.names)]
         names = tuple(self.release[Graph].label(node, (reading.language,)) for node in shown)
         kept = replace(line, targets=targets, total=line.total - gone)
-        return replace(one, line=kept, names=names, text=_written(line, names, kept.total))
+        return replace(one, line=kept, names=names, text=written(kept, names))
 
     def of_context(self, context: Context) -> Context:
         """The context without what is excluded; its counts are over the whole data set and stay."""
@@ -303,17 +299,11 @@ class Exclusion:
             elif shown and line.line is not None and line.line.kind in RELATIONAL:
                 total = line.line.total - (len(line.shown) - len(shown))
                 names = [plain(self.release[Graph].label(node)) for node in shown]
-                text = _written(line.line, names, total)
+                text = written(replace(line.line, total=total), names)
                 if len(as_data(text)) <= len(
                     as_data(line.text)
                 ):  # the budget was paid for the line as it was
                     yield replace(line, text=text, entities=(line.entities[0], *shown))
-
-
-def _written(line: Line, names: Sequence[str], total: int) -> str:
-    shown = names[:SHOWN]
-    rest = total - len(shown)
-    return f"{line.label}: {'; '.join(shown)}" + (f" and {rest} more" if rest > 0 else "")
 
 
 FIRST = ConversationState()

@@ -112,13 +112,20 @@ class Suspects(Record):
 
 
 class DocumentText(Record):
-    """How much of an entity its document's text shows; the document's data holds everything."""
+    """How much of an entity its document's text shows; the document's data holds everything.
+
+    `apart`: classes at whose entities texts do not point; `unsaid`: properties that they do not state; `words`: what lines of
+    other properties begin with.
+    """
 
     literal_values: Count
     literal_characters: Count
     relationship_lines: Count
     lines: Count
     targets: Count
+    apart: Codes = ()
+    unsaid: Properties = ()
+    words: dict[str, str] = Field(default_factory=dict)
     type_properties: ClassVar[Properties] = ("P2",)
 
 

@@ -190,12 +190,16 @@ class TranslationsPart(Record):
 
 
 class RelationshipEntry(Record):
-    """One Fundamental Relationship as it stands in its file; path id to steps."""
+    """One Fundamental Relationship as it stands in its file; path id to steps.
+
+    `told`: what a document says of it, words to the paths by which they are true; `{}`: nothing; not given: its label.
+    """
 
     label: str
     domain: CategoryName
     range: CategoryName
     specialises: str = ""
+    told: dict[str, tuple[Path, ...]] | None = None
     paths: dict[str, Path] = Field(min_length=1)
 
 

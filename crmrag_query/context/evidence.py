@@ -14,7 +14,7 @@ from rank_bm25 import BM25Okapi
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parts import ExtractiveConfig
 from crmrag_query.documents.documents import Documents, Line
-from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading
@@ -25,6 +25,7 @@ from crmrag_query.text import SHORTEST_STEM, same_stem, tokenize, with_singulars
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]
 ANCHORED = 0.5  # share of a subject's name in the question from which a line is about what was asked
 NAMED_TARGETS = 30  # targets whose names take part in matching; the whole set stays in the line
+SHOWN = 10  # names on a line, as on a line of a document
 ENCODED_CHARACTERS = 160  # of a line, about 40 word pieces: enough to tell what it is about
 DATED = re.compile(r"\d{3,4}|centur|siècle|Jahrhundert|αιώ", re.IGNORECASE)
 
@@ -75,13 +76,63 @@ def gather(
     found: list[Evidence] = []
     reader = _Reader(release, reading, config, linked_names(mentions))
     for rank, candidate in enumerate(candidates):
-        text = release[Documents].text(candidate.document)
-        for line in release[Documents].lines(candidate.document):
-            if line.kind != Line.HEADER:
-                found.append(reader.read(line, rank, text[line.start : line.end]))
-            if len(found) == config.ranked_lines:
-                return _outnamed(found)
-    return _outnamed(found)
+        text, lines = (
+            release[Documents].text(candidate.document),
+            release[Documents].lines(candidate.document),
+        )
+        told = [line for line in lines if line.kind != Line.HEADER]
+        found += [reader.read(line, rank, text[line.start : line.end]) for line in told]
+        for line in untold(release, lines):
+            names = [reader.label(node) for node in line.targets[:SHOWN]]
+            found.append(reader.read(line, rank, written(line, names)))
+        if len(found) >= config.ranked_lines:
+            break
+    return _outnamed(found[: config.ranked_lines])
+
+
+def untold(release: Release, lines: Sequence[Line]) -> list[Line]:
+    """What the data states of the entities of a document and none of its ``lines`` leads to, a line for each property and
+    direction.
+
+    Texts leave out what others' records say, what has no name and the like, which answers may need and exclusions must know.
+    They stand at the end of the text, where they take no room.
+    """
+    graph, index = release[Graph], release[TriplesIndex]
+    led_to: dict[int, set[int]] = {}
+    for line in lines:
+        led_to.setdefault(line.entity, {line.entity}).update(line.targets)
+    found = []
+    for entity, told in led_to.items():
+        numbers = index.numbers_of(entity)
+        inward = index.tri_s[numbers] != entity
+        other = np.where(inward, index.tri_s[numbers], graph.adjacency.forward.val[numbers])
+        key = index.tri_p[numbers] * 2 + inward
+        for way in np.unique(key).tolist():
+            targets = other[key == way].tolist()
+            if not told.issuperset(targets):
+                number, back = way >> 1, bool(way & 1)
+                code = graph.property_code(number) or graph.property_iri(number)
+                found.append(
+                    Line(
+                        lines[0].document,
+                        entity,
+                        Line.INCOMING if back else Line.OUTGOING,
+                        code,
+                        graph.property_label(number, back),
+                        lines[-1].end,
+                        lines[-1].end,
+                        len(targets),
+                        tuple(targets),
+                    )
+                )
+    return found
+
+
+def written(line: Line, names: Sequence[str]) -> str:
+    """A line of relations as a document has it, with the names of its first targets."""
+    shown = names[:SHOWN]
+    rest = line.total - len(shown)
+    return f"{line.label}: {'; '.join(shown)}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def _outnamed(found: list[Evidence]) -> list[Evidence]:
@@ -127,26 +178,33 @@ class _Reader:
         mention, mentioned = self._mentions[line.entity]
         called: tuple[str, ...] = (line.key, line.label)  # what cues may call it
         if line.kind == Line.FR:
-            catalogue = self.release[Catalogue]
-            called = (catalogue[catalogue.number(line.key)].label,)
+            called = (published_label(self.release, line),)
         targets, categories = line.targets[:NAMED_TARGETS], graph.adjacency.categories
         dated = reading.expects & Category.Time and DATED.search(text)
         return Evidence(
             line,
             rank,
-            self._label(line.entity),
+            self.label(line.entity),
             text,
-            tuple(self._label(node) for node in targets),
+            tuple(self.label(node) for node in targets),
             mention,
             mentioned,
             cued=not reading.cues.isdisjoint(called),
             expected=bool(dated) or any(int(categories[node]) & reading.expects for node in targets),
         )
 
-    def _label(self, node: int) -> str:
+    def label(self, node: int) -> str:
         if node not in self._labels:
             self._labels[node] = self.release[Graph].label(node, (self.reading.language,))
         return self._labels[node]
+
+
+def published_label(release: Release, line: Line) -> str:
+    """The label by which a line's relationship is published, whatever words tell it; of another line its own."""
+    if line.kind != Line.FR:
+        return line.label
+    catalogue = release[Catalogue]
+    return catalogue[catalogue.number(line.key)].label
 
 
 def _mention(

@@ -245,6 +245,10 @@ class Documents:
         rows = table.slice(int(ptr[i]), int(ptr[i + 1] - ptr[i])).to_pylist()
         return [Member(row["entity"], row["role"]) for row in rows]
 
+    def told_in(self, i: int) -> list[int]:
+        """The entities that a document tells of: its own and those chained to it."""
+        return [member.entity for member in self.members(i) if member.role != ABSORBED]
+
     @cached_property
     def entity_document(self) -> Ints:
         """Document of each node, int32 [n]: its own, the one it was chained into, or its first parent's; -1 for none."""

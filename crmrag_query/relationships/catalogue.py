@@ -8,7 +8,7 @@ a code: without the properties below it; `*` at the end: followed zero or more t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from crmrag_query.artifacts.release import Release
@@ -65,10 +65,19 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """How a text states a relationship that holds by one of these paths, each of which implies one of the relationship's."""
+
+    words: str
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Relationship:
     """A Fundamental Relationship: from entities of one category to entities of another, by any of its paths.
 
-    `specialises` is the id of the more general relationship, "" for none.
+    `specialises` is the id of the more general relationship, "" for none. `told`: how texts state it, the first wording that
+    holds; none at all: no text does; None: by its label, whatever the path.
     """
 
     id: str
@@ -77,6 +86,12 @@ class Relationship:
     range: Category
     specialises: str
     paths: tuple[Path, ...]
+    told: tuple[Wording, ...] | None = None
+
+    def as_told(self, words: str) -> Relationship:
+        """The relationship by the paths that these words tell alone; itself where none of its wordings has them."""
+        paths = [path for wording in self.told or () if wording.words == words for path in wording.paths]
+        return replace(self, paths=tuple(paths)) if paths else self
 
 
 @dataclass(frozen=True)
@@ -123,19 +138,27 @@ def from_set(name: str, relationships: RelationshipSet) -> Catalogue:
     """The records of a parsed set; ConfigError for a step that carries no code."""
     found = []
     for id, entry in relationships.relationships.items():
-        for path, steps in entry.paths.items():
+        wordings = entry.told or {}
+        written = [(f"paths.{path}", steps) for path, steps in entry.paths.items()]
+        written += [(f"told.{words}", steps) for words, ways in wordings.items() for steps in ways]
+        for key, steps in written:
             for step in steps:
                 if take_apart(read_step(step).code) is None:
                     raise ConfigError.single(
                         f"relationships/{name}.yaml",
-                        f"relationships.{id}.paths.{path}",
+                        f"relationships.{id}.{key}",
                         "a step names a property by its code",
                         value=repr(step),
                         remedy="As in P108i_was_produced_by.",
                     )
         paths = tuple(Path(path, tuple(map(read_step, steps))) for path, steps in entry.paths.items())
+        told = tuple(
+            Wording(words, tuple(Path(words, tuple(map(read_step, steps))) for steps in ways))
+            for words, ways in wordings.items()
+        )
         ends = Category[entry.domain], Category[entry.range]
-        found.append(Relationship(id, entry.label, *ends, entry.specialises, paths))
+        told_or_none = None if entry.told is None else told
+        found.append(Relationship(id, entry.label, *ends, entry.specialises, paths, told_or_none))
     return Catalogue(name, tuple(found))
 
 
@@ -147,6 +170,27 @@ def resolve(step: Step, ontology: Ontology) -> tuple[Directed, ...]:
     """
     found = ontology.directed(step.code, below=not step.alone)
     return found if step.forward else tuple(sorted((code, not forward) for code, forward in found))
+
+
+Way = tuple[tuple[frozenset[Directed], bool], ...]
+"""For each step of a path what it follows in data, and whether any number of times."""
+
+
+def way_of(path: Path, ontology: Ontology) -> Way:
+    return tuple((frozenset(resolve(step, ontology)), step.recursive) for step in path.steps)
+
+
+def implies(way: Way, wider: Way) -> bool:
+    """Whether every walk of one way is a walk of the other: step by step the same or less is followed, and what may be
+    walked any number of times takes up any number of steps."""
+    if not way:
+        return all(recursive for _, recursive in wider)
+    if not wider:
+        return False
+    (own, own_recursive), (other, recursive) = way[0], wider[0]
+    if recursive:
+        return implies(way, wider[1:]) or (own <= other and implies(way[1:], wider))
+    return not own_recursive and own <= other and implies(way[1:], wider[1:])
 
 
 Classes = frozenset[str]

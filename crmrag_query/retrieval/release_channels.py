@@ -376,16 +376,21 @@ class ReleaseChannels:
         return Reach(release[Graph].adjacency, release.ontology, release[Catalogue])
 
     def tied(self, mention: Mention, form: Form, targets: int, cues: frozenset[str]) -> Shares:
-        """How strongly each document is tied to what ``mention`` names, by relationships (``Reach.to``) or as its own.
+        """How strongly each document is tied to what ``mention`` names, float32 [documents]."""
+        found = self.ties(mention, form, targets, cues)
+        return by_document(found, self.release[Documents].entity_document, self.documents)
 
-        float32 [documents].
+    def ties(self, mention: Mention, form: Form, targets: int, cues: frozenset[str]) -> Shares:
+        """How strongly each node is tied to what ``mention`` names, by relationships (``Reach.to``) or as its own.
+
+        float32 [n].
         """
         weight = dict.fromkeys(self.vague, VAGUE) | dict.fromkeys(cues, CUED)
         found = self.reach.to([one.entity for one in mention.entities], targets, weight, OTHER, ASIDE)
         for one in mention.entities:
             own = OWN[form] * one.score / mention.entities[0].score
             found[one.entity] = max(float(found[one.entity]), own)
-        return by_document(found, self.release[Documents].entity_document, self.documents)
+        return found
 
     @cached_property
     def vague(self) -> frozenset[str]:
@@ -395,7 +400,12 @@ class ReleaseChannels:
         return frozenset(one.label for one in catalogue if one.id in general)
 
     def dated(self, period: Interval, targets: int, cues: frozenset[str]) -> Shares:
-        """How surely each document's entity is dated within ``period``, float32 [documents].
+        """How surely each document's entity is dated within ``period``, float32 [documents]."""
+        found = self.dates(period, targets, cues)
+        return by_document(found, self.release[Documents].entity_document, self.documents)
+
+    def dates(self, period: Interval, targets: int, cues: frozenset[str]) -> Shares:
+        """How surely each node is dated within ``period``, float32 [n].
 
         By the relationships to Time that ``cues`` name, else by those that date a thing of the target categories as a rule.
         """
@@ -408,7 +418,7 @@ class ReleaseChannels:
         if targets:
             dated = np.concatenate([sure, maybe])
             found[dated[(self.release[Graph].adjacency.categories[dated] & targets) == 0]] = 0
-        return by_document(found, self.release[Documents].entity_document, self.documents)
+        return found
 
     @cached_property
     def _times(self) -> dict[str, tuple[str, Category]]:

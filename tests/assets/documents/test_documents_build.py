@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.documents.setting import Setting
-from crmrag_query.documents.documents import LITERAL, Documents
+from crmrag_query.documents.documents import FR, INCOMING, LITERAL, OUTGOING, Documents
 from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.relationships.engine import explain
 from tests.assets.documents.made import BASE, artifact, changed, method_and_ontology, setting_of
 from tests.assets.documents.test_document_text import CHURCH
 
@@ -96,8 +97,18 @@ def holds(setting: Setting, documents: Documents) -> None:
     assert np.all(np.diff(documents.entities) > 0)
 
 
+def neighbours(setting: Setting, node: int) -> set[int]:
+    adjacency = setting.graph.adjacency
+    return {
+        int(other)
+        for rows in (adjacency.forward, adjacency.backward)
+        for prop in range(len(adjacency.codes))
+        for other in rows.neighbours(prop, node)
+    }
+
+
 def lines_hold(setting: Setting, documents: Documents, i: int) -> None:
-    """Lines cover the text in order, count truly, and state every direct fact of the entities that have a text in it."""
+    """Lines cover the text in order and count truly; what they lead to, the graph leads to."""
     text, lines = documents.text(i), documents.lines(i)
     rest = text
     for line in reversed(lines):
@@ -108,15 +119,18 @@ def lines_hold(setting: Setting, documents: Documents, i: int) -> None:
         if member.role == 1:
             continue
         own = [line for line in lines if line.entity == member.entity]
-        targets = {target for line in own for target in line.targets}
-        adjacency = setting.graph.adjacency
-        near = {
-            int(other)
-            for rows in (adjacency.forward, adjacency.backward)
-            for prop in range(len(adjacency.codes))
-            for other in rows.neighbours(prop, member.entity)
-        }
-        assert near - {member.entity} <= targets, [setting.graph.iri(n) for n in near - targets]
+        near = neighbours(setting, member.entity)
+        ends = near.union(*(neighbours(setting, node) for node in near if setting.satellites.absorbed[node]))
+        for line in own:
+            if line.kind == FR:
+                relationship = setting.catalogue[setting.catalogue.number(line.key)]
+                reached = (
+                    explain(setting.graph.adjacency, setting.ontology, relationship, line.entity, target)
+                    for target in line.targets
+                )
+                assert all(map(bool, reached))
+            elif line.kind in (OUTGOING, INCOMING):
+                assert set(line.targets) <= ends
         for line in own:
             assert line.kind == LITERAL or line.total >= 0
             assert list(line.targets) == sorted(set(line.targets))

@@ -26,9 +26,10 @@ def reading_of(release: Release, question: str) -> Reading:
 
 
 def everything(release: Release, first: Sequence[str] = ()) -> list[Candidate]:
-    """All documents, those of the entities with the labels ``first`` in front: retrieval is not tested here."""
-    labels = [release[Documents].label(i) for i in range(release[Documents].count)]
-    order = [labels.index(label) for label in first] + list(range(len(labels)))
+    """All documents, those that tell of the entities with the labels ``first`` in front: retrieval is not tested here."""
+    documents, graph = release[Documents], release[Graph]
+    told = [(i, {graph.label(node) for node in documents.told_in(i)}) for i in range(documents.count)]
+    order = [next(i for i, labels in told if label in labels) for label in first] + [i for i, _ in told]
     return [Candidate(i, 1 / n) for n, i in enumerate(dict.fromkeys(order), 1)]
 
 

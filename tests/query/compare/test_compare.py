@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,8 +118,10 @@ def test_the_diff_of_a_text_rebuilds_the_new_one_from_the_old(two: Two) -> None:
     for one in compare(old, new, shown=1000, texts=True).documents.first_rewritten:
         removed = [line[1:] for line in one.diff if line.startswith("-")]
         added = [line[1:] for line in one.diff if line.startswith("+")]
-        assert removed and all(line in before[one.iri].split("\n") for line in removed)
-        assert added and all(line in after[one.iri].split("\n") for line in added)
+        assert removed or added
+        left = Counter(before[one.iri].split("\n"))
+        left.subtract(removed)
+        assert min(left.values()) >= 0 and left + Counter(added) == Counter(after[one.iri].split("\n"))
 
 
 def run(*arguments: str) -> Result:
@@ -136,7 +139,7 @@ def test_the_name_alone_compares_the_previous_release_with_the_current_one(two: 
     )
     assert [run("diff", *way, *data).output for way in ways] == [alone] * 4
     assert f"From churches {two.old}, built " in alone and f"to   churches {two.new}, built " in alone
-    assert "  ~ Painter 1  <http://example.org/painter1>" in alone and "  - Marathasa  <" in alone
+    assert "  ~ Painter 1  <http://example.org/painter1>" in alone and "  - Church 0  <" in alone
     assert '  title: "Old" → "New"' in alone and "Encoder: as before" in alone
 
 
@@ -149,9 +152,7 @@ def test_the_first_are_shown_and_the_others_counted(two: Two) -> None:
 
 def test_texts_and_json_say_the_same(two: Two) -> None:
     told = run("diff", "churches", "--texts", "--data", str(two.data)).output
-    assert (
-        "      -is origin of: Mural 3; Mural 4" in told and "      +is origin of: Mural 3; Fresco 4" in told
-    )
+    assert "      -Made: Mural 3; Mural 4" in told and "      +Made: Mural 3; Fresco 4" in told
     value: dict[str, Any] = json.loads(
         run("diff", "churches", "--texts", "--json", "--data", str(two.data)).output
     )

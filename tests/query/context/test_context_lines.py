@@ -49,7 +49,7 @@ def parts(release: Release) -> Entry:
 
 def test_a_header_holds_classes_and_types(release: Release) -> None:
     header = entries(release)["header"]
-    assert header.text == "[Thing] Asinou — Human-Made Object; church"
+    assert header.text == "[Thing] Asinou — church"
     assert header.shown == (node_of(release, "church"),)
     assert "Class" not in entries(release) and "Type" not in entries(release)
 
@@ -87,9 +87,9 @@ def test_a_cut_line_names_what_matters_first_and_counts_what_it_leaves_out(
 
 
 def test_a_note_is_given_whole_at_length(release: Release) -> None:
-    note = entries(release)["has note"]
+    note = entries(release)["Note"]
     assert note.text.endswith("…") and len(note.text) < 220
-    assert writer(release).long(note).text == f"has note: {NOTE.strip()}"
+    assert writer(release).long(note).text == f"Note: {NOTE.strip()}"
     with fixed(LONG_LINE_CHARACTERS=100):
         cut = writer(release).long(note).text
     assert len(cut) <= 100 and cut.endswith("…")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from crmrag_query.documents import documents as schema
-from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from tests.assets.documents.made import BASE, artifact, setting_of
 
@@ -39,9 +39,9 @@ def test_lines_are_slices_of_the_text_with_their_targets(documents: Documents) -
         line.key: text[line.start : line.end] for line in lines if line.entity == documents.entity(document)
     }
     assert found["header"] == "[Thing] Asinou" and documents.label(document) == "Asinou"
-    assert found["P3"] == "has note: Painted; Roofed"
+    assert found["P3"] == "Note: Painted; Roofed"
     assert found["names"] == "Also known as: Phorbiotissa"
-    located = next(line for line in lines if line.kind == Line.FR and "located" in line.label)
+    located = next(line for line in lines if line.key == "thing_place_c_located_in")
     assert located.targets == (
         node(documents, "http://elsewhere.org/cyprus"),
         node(documents, BASE + "nikitari"),
