@@ -171,6 +171,7 @@ def test_what_the_schema_allows_is_read_as_a_plan() -> None:
         "paths": [],
         "inverse": False,
         "direct": False,
+        "types": [],
         "then": None,
     }
     anchor = {"iris": ["http://e/a"], "types": [], "plan": None}
