@@ -30,7 +30,7 @@ from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import NOTES
 from crmrag_assets.harvest.triples import TRIPLES
 from crmrag_assets.indexes.embed import open_embedded
-from crmrag_assets.opened import catalogue_of, documents_in_chunk, documents_of, graph_of, harvest_of
+from crmrag_assets.opened import catalogue_of, documents_of, graph_of, harvest_of, texts_in_chunk
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import dataset_folder
@@ -302,11 +302,11 @@ def _encoder(context: BuildContext, folder: Path) -> Glance:
 
 
 def _embeddings(context: BuildContext, folder: Path) -> Glance:
-    graph, chosen = graph_of(context), documents_in_chunk(context, folder.name)
-    table = open_embedded(folder, documents_of(context).entities[chosen]).windows
-    entities, windows = np.unique(np.asarray(table.column("entity")), return_counts=True)
+    documents = documents_of(context)
+    table = open_embedded(folder, texts_in_chunk(context, folder.name)).windows
+    own, windows = np.unique(documents.home[np.asarray(table.column("number"))], return_counts=True)
     order = np.argsort(-windows, kind="stable")[:ROWS_SHOWN].tolist()
-    rows = [{"document": graph.label(int(entities[i])), "windows": int(windows[i])} for i in order]
+    rows = [{"document": documents.label(int(own[i])), "windows": int(windows[i])} for i in order]
     return Glance({"most_windows": rows}, {"windows_of_a_document": doublings(windows)})
 
 

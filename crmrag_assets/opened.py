@@ -43,7 +43,7 @@ def _documents(folder: Path, content: str, graph: Path, graph_content: str) -> D
 
 @lru_cache(maxsize=2)
 def _digests(folder: Path, content: str, graph: Path, graph_content: str) -> Digests:
-    return digests_of(_documents(folder, content, graph, graph_content).table.column("text"))
+    return digests_of(_documents(folder, content, graph, graph_content).texts)
 
 
 @lru_cache(maxsize=2)
@@ -71,19 +71,22 @@ def documents_of(context: BuildContext) -> Documents:
     return _documents(*_made(context, "documents", "graph"))
 
 
-def documents_in_chunk(context: BuildContext, chunk: str) -> Ints:
-    """The documents, int32, whose entities belong to ``chunk``, ascending."""
-    return np.flatnonzero(_are_in_chunk(context, documents_of(context).entities, chunk)).astype(np.int32)
+def texts_in_chunk(context: BuildContext, chunk: str) -> Ints:
+    """The texts that are searched, int32, ascending: the documents whose entities belong to ``chunk``, then the passages that
+    lead to them."""
+    documents = documents_of(context)
+    inside = _are_in_chunk(context, documents.entities, chunk)
+    return np.flatnonzero(inside[documents.home]).astype(np.int32)
 
 
 def text_digests(context: BuildContext) -> npt.NDArray[np.uint64]:
-    """SHA-256 of the final text of each document, uint64 [documents, 4]."""
+    """SHA-256 of the final text of each document, then of each passage, uint64 [texts, 4]."""
     return _digests(*_made(context, "documents", "graph")).view(np.uint64)
 
 
 def texts_hash(context: BuildContext, chunk: str) -> str:
-    """Identity of the final texts of a chunk's documents, in order of their entities' IRIs."""
-    return hashlib.sha256(text_digests(context)[documents_in_chunk(context, chunk)].tobytes()).hexdigest()
+    """Identity of the final texts of a chunk's documents and passages, in order of their entities' IRIs."""
+    return hashlib.sha256(text_digests(context)[texts_in_chunk(context, chunk)].tobytes()).hexdigest()
 
 
 def in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> Ints:

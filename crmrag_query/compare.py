@@ -1,6 +1,6 @@
 """What is other in one release than in another: counts, configuration, files and documents.
 
-Documents are matched by their entity's IRI and compared by their text, block by block.
+Documents are matched by their entity's IRI and compared by their text and passages, block by block.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crmrag_query.artifacts.files import digests_of
 from crmrag_query.artifacts.manifest import Manifest
 from crmrag_query.artifacts.release import CONFIG, Release
 from crmrag_query.documents.documents import BATCH
@@ -103,7 +104,11 @@ class Difference:
 
 
 Numbers = npt.NDArray[np.int64]
-ALIKE = ("documents/documents.arrow", "graph/nodes.arrow")  # files that, equal, leave nothing to compare
+ALIKE = (
+    "documents/documents.arrow",
+    "documents/passages.arrow",
+    "graph/nodes.arrow",
+)  # files that, equal, leave nothing to compare
 
 
 def compare_documents(before: Release, after: Release, shown: int, texts: bool) -> Documents:
@@ -124,7 +129,14 @@ def compare_documents(before: Release, after: Release, shown: int, texts: bool) 
         part = slice(start, start + BATCH)
         differs = pc.not_equal(_texts(old, in_old[part]), _texts(new, in_new[part]))
         parts.append(np.flatnonzero(differs.to_numpy(zero_copy_only=False)) + start)
-    other = np.concatenate(parts)
+    passages = _passages(old), _passages(new)
+    having = np.isin(in_old, list(passages[0])) | np.isin(in_new, list(passages[1]))
+    parts += [
+        np.array([row], np.int64)
+        for row in np.flatnonzero(having).tolist()
+        if passages[0].get(int(in_old[row])) != passages[1].get(int(in_new[row]))
+    ]
+    other = np.unique(np.concatenate(parts))
     return Documents(
         came=len(came),
         went=len(went),
@@ -133,10 +145,19 @@ def compare_documents(before: Release, after: Release, shown: int, texts: bool) 
         first_came=tuple(_document(new, number) for number in came[:shown].tolist()),
         first_went=tuple(_document(old, number) for number in went[:shown].tolist()),
         first_rewritten=tuple(
-            _document(new, now, old.text(then) if texts else None)
+            _document(new, now, old.whole(then) if texts else None)
             for then, now in zip(in_old[other[:shown]].tolist(), in_new[other[:shown]].tolist(), strict=True)
         ),
     )
+
+
+def _passages(documents: Open) -> dict[int, bytes]:
+    """The digests of each document's passages, of those that have any."""
+    digests = digests_of(documents.passages.column("text"))
+    home = documents.home[documents.count :]
+    first = np.flatnonzero(np.diff(home, prepend=-1))
+    parts = np.split(digests, first[1:]) if len(first) else []
+    return {int(home[at]): part.tobytes() for at, part in zip(first.tolist(), parts, strict=True)}
 
 
 def _texts(documents: Open, numbers: Numbers) -> Any:
@@ -152,7 +173,7 @@ def _document(documents: Open, number: int, before: str | None = None) -> Docume
     if (
         before is not None
     ):  # changed lines with a little of what is around them, but not the two that would name files
-        lines = before.split("\n"), documents.text(number).split("\n")
+        lines = before.split("\n"), documents.whole(number).split("\n")
         diff = tuple(unified_diff(*lines, n=1, lineterm=""))[2:]
     return Document(documents.graph.iri(documents.entity(number)), documents.label(number), diff)
 

@@ -124,6 +124,16 @@ def shorten(text: str, characters: int) -> str:
     return text[:at].rstrip(" ,;:.") + ELLIPSIS
 
 
+_SENTENCE_END = re.compile("[.!?…;·。！？][\"')\\]»”’]*\\s+|[。！？]")
+
+
+def sentence_starts(text: str) -> list[int]:
+    """Where sentences after the first begin, ascending. A point that ends an abbreviation counts where a capital or a number
+    follows it: this is for cutting long texts, where one cut more does little harm."""
+    found = (match.end() for match in _SENTENCE_END.finditer(text))
+    return [at for at in found if at < len(text) and not text[at].islower()]
+
+
 def tokens(text: str) -> int:
     """Tokens that a language model takes for ``text``, estimated from above.
 

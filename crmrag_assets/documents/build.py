@@ -14,11 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crmrag_assets.build.step import Progress, SilentProgress
-from crmrag_assets.documents.chain import EXEMPT, SEPARATOR, chain, neighbouring
+from crmrag_assets.documents.chain import EXEMPT, chain, neighbouring
 from crmrag_assets.documents.drafts import file_name
+from crmrag_assets.documents.passages import write_passages
 from crmrag_assets.documents.portable import Parts
 from crmrag_assets.documents.setting import Setting
-from crmrag_query.documents.documents import ABSORBED, BATCH, CHAINED, SCHEMAS, SELF, Documents, write_batches
+from crmrag_query.documents.documents import (
+    ABSORBED,
+    BATCH,
+    CHAINED,
+    SCHEMAS,
+    SELF,
+    SEPARATOR,
+    Documents,
+    write_batches,
+)
 from crmrag_query.graph.arrays import FLAG_ENTITY, Bytes, Ints, Longs, run_starts
 
 PAGE = 8 * BATCH  # documents gathered from the chunks at once
@@ -90,11 +100,14 @@ def write_documents(
     write_batches(out, "members", members())
     np.save(out / "member_ptr.npy", np.cumsum(np.concatenate(member_counts), dtype=np.int64))
     number = (np.cumsum(chained.alive) - 1).astype(np.int32)  # of each living document in the artifact
-    np.save(out / "entity_document.npy", _homes(setting, parts.entities, number[chained.home]))
+    homes = _homes(setting, parts.entities, number[chained.home])
+    np.save(out / "entity_document.npy", homes)
+    passages = write_passages(setting, homes, out)
     size, kinds = np.concatenate(lengths), Counter(satellites.kind[satellites.absorbed].tolist())
     return {
         "documents": len(size),
         "lines": total,
+        "passages": passages,
         "before_chaining": len(parts.entities),
         "entities": int(np.count_nonzero(graph.flags & FLAG_ENTITY)),
         "characters": int(size.sum()),

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from crmrag_assets.documents.satellites import Csr, Satellites, csr_from_pairs
 from crmrag_query.config.build import Chaining
+from crmrag_query.documents.documents import SEPARATOR
 from crmrag_query.graph.arrays import Adjacency, Ints, ranges
 from crmrag_query.ontology.categories import Category
 
 Bools = npt.NDArray[np.bool_]
-SEPARATOR = "\n\n"  # between the blocks of a document
 EXEMPT = Category.Event | Category.Actor  # their documents join no other's (published)
 NUMBER_BITS = 32  # of a document's number beside its length
 NUMBERS = (1 << NUMBER_BITS) - 1

@@ -54,7 +54,7 @@ class Described:
     @cached_property
     def label(self) -> pl.Series:
         """Display labels on one line, [d]."""
-        return clean_all(pl.Series(pl.from_arrow(self.graph.display_labels.take(pa.array(self.entities)))))
+        return _labels(self.graph, self.entities)
 
     @cached_property
     def alike(self) -> pl.Series:
@@ -64,18 +64,12 @@ class Described:
     @cached_property
     def category(self) -> pl.Series:
         """Names of the categories, [d]."""
-        names = {0: NO_CATEGORY} | {int(one): one.name for one in Category}
-        bits = self.graph.category_of_node[self.entities].tolist()
-        return pl.Series([names[bit] for bit in bits], dtype=pl.String)
+        return _categories(self.graph, self.entities)
 
     @cached_property
     def heading(self) -> pl.Series:
         """``[Thing] Panagia Phorbiottisa``, [d]; an IRI in place of no label."""
-        label = shorten_all(self.label, self.setting.method.documents.literal_characters)
-        empty = (label == "").arg_true()
-        iris = [clean(self.graph.iri(node)) for node in self.entities[empty.to_numpy()].tolist()]
-        label = label.clone().scatter(empty, pl.Series(iris, dtype=pl.String))
-        return pl.select(pl.format("[{}] {}", self.category, label)).to_series()
+        return headings(self.setting, self.entities)
 
     @cached_property
     def literals(self) -> pl.DataFrame:
@@ -143,6 +137,25 @@ class Described:
     def kinds(self, kind: str) -> Bools:
         """Mask of the facts whose target is a satellite of this kind."""
         return self.setting.of_kind(kind, nodes=self.facts.target)
+
+
+def _labels(graph: Graph, nodes: Ints) -> pl.Series:
+    return clean_all(pl.Series(pl.from_arrow(graph.display_labels.take(pa.array(nodes)))))
+
+
+def _categories(graph: Graph, nodes: Ints) -> pl.Series:
+    names = {0: NO_CATEGORY} | {int(one): one.name for one in Category}
+    return pl.Series([names[bit] for bit in graph.category_of_node[nodes].tolist()], dtype=pl.String)
+
+
+def headings(setting: Setting, nodes: Ints) -> pl.Series:
+    """``[Thing] Panagia Phorbiottisa`` of each node; an IRI in place of no label."""
+    graph = setting.graph
+    label = shorten_all(_labels(graph, nodes), setting.method.documents.literal_characters)
+    empty = (label == "").arg_true()
+    iris = [clean(graph.iri(node)) for node in nodes[empty.to_numpy()].tolist()]
+    label = label.clone().scatter(empty, pl.Series(iris, dtype=pl.String))
+    return pl.select(pl.format("[{}] {}", _categories(graph, nodes), label)).to_series()
 
 
 def _rows(ptr: Longs, entities: Ints) -> tuple[Ints, Longs]:

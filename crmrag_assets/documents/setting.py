@@ -241,8 +241,8 @@ class Setting:
         return dating
 
     @cached_property
-    def noted(self) -> Ints:
-        """int32 [n]: of a text that refers to one node alone this node, of which what it says is told; -1 for all else."""
+    def described(self) -> Ints:
+        """int32 [n]: of a text that refers to one node alone this node; -1 for all else."""
         rows = self.graph.adjacency.forward
         by_code = self.graph.adjacency.by_code
         ways = self.ontology.directed(REFERRING)
@@ -252,10 +252,15 @@ class Setting:
         text, about = distinct_pairs(
             np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
         )
-        alone = (np.bincount(text, minlength=self.graph.nodes) == 1) & self.names.texts
-        noted = np.full(self.graph.nodes, -1, np.int32)
-        noted[text[alone[text]]] = about[alone[text]]
-        return noted
+        alone = (np.bincount(text, minlength=self.graph.nodes) == 1) & self._of_classes((TEXT_CLASS,))
+        described = np.full(self.graph.nodes, -1, np.int32)
+        described[text[alone[text]]] = about[alone[text]]
+        return described
+
+    @cached_property
+    def noted(self) -> Ints:
+        """int32 [n]: of a text that refers to one node alone, and whose name is what it says, this node; -1 for all else."""
+        return np.where(self.names.texts, self.described, -1).astype(np.int32)
 
     @cached_property
     def pointed_at(self) -> npt.NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Building the dense index: the windows of all documents as rows of a flat FAISS index."""
+"""Building the dense index: the windows of all documents and passages as rows of a flat FAISS index."""
 
 from __future__ import annotations
 
@@ -33,24 +33,17 @@ SIGN = 128  # that FAISS adds to a signed code
 Floats = npt.NDArray[np.float32]
 
 
-def write_dense(
-    chunks: Sequence[Embedded],
-    document_of: npt.NDArray[np.int32],
-    out: Path,
-    dimension: int,
-    codes_from: int,
-) -> dict[str, int]:
+def write_dense(chunks: Sequence[Embedded], out: Path, dimension: int, codes_from: int) -> dict[str, int]:
     """Write ``index.faiss``, ``window_document.npy`` and ``dense.json`` into ``out``.
 
     From ``codes_from`` rows on the index holds 8-bit codes (``crmrag_query.retrieval.dense``), with ``scale.npy``, and
-    ``vectors.npy`` the vectors. ``document_of`` int32 [nodes]: document of each entity, -1 for none. Rows are ordered by
-    document and window, so the number of chunks does not show. Raises BuildError when an embedded entity has no document or a
-    document no vector. Gives counts.
+    ``vectors.npy`` the vectors. Rows are ordered by text and window, so the number of chunks does not show; each text, of a
+    document or a passage, counts as a document here. Raises BuildError when one has no vector. Gives counts.
     """
     import faiss
 
     library: Any = faiss
-    documents, chunk, row = order_rows(chunks, document_of)
+    documents, chunk, row = order_rows(chunks)
     blocks = gather(chunks, chunk, row, dimension)
     meta: dict[str, Any] = {"schema": FLAT}
     if len(row) < codes_from:
@@ -123,21 +116,20 @@ def write_rows(path: Path, empty: Any, blocks: Iterable[npt.NDArray[Any]], rows:
         raise BuildError("FAISS writes its indexes otherwise than known.", "Install faiss-cpu 1.15.")
 
 
-def order_rows(chunks: Sequence[Embedded], document_of: npt.NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
-    """(document, chunk, row in the chunk) of every window, int32 [rows] each, by document and window."""
+def order_rows(chunks: Sequence[Embedded]) -> tuple[Ints, Ints, Ints]:
+    """(text, chunk, row in the chunk) of every window, int32 [rows] each, by text and window."""
     empty = [np.empty(0, np.int32)]
-    entities = np.concatenate(empty + [c.windows.column("entity").to_numpy() for c in chunks])
+    numbers = np.concatenate(empty + [c.windows.column("number").to_numpy() for c in chunks])
     window = np.concatenate(empty + [c.windows.column("window").to_numpy() for c in chunks])
     sizes = np.array([c.windows.num_rows for c in chunks], np.int64)
     chunk = np.repeat(np.arange(len(chunks), dtype=np.int32), sizes)
     row = ranges(np.zeros_like(sizes), sizes).astype(np.int32)
-    documents = document_of[entities]
-    order = np.lexsort((window, documents))
-    documents = documents[order].astype(np.int32)
-    present = np.unique(documents)
+    order = np.lexsort((window, numbers))
+    numbers = numbers[order].astype(np.int32)
+    present = np.unique(numbers)
     if len(present) and (present[0] < 0 or present[-1] + 1 != len(present)):
         raise BuildError("Embeddings and documents do not belong together.", "Build the embeddings again.")
-    return documents, chunk[order], row[order]
+    return numbers, chunk[order], row[order]
 
 
 def gather(

@@ -189,14 +189,14 @@ def split(line: str, count: Count, room: int) -> list[str]:
 
 
 BATCH = 64  # texts encoded between two writes to the cache: what a stopped build loses at most
-WINDOW_SCHEMA = pa.schema([("entity", pa.int32()), ("window", pa.int16()), ("text_hash", pa.binary(32))])
+WINDOW_SCHEMA = pa.schema([("number", pa.int32()), ("window", pa.int16()), ("text_hash", pa.binary(32))])
 
 
 @dataclass(frozen=True)
 class Embedded:
     """Vectors float32 [w, d] of length 1 and, row by row, whose window they are (``WINDOW_SCHEMA``).
 
-    Rows are in order of the documents given; ``encoded`` of the texts were new to the cache: ``fresh``.
+    Rows are in order of the texts given, by their numbers; ``encoded`` of the texts were new to the cache: ``fresh``.
     """
 
     vectors: npt.NDArray[np.float32]
@@ -206,25 +206,25 @@ class Embedded:
 
 
 def embed_chunk(
-    documents: Sequence[tuple[int, str]],
+    numbered: Sequence[tuple[int, str]],
     encoder: Encoder,
     cache: Path,
     progress: Progress | None = None,
     others: Iterable[Path] = (),
 ) -> Embedded:
-    """Encode the windows of (entity, final text) pairs; ``cache`` is the chunk's file, progress is in windows.
+    """Encode the windows of (number, final text) pairs; ``cache`` is the chunk's file, progress is in windows.
 
     Neither cuts nor encodes a text again that it knows from that file and the one of cuts beside it. Nor is encoded what has
     a vector in one of ``others``, files of chunks that held these documents before. Raises ModelError from the encoder; what
     was encoded before is kept.
     """
-    of = [_key(text) for _, text in documents]
-    texts = {key: text for key, (_, text) in zip(of, documents, strict=True)}
+    of = [_key(text) for _, text in numbered]
+    texts = {key: text for key, (_, text) in zip(of, numbered, strict=True)}
     known, cuts, new = _looked_up(texts, encoder, cache, others)
     rows = [
-        (entity, number, window)
-        for key, (entity, _) in zip(of, documents, strict=True)
-        for number, window in enumerate(cuts.cuts[key])
+        (number, place, window)
+        for key, (number, _) in zip(of, numbered, strict=True)
+        for place, window in enumerate(cuts.cuts[key])
     ]
     progress = progress or SilentProgress()
     progress.advance(len(rows) - len(new), len(rows))
@@ -276,20 +276,20 @@ def _key(text: str) -> bytes:
 
 
 def write_embedded(folder: Path, embedded: Embedded) -> None:
-    """Write ``vectors.npy`` and ``windows.arrow`` (IPC file, one uncompressed batch); rows are in order of their entities."""
+    """Write ``vectors.npy`` and ``windows.arrow`` (IPC file, one uncompressed batch); rows are in order of their texts."""
     np.save(folder / VECTORS, embedded.vectors)
-    _, place = np.unique(embedded.windows.column("entity").to_numpy(), return_inverse=True)
+    _, place = np.unique(embedded.windows.column("number").to_numpy(), return_inverse=True)
     columns = [pa.array(place.astype(np.int32)), *embedded.windows.columns[1:]]
     table = pa.table(columns, STORED).combine_chunks()
     with pa.OSFile(str(folder / WINDOWS), "wb") as sink, ipc.new_file(sink, STORED) as writer:
         writer.write_table(table)
 
 
-def open_embedded(folder: Path, entities: npt.NDArray[np.int32] | None = None) -> Embedded:
-    """Memory-map what ``write_embedded`` wrote; ``entities`` of the chunk's documents, ascending, else 0, 1, …"""
+def open_embedded(folder: Path, numbers: npt.NDArray[np.int32] | None = None) -> Embedded:
+    """Memory-map what ``write_embedded`` wrote; ``numbers`` of the chunk's texts, ascending, else 0, 1, …"""
     vectors = np.load(folder / VECTORS, mmap_mode="r")
     with pa.memory_map(str(folder / WINDOWS)) as source:
         table = ipc.open_file(source).read_all()
     place = table.column("place").to_numpy()
-    entity = pa.array(place if entities is None else entities[place])
-    return Embedded(vectors, pa.table([entity, *table.columns[1:]], WINDOW_SCHEMA), 0)
+    number = pa.array(place if numbers is None else numbers[place])
+    return Embedded(vectors, pa.table([number, *table.columns[1:]], WINDOW_SCHEMA), 0)

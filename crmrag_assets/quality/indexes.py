@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from crmrag_assets.build.step import BuildContext, chunks_of
 from crmrag_assets.indexes.embed import Embedded, open_embedded
-from crmrag_assets.opened import documents_in_chunk, documents_of, encoder_of, graph_of
+from crmrag_assets.opened import documents_of, encoder_of, graph_of, texts_in_chunk
 from crmrag_assets.quality.finding import SHOWN, earlier_release, has_same, made_anew, percent, share
 from crmrag_assets.quality.graph import COMPARED
 from crmrag_query.graph.arrays import FLAG_ENTITY
@@ -143,18 +143,19 @@ def steps_are_counted(context: BuildContext) -> Finding:
 
 
 def sparse_covers_documents(context: BuildContext) -> Finding:
-    """The sparse index has as many documents as there are."""
+    """The sparse index has as many documents as there are, and as many passages."""
     indexed = SparseIndex.open(context.folder("bm25_index")).documents
-    return _covers(context, "sparse", "bm25_index", indexed, indexed == documents_of(context).count)
+    return _covers(context, "sparse", "bm25_index", indexed, indexed == len(documents_of(context).texts))
 
 
 def dense_covers_documents(context: BuildContext) -> Finding:
-    """Every document has at least one row in the dense index."""
+    """Every document and every passage has at least one row in the dense index."""
     index, documents = _dense(context), documents_of(context)
     rows, indexed = len(index.window_document), np.unique(index.window_document)
-    holds = collected(covered(index, documents.count)).holds
-    without = np.setdiff1d(np.arange(documents.count), indexed)[:SHOWN]
-    shown: list[Row] = [{"document": documents.label(n)} for n in without.tolist()]
+    texts = len(documents.texts)
+    holds = collected(covered(index, texts)).holds
+    without = np.setdiff1d(np.arange(texts), indexed)[:SHOWN]
+    shown: list[Row] = [{"document": documents.label(int(documents.home[n]))} for n in without.tolist()]
     return _covers(context, "dense", "faiss_index", len(indexed), holds, {"rows": rows}, shown)
 
 
@@ -167,11 +168,12 @@ def _covers(
     more: dict[str, int] | None = None,
     without: list[Row] | None = None,
 ) -> Finding:
-    documents = documents_of(context).count
-    says = f"The {which} index has {indexed:,} documents, and there are {documents:,}."
+    documents, passages = documents_of(context).count, documents_of(context).passages.num_rows
+    says = f"The {which} index has {indexed:,} texts, and there are {documents + passages:,}."
     if holds:
-        says = f"The {which} index has all {documents:,} documents."
-    counts = {"documents": documents, "indexed": indexed, **(more or {})}
+        beside = f" and {passages:,} passages" if passages else ""
+        says = f"The {which} index has all {documents:,} documents{beside}."
+    counts = {"documents": documents, "passages": passages, "indexed": indexed, **(more or {})}
     return Finding(holds, says, counts, {"without": without or []}, made_anew(context, artifact))
 
 
@@ -219,7 +221,10 @@ def vectors_are_sound(context: BuildContext) -> Finding:
     finite = np.isfinite(length)
     wrong = np.flatnonzero(~(np.abs(length - 1) <= UNIT))
     rows: list[Row] = [
-        {"document": documents.label(int(index.window_document[n])), "length": f"{length[n]:.6g}"}
+        {
+            "document": documents.label(int(documents.home[index.window_document[n]])),
+            "length": f"{length[n]:.6g}",
+        }
         for n in wrong[:SHOWN].tolist()
     ]
     counts = {
@@ -245,20 +250,19 @@ def vectors_are_sound(context: BuildContext) -> Finding:
 
 def _chunks(context: BuildContext) -> Iterator[Embedded]:
     """The vectors of every chunk, with whose they are."""
-    entities = documents_of(context).entities
     for chunk in chunks_of(context):
-        yield open_embedded(context.folder("embeddings", chunk), entities[documents_in_chunk(context, chunk)])
+        yield open_embedded(context.folder("embeddings", chunk), texts_in_chunk(context, chunk))
 
 
 def vectors_are_distinct(context: BuildContext) -> Finding:
     """Few different texts have the very same vector. If there are more, the model does not tell the data's texts apart:
     choose one for its languages.
     """
-    graph = graph_of(context)
+    documents = documents_of(context)
     frame = pl.concat([_prints(embedded) for embedded in _chunks(context)])
     same = (
         frame.group_by("vector")
-        .agg(rows=pl.len(), texts=pl.col("text").n_unique(), entities=pl.col("entity").head(3))
+        .agg(rows=pl.len(), texts=pl.col("text").n_unique(), such_as=pl.col("number").head(3))
         .filter(pl.col("texts") > 1)
         .sort("rows", "vector", descending=True)
     )
@@ -268,7 +272,7 @@ def vectors_are_distinct(context: BuildContext) -> Finding:
         {
             "windows": row["rows"],
             "texts": row["texts"],
-            "such as": "; ".join(graph.label(n) for n in row["entities"]),
+            "such as": "; ".join(documents.label(int(documents.home[n])) for n in row["such_as"]),
         }
         for row in same.head(SHOWN).to_dicts()
     ]
@@ -291,10 +295,10 @@ def _prints(embedded: Embedded) -> pl.DataFrame:
         bits = np.ascontiguousarray(embedded.vectors[block]).view(np.uint32).astype(np.uint64)
         bits *= bits ^ np.uint64(0x9E3779B97F4A7C15)
         numbers[block] = (bits * weights).sum(axis=1, dtype=np.uint64)
-    entity, text = (
-        pl.Series(pl.from_arrow(embedded.windows.column(name))) for name in ("entity", "text_hash")
+    number, text = (
+        pl.Series(pl.from_arrow(embedded.windows.column(name))) for name in ("number", "text_hash")
     )
-    return pl.DataFrame({"vector": numbers, "text": text.cast(pl.Binary), "entity": entity})
+    return pl.DataFrame({"vector": numbers, "text": text.cast(pl.Binary), "number": number})
 
 
 def vectors_have_not_drifted(context: BuildContext) -> Finding:

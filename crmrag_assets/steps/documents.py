@@ -100,7 +100,7 @@ FR_DOCUMENTS = Step(
     "fr_documents", 3, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always
 )  # fmt: skip
 DOCUMENTS = Step(
-    "documents", 1, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always
+    "documents", 2, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always
 )
 ENTITY_DOCUMENTS = Step("entity_documents", 1, write_files, needs=("documents",), inputs=markdown_inputs)
 STEPS = (FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS)

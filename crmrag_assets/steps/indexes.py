@@ -25,13 +25,13 @@ from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_
 from crmrag_assets.indexes.sparse import KnownCounts, count_new_terms, postings_of, write_sparse
 from crmrag_assets.opened import (
     catalogue_of,
-    documents_in_chunk,
     documents_of,
     encoder_of,
     graph_of,
     numbering_of,
     text_digests,
     texts_hash,
+    texts_in_chunk,
 )
 from crmrag_assets.profile.ties import TieCounts
 from crmrag_assets.release.publish import link_file
@@ -60,7 +60,7 @@ _ALLOWED: set[tuple[str, ...]] = set()  # data set, documents and ceiling that w
 
 @dataclass(frozen=True)
 class Workload:
-    """What has no vector yet: windows, their tokens, and how many documents they are of."""
+    """What has no vector yet: windows, their tokens, and of how many texts they are, a passage counting as a document."""
 
     documents: int = 0
     windows: int = 0
@@ -72,7 +72,7 @@ def workload(context: BuildContext) -> Workload:
     documents, encoder = documents_of(context), encoder_of(context)
     found = np.zeros(3, np.int64)
     for chunk in chunks_of(context):
-        texts = (documents.text(number) for number in documents_in_chunk(context, chunk).tolist())
+        texts = (documents.searched(number) for number in texts_in_chunk(context, chunk).tolist())
         own, *others = caches_of(context, chunk)
         count, windows = pending(texts, encoder, own, others)
         found += (count, len(windows), sum(encoder.count(windows)) if windows else 0)
@@ -174,20 +174,20 @@ def embeddings_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 
 def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    """Vectors of the windows of each final document, the header repeated; cached by model and text.
+    """Vectors of the windows of each final document and passage, the header repeated; cached by model and text.
 
     The asset that costs most, in time or money: `encoded`, `tokens` and `usd` tell how much. Read by `faiss_index`.
     """
     require_within_ceiling(context)
     documents, encoder = documents_of(context), encoder_of(context)
-    chosen = documents_in_chunk(context, chunk or "").tolist()
-    texts = [(documents.entity(number), documents.text(number)) for number in chosen]
+    chosen = texts_in_chunk(context, chunk or "").tolist()
+    texts = [(number, documents.searched(number)) for number in chosen]
     own, *others = caches_of(context, chunk or "")
     with asking_api(context):
         embedded = embed_chunk(texts, encoder, own, context.progress, others)
     write_embedded(folder, embedded)
     counts: Stats = {
-        "documents": len(texts),
+        "documents": sum(number < documents.count for number in chosen),
         "windows": embedded.windows.num_rows,
         "encoded": embedded.encoded,
     }
@@ -202,31 +202,23 @@ def dense_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 
 def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    """Dense retrieval: an exact FAISS index over all windows, memory-mapped.
+    """Dense retrieval: an exact FAISS index over all windows of documents and passages, memory-mapped.
 
     Read at question time for documents that mean what is asked.
     """
-    documents = documents_of(context)
     chunks: list[Embedded] = [
-        open_embedded(context.folder("embeddings", key), documents.entities[documents_in_chunk(context, key)])
+        open_embedded(context.folder("embeddings", key), texts_in_chunk(context, key))
         for key in chunks_of(context)
     ]
-    counts = write_dense(
-        chunks,
-        documents.entity_document,
-        folder,
-        encoder_of(context).dimension,
-        context.method.dense.codes_from,
-    )
-    return dict(counts)
+    return dict(write_dense(chunks, folder, encoder_of(context).dimension, context.method.dense.codes_from))
 
 
 def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    """Sparse retrieval: BM25 with the scores of rank-bm25's Okapi, memory-mapped.
+    """Sparse retrieval: BM25 over documents and passages with the scores of rank-bm25's Okapi, memory-mapped.
 
     Read at question time for documents that say the words of a question.
     """
-    texts, digests = documents_of(context).table.column("text"), text_digests(context)
+    texts, digests = documents_of(context).texts, text_digests(context)
     version = data_version(TERM_COUNTS, 1, {"crmrag": __version__})
     there = context.store.is_current(TERM_COUNTS, version)  # every checksum is looked at
     known = KnownCounts.open(context.folder(TERM_COUNTS)) if there else None

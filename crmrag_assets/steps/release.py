@@ -121,6 +121,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "triples": graph.triples + len(graph.literal_table) + len(graph.type_rows[1]),
             "literals": len(graph.literal_table),
             "documents": documents.count,
+            "passages": documents.passages.num_rows,
             "chunks": len(chunks_of(context)),
         },
         config=config

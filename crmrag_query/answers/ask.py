@@ -246,8 +246,14 @@ def search(release: Release, understood: Understood, mode: Mode | None = None) -
     for document in order:
         out = release[Documents].entity(document) in understood.excluded
         (left_out if out else kept).append(scored[document])
+    channels, query = release[ReleaseChannels], understood.queries[0]
+    anchors = channels.quoted(query.text) if mode.has("sparse") else []
     if mode.has("tied"):
-        kept = _with_anchors(release, understood, kept, scored, k)
+        named = (mention.entities[0].entity for mention in individuals(release, understood.analysis))
+        anchors += channels.holding(node for node in named if node not in understood.excluded)
+    kept = _with_anchors(release, understood, kept, scored, k, list(dict.fromkeys(anchors)))
+    passages = channels.passages(query, [one.document for one in kept[:k]], k)
+    kept = [replace(one, passages=passages.get(one.document, ())) for one in kept]
     timings: dict[str, float] = {}
     for each in found:
         for stage, spent in each.timings.items():
@@ -258,7 +264,7 @@ def search(release: Release, understood: Understood, mode: Mode | None = None) -
 FEW = 8  # things that are told of one by one
 ABSTRACT = frozenset({int(Category.Concept), int(Category.Time)})
 """Categories of what says little by itself."""
-ANCHORS = 2  # documents of what the question names that are brought in where they were not chosen
+ANCHORS = 2  # documents that are brought in where they were not chosen
 
 
 def _with_anchors(
@@ -267,16 +273,18 @@ def _with_anchors(
     kept: Sequence[Candidate],
     scored: Mapping[int, Candidate],
     k: int,
+    documents: Sequence[int],
 ) -> list[Candidate]:
-    """The candidates with the documents of what the question names among the first ``k``, for the last of these."""
-    named = (mention.entities[0].entity for mention in individuals(release, understood.analysis))
-    documents = release[ReleaseChannels].holding(node for node in named if node not in understood.excluded)
+    """The candidates with ``documents``, which say what the question says or are of what it names, among the first ``k``, for
+    the last others of these."""
     there = {candidate.document for candidate in kept[:k]}
     there |= {one for one in documents if release[Documents].entity(one) in understood.excluded}
     wanted = [one for one in documents if one not in there][:ANCHORS]
     brought = [scored.get(one, Candidate(one, 0.0)) for one in wanted]
-    rest = [candidate for candidate in kept if candidate.document not in wanted]
-    return [*rest[: k - len(brought)], *brought, *rest[k - len(brought) :]]
+    others = [candidate for candidate in kept[:k] if candidate.document not in documents]
+    least = others[max(0, len(others) - len(brought)) :] if len(kept) >= k and brought else []
+    first = [candidate for candidate in kept[:k] if candidate not in least]
+    return [*first, *brought, *least, *(one for one in kept[k:] if one.document not in wanted)]
 
 
 EXTRACTIVE = "extractive"

@@ -131,14 +131,25 @@ class SourceList:
                 yield from (self._triple(hop.subject, hop.property, hop.object) for hop in hops)
         elif line.kind == Line.TYPE:
             yield from self.type_triples(line.entity)
+        elif line.kind == Line.PASSAGE:
+            (source,) = line.targets or (line.entity,)
+            for triple in release[TriplesIndex].of(source) if source != line.entity else ():
+                if line.entity in (triple.s, triple.o):
+                    yield self._triple(triple.s, triple.p, triple.o)
+            yield from self._literals(source, line.key)
         elif chosen:
             for triple in release[TriplesIndex].of(line.entity):
                 if triple.s in chosen or triple.o in chosen:
                     yield self._triple(triple.s, triple.p, triple.o)
         else:
-            for literal in graph.literals(line.entity):
-                if line.key in (graph.property_code(literal.property), graph.property_iri(literal.property)):
-                    yield self._literal(line.entity, literal)
+            yield from self._literals(line.entity, line.key)
+
+    def _literals(self, entity: int, key: str) -> Iterator[SourceTriple]:
+        """The literals of a node by a property, its code or IRI."""
+        graph = self.release[Graph]
+        for literal in graph.literals(entity):
+            if key in (graph.property_code(literal.property), graph.property_iri(literal.property)):
+                yield self._literal(entity, literal)
 
     def type_triples(self, entity: int) -> Iterator[SourceTriple]:
         """What says of which classes and types (P2) the entity is."""

@@ -6,7 +6,7 @@ import re
 from typing import Annotated, ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from crmrag_query.config.reading import (
     Codes,
@@ -115,7 +115,8 @@ class DocumentText(Record):
     """How much of an entity its document's text shows; the document's data holds everything.
 
     `apart`: classes at whose entities texts do not point; `unsaid`: properties that they do not state; `words`: what lines of
-    other properties begin with.
+    other properties begin with. `passage_properties`: those whose texts, from `passage_from` characters on, become
+    passages of `passage_characters`, which repeat at most `passage_overlap` of the one before.
     """
 
     literal_values: Count
@@ -127,6 +128,16 @@ class DocumentText(Record):
     unsaid: Properties = ()
     words: dict[str, str] = Field(default_factory=dict)
     type_properties: ClassVar[Properties] = ("P2",)
+    passage_properties: Properties = ()
+    passage_from: Count = 300
+    passage_characters: Count = 3000
+    passage_overlap: Count = 300
+
+    @model_validator(mode="after")
+    def _overlap_is_less(self) -> DocumentText:
+        if 2 * self.passage_overlap > self.passage_characters:
+            raise ValueError("passage_overlap is more than half of passage_characters")
+        return self
 
 
 class Chaining(Record):

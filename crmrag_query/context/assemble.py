@@ -25,7 +25,7 @@ from crmrag_query.context.context import (
     measured,
     pay,
 )
-from crmrag_query.context.evidence import Evidence
+from crmrag_query.context.evidence import Evidence, sentences
 from crmrag_query.context.lines import (
     LINE_CHARACTERS,
     RELATIONAL,
@@ -340,7 +340,11 @@ def assemble(
             n = numbers.get(held.entity(candidate.document))
             free += n is None
             places[candidate.document] = n or free
-    reads = [read_document(release, n, one) for one, n in sorted(places.items(), key=lambda item: item[1])]
+    passages = {one.document: one.passages for one in candidates}
+    reads = [
+        read_document(release, n, one, sentences(release, one, passages[one]))
+        for one, n in sorted(places.items(), key=lambda item: item[1])
+    ]
     work = _Work(release, analysis, reads, whole, NAMES_BESIDE_SET if answers else None)
     reserved = _share(beside, TRIPLES_CHARACTERS, room)
     documents = Budget(whole.characters - reserved.characters, whole.tokens - reserved.tokens)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +14,21 @@ from rank_bm25 import BM25Okapi
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parts import ExtractiveConfig
-from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.documents.documents import SEPARATOR, Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.pool import Candidate, reciprocal_rank_fusion
-from crmrag_query.text import SHORTEST_STEM, same_stem, tokenize, with_singulars
+from crmrag_query.text import SHORTEST_STEM, same_stem, sentence_starts, tokenize, with_singulars
 
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]
 ANCHORED = 0.5  # share of a subject's name in the question from which a line is about what was asked
 NAMED_TARGETS = 30  # targets whose names take part in matching; the whole set stays in the line
 SHOWN = 10  # names on a line, as on a line of a document
 ENCODED_CHARACTERS = 160  # of a line, about 40 word pieces: enough to tell what it is about
+SENTENCES = 300  # characters of a passage on one line: short sentences say little alone
 DATED = re.compile(r"\d{3,4}|centur|siècle|Jahrhundert|αιώ", re.IGNORECASE)
 
 
@@ -69,7 +71,8 @@ def gather(
     config: ExtractiveConfig,
     mentions: Sequence[Mention] = (),
 ) -> list[Evidence]:
-    """The lines of the candidates' documents, best document first, at most ``config.ranked_lines``.
+    """The lines of the candidates' documents and the sentences of their passages, best document first, at most
+    ``config.ranked_lines``.
 
     A line about an entity of ``mentions``, which the question may spell otherwise, is about what is named.
     """
@@ -82,12 +85,45 @@ def gather(
         )
         told = [line for line in lines if line.kind != Line.HEADER]
         found += [reader.read(line, rank, text[line.start : line.end]) for line in told]
+        found += [
+            reader.read(line, rank, said)
+            for line, said in sentences(release, candidate.document, candidate.passages)
+        ]
         for line in untold(release, lines):
             names = [reader.label(node) for node in line.targets[:SHOWN]]
             found.append(reader.read(line, rank, written(line, names)))
         if len(found) >= config.ranked_lines:
             break
     return _outnamed(found[: config.ranked_lines])
+
+
+def sentences(release: Release, document: int, passages: Sequence[int]) -> list[tuple[Line, str]]:
+    """The sentences of some passages that lead to a document as lines about the entities that they describe, short ones
+    together, with their texts.
+
+    A line leads to the node that states the text where this is not the entity, and stands where it does in the whole of the
+    document.
+    """
+    store = release[Documents]
+    found: list[tuple[Line, str]] = []
+    start = len(store.text(document)) if passages else 0
+    for number in store.passages_of(document) if passages else ():
+        passage, start = store.passage(number), start + len(SEPARATOR)
+        if number in passages:
+            own = () if passage.source == passage.entity else (passage.source,)
+            first, body = len(passage.text) - len(passage.body), passage.body
+            cuts = [0, *sentence_starts(body), len(body)]
+            at = 0
+            for cut, following in pairwise([*cuts, len(body) + SENTENCES]):
+                if cut > at and following - at > SENTENCES:
+                    line = Line(
+                        document, passage.entity, Line.PASSAGE, passage.key, passage.label,
+                        start + first + at, start + first + cut, 1, own,
+                    )  # fmt: skip
+                    found.append((line, f"{passage.label}: {body[at:cut].rstrip()}"))
+                    at = cut
+        start += len(passage.text)
+    return found
 
 
 def untold(release: Release, lines: Sequence[Line]) -> list[Line]:

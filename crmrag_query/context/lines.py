@@ -41,6 +41,8 @@ class Facts:
 
     def of(self, line: Line, shown: Iterable[int]) -> frozenset[Fact]:
         """The facts that a line states which names these of its targets; never empty."""
+        if line.kind == Line.PASSAGE:  # one of several sentences of a literal
+            return frozenset([(line.kind, line.key, line.entity, line.start)])
         found: set[Fact] = set()
         for target in shown:
             between = self._between(line.entity, target)
@@ -170,8 +172,8 @@ class Names:
         return self._whole[node]
 
 
-def read_document(release: Release, n: int, document: int) -> Read:
-    """Read a document once."""
+def read_document(release: Release, n: int, document: int, passages: Iterable[tuple[Line, str]] = ()) -> Read:
+    """Read a document once, with sentences of ``passages`` that lead to it."""
     text = release[Documents].text(document)
     headers: dict[int, Entry] = {}
     typed: set[int] = set()
@@ -189,6 +191,7 @@ def read_document(release: Release, n: int, document: int) -> Read:
             headers[line.entity] = Entry(n, header.line, f"{header.text}{joint}{body}", shown)
         else:
             entries.append(Entry(n, line, said, line.targets))
+    entries += [Entry(n, line, plain(said), line.targets) for line, said in passages]
     return Read(n, document, release[Documents].entity(document), headers, tuple(entries))
 
 

@@ -1,4 +1,7 @@
-"""The documents artifact: its tables, and memory-mapped texts with their lines and members.
+"""The documents artifact: its tables, and memory-mapped texts with their lines, members and passages.
+
+A document gives the beginning of a long text; the whole of it stands in passages, which are searched like documents and lead
+to the document of the entity that the text describes.
 
 Tables are Arrow IPC files, uncompressed. Those of all documents are in record batches of ``BATCH`` rows (the last one
 shorter), so that a table is written without holding it and row ``i`` lies in batch ``i // BATCH``; those of a chunk
@@ -13,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
@@ -22,8 +26,11 @@ from crmrag_query.graph.arrays import Bytes, Ints, Longs
 from crmrag_query.graph.graph import Graph
 
 BATCH: Final = 8192
-HEADER, TYPE, LITERAL, FR, OUTGOING, INCOMING, SATELLITE, NOTE = range(8)  # kinds of lines
-KIND_NAMES: Final = ("header", "type", "literal", "relationship", "outgoing", "incoming", "satellite", "note")
+HEADER, TYPE, LITERAL, FR, OUTGOING, INCOMING, SATELLITE, NOTE, PASSAGE = range(9)  # kinds of lines
+KIND_NAMES: Final = (
+    "header", "type", "literal", "relationship", "outgoing", "incoming", "satellite", "note", "passage",
+)  # fmt: skip
+SEPARATOR: Final = "\n\n"  # between the blocks of a document
 SELF, ABSORBED, CHAINED = range(3)  # roles of members
 ROLE_NAMES: Final = ("self", "satellite", "chained")
 _LINE: Final = [
@@ -53,6 +60,18 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     ),
     "lines": pa.schema([("document", pa.int32()), *_LINE]),
     "members": pa.schema([("document", pa.int32()), ("entity", pa.int32()), ("role", pa.uint8())]),
+    "passages": pa.schema(
+        [
+            ("document", pa.int32()),
+            ("entity", pa.int32()),  # whom the text describes
+            ("source", pa.int32()),  # the node that states the text: the entity, or a text about it
+            ("key", pa.utf8()),  # property, as in lines
+            ("label", pa.utf8()),
+            ("start", pa.int32()),  # characters of the whole text, on one line
+            ("end", pa.int32()),
+            ("text", pa.large_utf8()),  # the entity's header, then "label: part"
+        ]
+    ),
 }
 FILES: Final = {"fr_documents": "documents", "fr_lines": "lines"}  # those not named after their schema
 
@@ -150,6 +169,7 @@ class Line:
     INCOMING: ClassVar[int] = INCOMING
     SATELLITE: ClassVar[int] = SATELLITE
     NOTE: ClassVar[int] = NOTE
+    PASSAGE: ClassVar[int] = PASSAGE
 
     document: int
     entity: int
@@ -160,6 +180,29 @@ class Line:
     end: int
     total: int
     targets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a long text, from ``start`` to ``end`` of it: ``text`` is a header and a line of it.
+
+    ``entity`` is whom it describes, and ``document`` the one that holds this entity; ``source`` the node that states the text
+    by the property ``key``.
+    """
+
+    document: int
+    entity: int
+    source: int
+    key: str
+    label: str
+    start: int
+    end: int
+    text: str
+
+    @property
+    def body(self) -> str:
+        """The part of the text alone."""
+        return self.text.partition("\n")[2].removeprefix(f"{self.label}: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +301,46 @@ class Documents:
         """The document that holds an entity's facts, or None for a node that is no entity."""
         document = int(self.entity_document[entity])
         return None if document < 0 else document
+
+    @cached_property
+    def passages(self) -> pa.Table:
+        """All passages, in the order of their documents; none where a release was made before there were any."""
+        if not table_path(self.folder, "passages").exists():
+            return SCHEMAS["passages"].empty_table()
+        return open_table(self.folder, "passages")
+
+    def passage(self, number: int) -> Passage:
+        (row,) = self.passages.slice(number, 1).to_pylist()
+        return Passage(**row)
+
+    def passages_of(self, i: int) -> range:
+        """Numbers of the passages that lead to a document."""
+        first, end = np.searchsorted(self.home[self.count :], [i, i + 1]).tolist()
+        return range(first, end)
+
+    def whole(self, i: int) -> str:
+        """The text of a document and those of its passages, as blocks one after another."""
+        passages = (self.passage(number).text for number in self.passages_of(i))
+        return SEPARATOR.join([self.text(i), *passages])
+
+    @cached_property
+    def texts(self) -> pa.ChunkedArray:
+        """All texts that are searched: those of the documents, then those of the passages."""
+        columns = self.table.column("text"), self.passages.column("text")
+        return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.large_utf8())
+
+    def searched(self, number: int) -> str:
+        """One of ``texts``."""
+        if number < self.count:
+            return self.text(number)
+        chunk, row = divmod(number - self.count, BATCH)
+        return str(self.passages.column("text").chunk(chunk)[row].as_py())
+
+    @cached_property
+    def home(self) -> Ints:
+        """The document to which each of ``texts`` leads, int32 [texts]: itself, or that of the passage's entity."""
+        own = np.arange(self.count, dtype=np.int32)
+        return np.concatenate([own, cast(Ints, self.passages.column("document").to_numpy())])
 
     def record(self, i: int) -> dict[str, Any]:
         """Everything a document stands for, as plain JSON values: text, lines with all targets, and for each member all

@@ -56,13 +56,15 @@ def interleave(first: Sequence[Item], second: Sequence[Item]) -> list[Item]:
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A document that may answer: its number, its score in the fusion, its rank (from 0) and its raw similarity on each
-    channel that found it, and how much of what the question names it is ``tied`` to, 0..1."""
+    channel that found it, how much of what the question names it is ``tied`` to, 0..1, and the numbers of those passages of
+    its long texts that bear on the question, best first."""
 
     document: int
     score: float
     ranks: Mapping[str, int] = field(default_factory=dict)
     tied: float = 0.0
     similarities: Mapping[str, float] = field(default_factory=dict)
+    passages: tuple[int, ...] = ()
 
 
 def make_pool(

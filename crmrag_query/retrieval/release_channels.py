@@ -28,9 +28,11 @@ from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import Branch, add_way, advance, legs_of, turned
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
 from crmrag_query.retrieval.dense import DenseIndex
-from crmrag_query.retrieval.pool import best
+from crmrag_query.retrieval.pool import best, reciprocal_rank_fusion
+from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.scores import NOTHING, Hits
 from crmrag_query.retrieval.sparse import SparseIndex
+from crmrag_query.text import tokenize
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -48,6 +50,8 @@ CUED, OTHER, VAGUE, ASIDE = 1.0, 0.5, 0.25, 0.25
 OWN = {Form.SPECIFIC: 1.0, Form.ENUMERATION: 0.5, Form.AGGREGATION: 0.5}
 POSSIBLE = 0.4  # what a date counts that only may lie in the period
 HOPS, WALKED = 2, 2000  # of personalised PageRank: steps around what is named, and nodes at most
+QUOTING = 2  # texts looked at for one that is asked about in its own words …
+QUOTED_SHARE = 0.75  # … of which it has this share; small words that no text has do not count
 LITTLE = frozenset({"E41", "E33_E41", "E33", "E34", "PC67"})
 """Classes of names, texts and inscriptions, which say little by themselves. Source: the published CRM-RAG."""
 # What is added to a relevance in the coherent subset. Source: the published CRM-RAG.
@@ -346,12 +350,64 @@ class ReleaseChannels:
         return self.release[Documents].count
 
     def dense(self, vector: Floats, k: int, mask: Mask | None = None) -> Hits:
-        """The ``k`` documents (of ``mask``) nearest to ``vector``, with their cosines; to a vector of zeros, none is."""
-        return self.release[DenseIndex].search(vector, k, mask) if vector.any() else NOTHING
+        """The ``k`` documents (of ``mask``) nearest to ``vector``, by themselves or by a passage that leads to them, with
+        their cosines; to a vector of zeros, none is."""
+        if not vector.any():
+            return NOTHING
+        search = self.release[DenseIndex].search
+        return self._led_to(lambda size, inside: search(vector, size, inside), k, mask)
 
     def sparse(self, text: str, k: int, mask: Mask | None = None) -> Hits:
-        """The ``k`` documents (of ``mask``) with the highest BM25 score for ``text``, with these scores."""
-        return self.release[SparseIndex].search(text, k, mask)
+        """The ``k`` documents (of ``mask``) with the highest BM25 score for ``text``, of themselves or of a passage that
+        leads to them, with these scores."""
+        search = self.release[SparseIndex].search
+        return self._led_to(lambda size, inside: search(text, size, inside), k, mask)
+
+    def _led_to(self, search: Callable[[int, Mask | None], Hits], k: int, mask: Mask | None) -> Hits:
+        """The first ``k`` documents to which the texts lead that a search finds, each at its first text."""
+        home = self.release[Documents].home
+        if len(home) == self.documents:
+            return search(k, mask)
+        size, inside = k, None if mask is None else mask[home]
+        while True:
+            found = search(size, inside)
+            documents = home[found.documents]
+            first = np.sort(np.unique(documents, return_index=True)[1])[:k]
+            if len(first) == k or len(found) < size:
+                return Hits(documents[first], found.scores[first])
+            size *= 2
+
+    def passages(self, query: Query, documents: Sequence[int], k: int) -> dict[int, tuple[int, ...]]:
+        """Of the passages that lead to some documents the ``k`` best for a query, by words and vectors: their numbers by
+        document, best first."""
+        store = self.release[Documents]
+        inside = np.isin(store.home, np.asarray(documents, np.int32))
+        inside[: self.documents] = False
+        if not inside.any():
+            return {}
+        rankings = []
+        if self.release.manifest.has("bm25_index"):
+            rankings.append(self.release[SparseIndex].search(query.text, k, inside).ranking)
+        if query.vector.any():
+            rankings.append(self.release[DenseIndex].search(query.vector, k, inside).ranking)
+        found: dict[int, list[int]] = {}
+        for number, _ in reciprocal_rank_fusion(rankings)[:k]:
+            found.setdefault(int(store.home[number]), []).append(number - self.documents)
+        return {document: tuple(numbers) for document, numbers in found.items()}
+
+    def quoted(self, text: str) -> list[int]:
+        """Documents with a passage that holds nearly all words of a text, of the ``QUOTING`` texts with the highest score."""
+        store, index = self.release[Documents], self.release[SparseIndex]
+        if len(store.home) == self.documents:
+            return []
+        words = {word for word in tokenize(text) if index.terms(word)}
+        found = [number for number in index.search(text, QUOTING).ranking if number >= self.documents]
+        telling = [
+            number
+            for number in found
+            if len(words & set(tokenize(store.searched(number)))) >= QUOTED_SHARE * len(words)
+        ]
+        return list(dict.fromkeys(store.home[telling].tolist()))
 
     def of_categories(self, categories: int) -> Mask:
         """Documents whose entity has one of ``categories`` (a mask), bool [documents]."""

@@ -31,8 +31,8 @@ def lengths(vectors: Floats) -> Floats:
 
 
 def documents_have_vectors(release: Release) -> Faults:
-    """Every row is of a document that there is, and every document has one."""
-    return (yield from covered(release[DenseIndex], release[Documents].count))
+    """Every row is of a document or passage that there is, and each of these has one."""
+    return (yield from covered(release[DenseIndex], len(release[Documents].texts)))
 
 
 def covered(index: DenseIndex, documents: int) -> Faults:
@@ -80,15 +80,16 @@ def _stored_codes(path: Path, shape: tuple[int, ...]) -> Digests:
 
 
 def embeddings_are_those_searched(release: Release) -> Faults:
-    """Every document is in a chunk of embeddings, by its present text, and its vectors are those of the dense index."""
+    """Every document and passage is in a chunk of embeddings, by its present text, and its vectors are those of the dense
+    index."""
     documents, index = release[Documents], release[DenseIndex]
     paths = (entry.path.split("/") for entry in release.manifest.files)
     names = sorted({parts[1] for parts in paths if parts[0] == "embeddings" and len(parts) == 3})
     if not names or int(names[0], 16) != 0:
         yield "embeddings/: the chunk 00 is missing"
         return 0
-    start = np.searchsorted(index.window_document, np.arange(documents.count + 1))
-    digests, looked = digests_of(documents.table.column("text")), 0
+    start = np.searchsorted(index.window_document, np.arange(len(documents.texts) + 1))
+    digests, looked = digests_of(documents.texts), 0
     for name, chosen in _in_chunks(names, documents):
         vectors, windows = open_chunk(release.folder / "embeddings" / name)
         looked += len(vectors)
@@ -103,11 +104,11 @@ def embeddings_are_those_searched(release: Release) -> Faults:
 
 
 def _in_chunks(names: list[str], documents: Documents) -> Iterator[tuple[str, Longs]]:
-    """Each chunk, named by the first byte that its entities' hashes begin with, and its documents, ascending."""
+    """Each chunk, named by the first byte that its entities' hashes begin with, and its documents and passages, ascending."""
     bucket = digests_of(documents.graph.iris.take(pa.array(documents.entities)))[:, 0]
     ends = [*(int(name, 16) for name in names), BUCKETS]
     for name, (low, high) in zip(names, pairwise(ends), strict=True):
-        yield name, np.flatnonzero((bucket >= low) & (bucket < high))
+        yield name, np.flatnonzero(((bucket >= low) & (bucket < high))[documents.home])
 
 
 def _are_searched(

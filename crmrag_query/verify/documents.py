@@ -18,6 +18,7 @@ from crmrag_query.documents.documents import (
     SELF,
     Documents,
     open_table,
+    table_path,
 )
 from crmrag_query.graph.arrays import FLAG_ENTITY, Longs
 from crmrag_query.graph.graph import Graph
@@ -35,14 +36,17 @@ from crmrag_query.verify.arrays import (
 )
 from crmrag_query.verify.check import Check, Faults
 
-TABLES = ("documents", "lines", "members")
+TABLES = ("documents", "lines", "members", "passages")
 
 
 def tables_are_whole(release: Release) -> Faults:
     """Every table opens with its columns and its texts are such; row i lies in batch i // BATCH."""
     rows = 0
     for name in TABLES:
-        table = open_table(release[Documents].folder, name)
+        folder = release[Documents].folder
+        if name == "passages" and not table_path(folder, name).exists():
+            continue  # a release that was made before there were any
+        table = open_table(folder, name)
         rows += table.num_rows
         yield from whole(f"documents/{name}.arrow", table)
         sizes = [len(chunk) for chunk in table.column(0).chunks]
@@ -159,6 +163,34 @@ def lines_are_sound(release: Release) -> Faults:
     return int(table.num_rows)
 
 
+def passages_are_sound(release: Release) -> Faults:
+    """Each passage, in the order of documents, leads to the document of the entity that it describes, and is a part of a text
+    of a node of the graph."""
+    documents, graph = release[Documents], release[Graph]
+    table = documents.passages
+    document, entity, source, start, end = (
+        numbers(table.column(name)) for name in ("document", "entity", "source", "start", "end")
+    )
+    yield from ascending("documents/passages.arrow: documents", document, strict=False)
+    bad = yield from within("documents/passages.arrow: documents", document, 0, documents.count)
+    bad += yield from within("documents/passages.arrow: entities", entity, 0, graph.nodes)
+    yield from within("documents/passages.arrow: sources", source, 0, graph.nodes)
+    home = documents.entity_document
+    if not bad:
+        yield from wrong(
+            "documents/passages.arrow: entities that another document holds",
+            len(entity),
+            lambda block: home[entity[block]] != document[block],
+        )
+    lengths = pc.utf8_length(table.column("text")).to_numpy()
+    yield from wrong(
+        "documents/passages.arrow: texts shorter than the part that they hold, or of no part",
+        len(start),
+        lambda b: (start[b] < 0) | (end[b] <= start[b]) | (lengths[b] < (end[b] - start[b]) - 1),
+    )
+    return int(table.num_rows)
+
+
 _READS = ("graph", "documents")
 CHECKS = (
     Check("document tables", "rows", tables_are_whole, reads=_READS, opens="documents"),
@@ -166,4 +198,5 @@ CHECKS = (
     Check("entities in documents", "nodes", entities_have_documents, reads=_READS),
     Check("document members", "members", members_are_sound, reads=_READS),
     Check("document lines", "lines", lines_are_sound, reads=_READS),
+    Check("passages", "passages", passages_are_sound, reads=_READS),
 )

@@ -52,8 +52,8 @@ def vocabulary_is_sorted(what: str, vocabulary: Vocabulary) -> Faults:
 
 
 def postings_resolve(release: Release) -> Faults:
-    """Every posting is of a document that there is, each once for a term, with a score; totals are right."""
-    index, documents = release[SparseIndex], release[Documents].count
+    """Every posting is of a document or passage that there is, each once for a term, with a score; totals are right."""
+    index, documents = release[SparseIndex], len(release[Documents].texts)
     terms = len(index.vocabulary.ptr) - 1
     meta = json.loads((release.folder / "sparse" / META).read_bytes())
     scores = index.retriever.scores if index.retriever else {"indices": ()}

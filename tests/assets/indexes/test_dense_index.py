@@ -49,16 +49,11 @@ def index_of(
     rows, vectors = corpus(windows, seed)
     parts = [[n for n, (document, _) in enumerate(rows) if document % chunks == c] for c in range(chunks)]
     chunked = [embedded([rows[n] for n in part], vectors[part]) for part in parts]
-    return written(chunked, np.arange(len(windows), dtype=np.int32), folder, sizes)
+    return written(chunked, folder, sizes)
 
 
-def written(
-    chunks: list[Embedded],
-    document_of: npt.NDArray[np.int32],
-    folder: Path,
-    sizes: Dense = FLAT,
-) -> DenseIndex:
-    write_dense(chunks, document_of, folder, DIMENSION, sizes.codes_from)
+def written(chunks: list[Embedded], folder: Path, sizes: Dense = FLAT) -> DenseIndex:
+    write_dense(chunks, folder, DIMENSION, sizes.codes_from)
     return DenseIndex.open(folder, sizes)
 
 
@@ -106,7 +101,7 @@ def test_search_equals_brute_force_with_and_without_a_mask_and_codes(
 def test_equal_documents_come_in_order_of_number(sizes: Dense, tmp_path: Path) -> None:
     vectors = np.tile(unit(np.ones((1, DIMENSION))), (100, 1))
     chunk = embedded([(n, 0) for n in range(100)], vectors)
-    found = written([chunk], np.arange(100, dtype=np.int32), tmp_path, sizes=sizes).search(vectors[0], 10)
+    found = written([chunk], tmp_path, sizes=sizes).search(vectors[0], 10)
     assert [document for document, _ in found] == list(range(10))
 
 
@@ -115,13 +110,13 @@ def test_a_document_of_many_windows_does_not_push_others_out(sizes: Dense, tmp_p
     near, far = unit(np.eye(2, DIMENSION) + np.array([[0.0], [0.1]]))
     rows = [(0, w) for w in range(500)] + [(1, 0), (2, 0)]
     chunk = embedded(rows, np.vstack([np.tile(near, (500, 1)), [far, far]]))
-    index = written([chunk], np.arange(3, dtype=np.int32), tmp_path, sizes=sizes)
+    index = written([chunk], tmp_path, sizes=sizes)
     assert [document for document, _ in index.search(near, 3)] == [0, 1, 2]
 
 
 def test_a_score_is_the_cosine(tmp_path: Path) -> None:
     chunk = embedded([(0, 0)], np.eye(1, DIMENSION, dtype=np.float32))
-    index = written([chunk], np.zeros(1, np.int32), tmp_path)
+    index = written([chunk], tmp_path)
     for vector, cosine in ((np.eye(2, DIMENSION)[1], 0.0), (-np.eye(1, DIMENSION)[0], -1.0)):
         assert list(index.search(vector.astype(np.float32), 1)) == [(0, pytest.approx(cosine))]
 
@@ -137,15 +132,15 @@ def test_the_number_of_chunks_does_not_show(sizes: Dense, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("sizes", [FLAT, CODED])
 def test_an_empty_index_answers_nothing(sizes: Dense, tmp_path: Path) -> None:
-    index = written([], np.empty(0, np.int32), tmp_path, sizes=sizes)
+    index = written([], tmp_path, sizes=sizes)
     assert len(index.search(np.ones(DIMENSION, np.float32), 5)) == 0
     assert index.vectors(np.array([0], np.int32)).tolist() == [[0.0] * DIMENSION]
 
 
 def test_embeddings_of_other_documents_are_refused(tmp_path: Path) -> None:
-    chunk = embedded([(0, 0), (1, 0)], np.eye(2, DIMENSION, dtype=np.float32))
+    chunk = embedded([(0, 0), (2, 0)], np.eye(2, DIMENSION, dtype=np.float32))
     with pytest.raises(BuildError, match="do not belong together"):
-        written([chunk], np.array([0, -1], np.int32), tmp_path)
+        written([chunk], tmp_path)
 
 
 def test_a_missing_or_cut_index_or_a_vector_of_another_encoder_is_named(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def injure(path: Path, harm: str, place: int) -> None:
 
 def test_long_documents_have_several_rows_and_rows_say_whose_they_are(tmp_path: Path) -> None:
     found = embed_chunk([(8, LONG), (9, "[Thing] Short")], HashEncoder(window=64), tmp_path / "00.bin")
-    assert found.windows.column("entity").to_pylist() == [8] * (found.windows.num_rows - 1) + [9]
+    assert found.windows.column("number").to_pylist() == [8] * (found.windows.num_rows - 1) + [9]
     assert found.windows.column("window").to_pylist() == [*range(found.windows.num_rows - 1), 0]
     assert found.windows.num_rows > 2
     np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, atol=1e-6)
@@ -171,7 +171,7 @@ def test_files_do_not_hold_the_numbers_of_entities(tmp_path: Path) -> None:
         write_embedded(folder, embed_chunk(moved, HashEncoder(window=64), tmp_path / f"{folder.name}.bin"))
     assert entries(folders[0]) == entries(folders[1])
     read = open_embedded(folders[0], np.arange(50, 54, dtype=np.int32))
-    assert read.windows.column("entity").to_pylist()[:4] == [50, 51, 52, 53]
+    assert read.windows.column("number").to_pylist()[:4] == [50, 51, 52, 53]
     assert len(read.vectors) == read.windows.num_rows > 4
 
 
