@@ -14,6 +14,7 @@ from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.step import BuildContext, chunks_of, run_step
 from crmrag_assets.documents.chain import EXEMPT
 from crmrag_assets.documents.chunk import build_chunk
+from crmrag_assets.documents.passages import passages
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import Traffic
 from crmrag_assets.harvest.source import Connected, Discovery
@@ -177,20 +178,20 @@ def _measure(inner: BuildContext, context: BuildContext, size: int) -> _Measured
             )
     record = run_step(GRAPH, inner).record
     built = time.monotonic()
-    texts, stays, written = _texts(inner, size)
+    texts, stays, parts, written = _texts(inner, size)
     encoder = encoder_of(inner)
     counted = encoder.count(texts)
     kept = [text for text, stay in zip(texts, stays, strict=True) if stay]
     joined = sum(tokens for tokens, stay in zip(counted, stays, strict=True) if not stay)
-    whole = [window for text in kept for window in windows(text, encoder.count, encoder.window)]
+    whole = [window for text in (*kept, *parts) for window in windows(text, encoder.count, encoder.window)]
     paid = context.config.embedding.provider == "litellm"
     return _Measured(
         entities=size,
         triples=discovery.triples,
         documents=len(kept),
         windows=len(whole) + joined / encoder.window,
-        tokens=sum(counted),
-        text_bytes=sum(len(text.encode()) for text in texts),
+        tokens=sum(counted) + (sum(encoder.count(parts)) if parts else 0),
+        text_bytes=sum(len(text.encode()) for text in (*texts, *parts)),
         text_seconds=written,
         graph_bytes=sum(entry.bytes for entry in record.files),
         graph_seconds=built - start,
@@ -199,8 +200,8 @@ def _measure(inner: BuildContext, context: BuildContext, size: int) -> _Measured
     )
 
 
-def _texts(context: BuildContext, size: int) -> tuple[list[str], list[bool], float]:
-    """Documents of the sampled entities before chaining, whether each stays one, and the seconds that it took.
+def _texts(context: BuildContext, size: int) -> tuple[list[str], list[bool], list[str], float]:
+    """Documents of the sampled entities before chaining, whether each stays one, their passages, and the seconds for it all.
 
     A thin document of a category that is not exempt is taken for one that joins another.
     """
@@ -210,13 +211,16 @@ def _texts(context: BuildContext, size: int) -> tuple[list[str], list[bool], flo
     sampled = [entities[n] for n in by_hash([graph.iri(int(node)) for node in entities])[:size]]
     start = time.monotonic()
     built = build_chunk(setting, np.array(sampled, np.int32)).documents
+    home = np.full(graph.nodes, -1, np.int32)
+    home[built.column("entity").to_numpy()] = 0
+    parts = [text for page in passages(setting, home) for text in page.column("text").to_pylist()]
     seconds = time.monotonic() - start
     own = graph.category_of_node[built.column("entity").to_numpy()]
     texts = built.column("text").to_pylist()
     stays = [
         len(text) >= rules.thin_characters or bool(c & EXEMPT) for text, c in zip(texts, own, strict=True)
     ]
-    return texts, stays, seconds
+    return texts, stays, parts, seconds
 
 
 def _time(encoder: Encoder, texts: Sequence[str]) -> float:
