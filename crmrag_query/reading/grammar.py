@@ -337,26 +337,20 @@ class Grammar:
                 said = set(self.words[low : item.first])
                 if said & roles["operators.each"] or said & roles["operators.all"]:
                     yield f"all: {item.text}"
-        asking = [
-            item
-            for item in self.items
-            if item.roles & SECOND and any(one.last <= item.first for one in spoken)
-        ]
-        for item in asking:
-            if self.words[item.first - 1] not in roles["operators.and"]:
-                continue
-            if not (item.roles & {"questions.how_many"} and "operators.per" in self._roles_behind(item)):
-                yield f"a second question: {item.text}"
+        for item in self.items:
+            if item.roles & SECOND and any(one.last <= item.first for one in spoken):
+                behind = {role for one in self.items if one.first == item.last for role in one.roles}
+                per = (
+                    "questions.how_many" in item.roles and "operators.per" in behind
+                )  # "and how many of each"
+                if self.words[item.first - 1] in roles["operators.and"] and not per:
+                    yield f"a second question: {item.text}"
         dates = [item for item in self.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield "one date or another"
-
-    def _roles_behind(self, item: Item) -> frozenset[str]:
-        """The roles of the small words right behind an item: "how many *of each*"."""
-        return frozenset(role for one in self.items if one.first == item.last for role in one.roles)
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -1642,6 +1636,20 @@ def form_of(items: Sequence[Item], own: Language) -> Form:
     if form.counts:
         form.asks = False
     return form
+
+
+def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
+    """Where a second question begins, with its "and": "the heaviest coins, *and* how much does each weigh". One that counts
+    what the first asks for, "and how many of each", is none."""
+    spoken = [item for item in items if item.sort in ("name", "noun", "date")]
+    for item in sorted(items, key=lambda one: one.first):
+        joint = item.first - 1
+        if not item.roles & SECOND or joint < 1 or words[joint] not in own.roles["operators.and"]:
+            continue
+        per = any("operators.per" in one.roles for one in items if one.first >= item.last)
+        if any(one.last <= joint for one in spoken) and not ("questions.how_many" in item.roles and per):
+            return joint
+    return None
 
 
 def with_titles(
