@@ -1401,11 +1401,12 @@ class Grammar:
         words = vocabulary(self.own.code).classes.get(PURCHASE, frozenset())
         if words.isdisjoint(self.stems) or not self.world.kept(tells_purchases):
             return frozenset()
-        text = plan.model_dump_json()
-        acquired = any(
-            step in text for step in ("acquired", "given_by", "acquisition", '"P22', '"P23', '"P24')
-        )
-        return frozenset({"bought or acquired otherwise"} if acquired and PURCHASE not in text else ())
+        parts = [*parts_of(plan)]
+        ways = [one for one in parts if isinstance(one, Way)]
+        steps = {step.strip("^*!").removesuffix("i") for way in ways for path in way.paths for step in path}
+        acquired = bool(steps & OWNERSHIP) or any(ACQUIRING & {*way.relations} for way in ways)
+        purchases = any(isinstance(one, Target) and PURCHASE in one.classes for one in parts)
+        return frozenset({"bought or acquired otherwise"} if acquired and not purchases else ())
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
@@ -1580,7 +1581,8 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 
 EDGES: Mapping[str, Edge] = {"creation_began": "begin", "creation_ended": "end"}
 """Relations to the first or the last day of a date alone."""
-PURCHASE = "E96"
+PURCHASE, OWNERSHIP = "E96", frozenset({"P22", "P23", "P24"})
+ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})
 
 
