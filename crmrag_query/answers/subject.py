@@ -295,10 +295,14 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     heads = {  # "which *works*" is no verb
         at for at in reading.heads if at and reading.words[at - 1] in own.roles["questions.what"]
     }
+    # What only a number of the data's own states is told with what is stated of the thing.
+    relations, counted = release.method.relations, set(release[Lexicon].numbers.values())
+    elsewhere = {id for id in counted if id and not relations[id].paths}
     chosen = [
         one
         for one in _chosen(spans, words, language)
-        if not (
+        if not elsewhere.issuperset(one.relations)
+        and not (
             filler.issuperset(words[one.first : one.last])
             if (one.first, one.last) in nouns
             else heads.issuperset(range(one.first, one.last))
