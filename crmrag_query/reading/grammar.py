@@ -1134,7 +1134,8 @@ class Grammar:
                     used |= self._per_words()
                     score += 0.5
                 else:
-                    if not (bare.negated and bare.way.relations):  # "never restored" is what is not recorded
+                    # "Never restored" is what is not recorded; but all was made by somebody at some time.
+                    if not (bare.negated and bare.way.relations) or MADE & {*bare.way.relations}:
                         text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
                         state = replace(state, doubt=state.doubt | {text})
                     if restricts:
@@ -1582,6 +1583,7 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 EDGES: Mapping[str, Edge] = {"creation_began": "begin", "creation_ended": "end"}
 """Relations to the first or the last day of a date alone."""
 PURCHASE, OWNERSHIP = "E96", frozenset({"P22", "P23", "P24"})
+MADE = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
 ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})
 
