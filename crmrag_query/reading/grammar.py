@@ -778,6 +778,8 @@ class Grammar:
                         score=state.score + COMPUTED,
                     )
             per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
+            if per is not None and not self.open.isdisjoint(range(per.last, item.first)):
+                per = None  # "per *place of birth* of artists"
             if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
                 per = item
             if per is not None:
@@ -1126,8 +1128,15 @@ class Grammar:
             open_words = [at for at in left if self.words[at] not in self._unit_words()]
         if open_words and not head.named:
             found = self._existing(state, open_words, ops)
-            if found is not None:
-                bare, says, gain, restricts = found
+            if found is not None and found[0]:
+                state, compute, says, gain = self._of_another(state, found, compute)
+                used |= self._per_words() if compute is not None and compute.kind == "group" else frozenset()
+                negated = found[1].negated
+                used |= {ops[role].first for role in NEGATIONS & ops.keys()} if negated else set()
+                left = [at for at in left if at not in says]
+                score += gain
+            elif found is not None:
+                _, bare, says, gain, restricts = found
                 splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
                 if splits and compute is None and not bare.negated:
                     compute = Compute(kind="group", way=bare.way)  # "by *denomination*"
@@ -1252,26 +1261,67 @@ class Grammar:
 
     def _existing(
         self, state: State, left: Sequence[int], ops: Mapping[str, Item]
-    ) -> tuple[Related, frozenset[int], float, bool] | None:
-        """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; these words,
-        what they gain, and whether it restricts anything: nothing that nearly all have does."""
+    ) -> tuple[int, Related, frozenset[int], float, bool] | None:
+        """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; the node that
+        they speak of, these words, what they gain, and whether it restricts anything: nothing that nearly all have does."""
         empty = frozenset() if ops.keys() & NEGATIONS else self.own.roles["verbs.empty"]  # "never *found*"
         said = frozenset(self.stems[at] for at in left if self.words[at] not in empty)
         if not said:
             return None
         best = None
-        for tie in self.ties.existing(state.nodes[0], self.own.code, self.said | said):
-            says = self._said_by(tie) & frozenset(left)
-            gain = (0.45 if state.conditions else 0.8) * len(says) - tie.cost - 0.2
-            if says and (best is None or gain > best[1]):
-                best = (tie, gain, says)
-        if best is None or best[1] <= -self.weights.uncovered / 2:
+        for node, meaning in enumerate(state.nodes):
+            if node and (meaning.named or meaning.plan is not None):
+                continue
+            for tie in self.ties.existing(meaning, self.own.code, self.said | said):
+                says = self._said_by(tie) & frozenset(left)
+                if not says or (node and not self._is_said_of(state, node, says)):
+                    continue
+                gain = (0.45 if state.conditions and not node else 0.8) * len(says) - tie.cost - 0.2
+                if best is None or gain > best[2]:
+                    best = (node, tie, gain, says)
+        if best is None or best[2] <= -self.weights.uncovered / 2:
             return None
-        tie, gain, says = best
+        node, tie, gain, says = best
         negated = any(role in NEGATIONS and item.first not in state.used for role, item in ops.items())
-        if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS:
-            return Related(way=tie.way), says, 0.3 * len(says), False
-        return Related(way=tie.way, negated=negated), says, gain, True
+        if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS and not node:
+            return node, Related(way=tie.way), says, 0.3 * len(says), False
+        return node, Related(way=tie.way, negated=negated), says, gain, True
+
+    def _is_said_of(self, state: State, node: int, says: Collection[int]) -> bool:
+        """Whether words speak of a noun that is tied to what is asked for: the *place of birth* of the artists, works whose
+        artist has no *birthplace*."""
+        item = state.places[node]
+        tied = any(not parent and one.child == node and one.tie for parent, one in state.conditions)
+        if item is None or not tied:
+            return False
+        if item.first > max(says):
+            return item.first - max(says) <= 3 and "of" in self._lead(item)
+        between = {*self.words[item.last : min(says)]}
+        roles = self.own.roles
+        relative = (
+            roles["pronouns.own"]
+            | roles["questions.whose"]
+            | roles["questions.where"]
+            | roles["questions.who"]
+        )
+        return item.last <= min(says) and not between.isdisjoint(relative | roles["verbs.have"])
+
+    def _of_another(
+        self, state: State, found: tuple[int, Related, frozenset[int], float, bool], compute: Compute | None
+    ) -> tuple[State, Compute | None, frozenset[int], float]:
+        """The reading with what is said of something that is tied to what is asked for: a condition of it, or, behind "per",
+        what things are counted by."""
+        node, bare, says, gain, _ = found
+        splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
+        own = next(one for parent, one in state.conditions if not parent and one.child == node)
+        if splits and compute is None and not bare.negated and own.tie is not None and not own.negated:
+            inner = any(parent == node for parent, _ in state.conditions) or not state.nodes[node].generic
+            conditions = tuple(one for one in state.conditions if inner or one[1] is not own)
+            way = followed_by(own.tie.way, bare.way)
+            return replace(state, conditions=conditions), Compute(kind="group", way=way), says, gain + 0.5
+        tie = Tie(bare.way, "", frozenset(), 0.0, "")
+        condition = (node, Condition(tie, negated=bare.negated))
+        return replace(state, conditions=(*state.conditions, condition)), compute, says, gain
 
     def _follows(self, op: Item, said: Collection[int]) -> bool:
         """Whether words stand right behind a small word, with nothing but small words between."""
@@ -1640,6 +1690,11 @@ def form_of(items: Sequence[Item], own: Language) -> Form:
     if form.counts:
         form.asks = False
     return form
+
+
+def followed_by(way: Way, after: Way) -> Way:
+    """A way that leads on by another one."""
+    return way.model_copy(update={"then": after if way.then is None else followed_by(way.then, after)})
 
 
 def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
