@@ -322,8 +322,10 @@ def _features(whole: Whole, without: list[str]) -> Iterator[dict[str, Any]]:
         properties = _plain_member(member)
         if places[node] != node:
             properties["place"] = asdict(whole.reader.details.named(places[node]))
-        lat, lon = where.point(places[node])
-        geometry = {"type": "Point", "coordinates": [lon, lat]}
+        at = where.point(places[node])
+        if at.doubt:
+            properties["coordinates_doubt"] = at.doubt
+        geometry = {"type": "Point", "coordinates": [at.lon, at.lat]}
         yield {"type": "Feature", "id": member.iri, "geometry": geometry, "properties": properties}
 
 

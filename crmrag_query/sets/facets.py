@@ -215,10 +215,11 @@ def marks(release: Release, plan: Plan, language: str = "en", name: str = "") ->
     nodes, spots = members[chosen], np.unique(place[chosen][placed[chosen]])
     number = np.searchsorted(spots, place[chosen])
     places = tuple(
-        Spot(release[Graph].iri(spot), plain(label), *where.point(spot))
+        Spot(release[Graph].iri(spot), plain(label), at.lat, at.lon, at.doubt)
         for spot, label in zip(
             spots.tolist(), labels_of(release, spots.astype(np.int32), language), strict=True
         )
+        for at in (where.point(spot),)
     )
     return Marks(
         len(members),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from crmrag_query.entities.named import Named, SourceTriple
+from crmrag_query.entities.named import Doubt, Named, SourceTriple
 from crmrag_query.shown import Shown, TableRow
 
 Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
@@ -208,12 +208,14 @@ class Choices(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """What has coordinates, degrees of WGS 84: a place of members, or a member that states them itself."""
+    """What has coordinates, degrees of WGS 84: a place of members, or a member that states them itself; ``doubt``: what of
+    them the data leaves open."""
 
     iri: str
     label: str
     lat: float
     lon: float
+    doubt: Doubt = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
