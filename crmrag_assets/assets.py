@@ -107,6 +107,7 @@ artifacts = [
     _asset("fr_documents", "documents", {"arrow"}),
     _asset("documents", "documents", {"arrow"}),
     _asset("entity_documents", "documents", {"markdown"}),
+    _asset("entity_graph", "graph", {"numpy"}),
     _asset("encoder", "indexes", {"onnx"}),
     _asset("embeddings", "indexes", {"numpy"}, ENCODING),
     _asset("faiss_index", "indexes", {"faiss"}),

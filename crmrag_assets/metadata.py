@@ -37,6 +37,7 @@ from crmrag_query.artifacts.places import dataset_folder
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.config.query import EvaluationConfig
 from crmrag_query.documents.documents import SCHEMAS, open_table
+from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError
 from crmrag_query.evaluation.evaluate import PIPELINE
 from crmrag_query.evaluation.report import REPORT_MARKDOWN, form_accuracy, mean, percentiles, stage_table
@@ -310,6 +311,13 @@ def _embeddings(context: BuildContext, folder: Path) -> Glance:
     return Glance({"most_windows": rows}, {"windows_of_a_document": doublings(windows)})
 
 
+def _entity_graph(context: BuildContext, folder: Path) -> Glance:
+    graph, documents = EntityGraph.open(folder), documents_of(context)
+    neighbours = np.diff(graph.ptr)
+    joined = most(neighbours, documents.label)
+    return Glance(plots={"neighbours_of_a_document": doublings(neighbours), "most_neighbours": joined})
+
+
 def _faiss_index(context: BuildContext, folder: Path) -> Glance:
     rows = np.bincount(np.load(folder / "window_document.npy", mmap_mode="r"))
     return Glance(plots={"rows_of_a_document": doublings(rows)})
@@ -446,8 +454,8 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     look.__name__.removeprefix("_"): look  # by the artifact that it looks at
     for look in (
         _prefetch, _harvest_report, _graph, _edges, _triples_index, _fr_documents, _documents, _entity_documents,
-        _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index, _name_index, _lexicon,
-        _profile, _validation_report, _release,
+        _entity_graph, _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index, _name_index,
+        _lexicon, _profile, _validation_report, _release,
     )
 }  # fmt: skip
 
@@ -459,8 +467,8 @@ ROW_COUNT = "dagster/row_count"  # shown by Dagster wherever it lists an asset
 ROW_COUNTS = {
     "entities": "entities", "prefetch": "triples", "harvest_report": "triples", "graph": "nodes", "edges": "rows",
     "triples_index": "triples", "fr_documents": "documents", "documents": "documents", "entity_documents": "documents",
-    "embeddings": "windows", "faiss_index": "rows", "bm25_index": "documents", "aggregation_index": "pairs",
-    "date_index": "dates", "name_index": "names", "lexicon": "kinds", "profile": "properties",
+    "entity_graph": "edges", "embeddings": "windows", "faiss_index": "rows", "bm25_index": "documents",
+    "aggregation_index": "pairs", "date_index": "dates", "name_index": "names", "lexicon": "kinds", "profile": "properties",
 }  # fmt: skip
 SPENT = ("encoded", "tokens", "usd")  # by making an artifact: nothing, where it was there already
 RATE = "rows_per_second"

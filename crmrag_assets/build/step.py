@@ -101,7 +101,7 @@ LAYERS = (
     Layer("relationships", ("fr_documents",), chunked=True),
     Layer("documents", (
         "documents", "date_index", "profile", "aggregation_index", "name_index", "lexicon", "bm25_index",
-        "entity_documents", "encoder",
+        "entity_graph", "entity_documents", "encoder",
     )),
     Layer("embeddings", ("embeddings",), chunked=True),
     Layer("release", ("faiss_index", "validation_report", "release")),

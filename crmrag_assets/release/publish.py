@@ -59,6 +59,7 @@ PLACES = {
     "triples_index": "triples_index",
     "documents": "documents",
     "entity_documents": "entity_documents",
+    "entity_graph": "entity_graph",
     "encoder": "encoder",
     "embeddings": "embeddings",
     "faiss_index": "dense",

@@ -26,6 +26,7 @@ from crmrag_assets.release.publish import (
     require_consistent,
 )
 from crmrag_assets.release.report import make_report, report_markdown
+from crmrag_assets.steps.communities import STEPS as COMMUNITY_STEPS
 from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
 from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
@@ -195,5 +196,6 @@ RELEASE = Step(
 )  # fmt: skip
 STEPS = (VALIDATION_REPORT, RELEASE)
 PINNED_STEPS = (
-    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, VALIDATION_REPORT, METHOD,
+    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS, VALIDATION_REPORT,
+    METHOD,
 )  # fmt: skip
