@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crmrag_assets.build.reporting import rows_of
-from crmrag_assets.build.step import BuildContext, Outcome
+from crmrag_assets.build.step import BuildContext, Outcome, is_made
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import NOTES
 from crmrag_assets.harvest.triples import TRIPLES
@@ -167,7 +167,8 @@ class Glance:
 
 def glance(artifact: str, context: BuildContext, chunk: str | None = None) -> Glance:
     """What to show of a finished artifact or chunk, and where it lies."""
-    look, folder = LOOKS.get(artifact), context.folder(artifact, chunk)
+    folder, whole = context.folder(artifact, chunk), chunk is None
+    look = None if whole and not is_made(context, artifact) else LOOKS.get(artifact)
     seen = look(context, folder) if look else Glance()
     return replace(seen, places={"folder": folder} | dict(seen.places))
 

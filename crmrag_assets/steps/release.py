@@ -12,7 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, chunks_of, contents, run_step
+from crmrag_assets.build.step import (
+    BuildContext,
+    Inputs,
+    Stats,
+    Step,
+    chunks_of,
+    contents,
+    is_made,
+    run_step,
+)
 from crmrag_assets.build.store import Published
 from crmrag_assets.opened import documents_of, graph_of, harvest_of
 from crmrag_assets.quality.checks import CHECKS
@@ -129,7 +138,11 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "relationships": config_hash(method.relationship_sets[method.relationships]),
             "ontology": context.ontology_hash,
         },
-        versions={step.artifact: step.writer for step in PINNED_STEPS},
+        versions={
+            step.artifact: step.writer
+            for step in PINNED_STEPS
+            if step.chunked or is_made(context, step.artifact)
+        },
         embedding={name: encoder[name] for name in ("model", "provider", "dimension", "window")},
         wikidata=dataset.wikidata,
     )

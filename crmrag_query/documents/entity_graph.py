@@ -38,11 +38,7 @@ class EntityGraph:
 
     @classmethod
     def from_release(cls, release: Release) -> EntityGraph:
-        if not release.manifest.has(FOLDER):
-            raise ReleaseError(
-                f"Release {release.id} has no entity graph: it was built before there was one.",
-                rebuild(release.folder),
-            )
+        release.require(FOLDER)
         return cls.open(release.folder / FOLDER)
 
     @classmethod

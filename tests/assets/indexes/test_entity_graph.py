@@ -17,7 +17,6 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config import load_method
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
-from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Catalogue
 from tests.support.builds import build_all, make_project
@@ -137,17 +136,3 @@ def test_the_weight_is_the_sum_of_all_statements_damped_by_both_ends_neighbours(
     }
     got = {(int(a), int(b)): float(weight) for a, b, weight in zip(*found.pairs(), strict=True)}
     assert got == pytest.approx(wanted, rel=1e-6)
-
-
-def test_a_release_from_before_there_was_one_says_what_to_build(release: Release, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    old = replace(
-        release,
-        manifest=replace(
-            release.manifest,
-            versions={name: n for name, n in release.manifest.versions.items() if name != "entity_graph"},
-        ),
-    )
-    with pytest.raises(ReleaseError, match="crmrag build churches"):
-        old[EntityGraph]
