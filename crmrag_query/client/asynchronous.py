@@ -63,6 +63,17 @@ class AsyncClient(BaseClient):
         asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode)
         return self._transport.stream(self._checked(asked))
 
+    async def themes(
+        self,
+        dataset: str | None = None,
+        level: int | None = None,
+        within: str = "",
+        limit: int = 20,
+        offset: int = 0,
+        language: str = "",
+    ) -> records.Themes:
+        return await self._send(wire.THEMES, wire.ListThemes(dataset, level, within, limit, offset, language))
+
     async def modes(self, dataset: str | None = None) -> records.Modes:
         return await self._send(wire.MODES, wire.ListModes(dataset))
 

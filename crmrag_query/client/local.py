@@ -56,8 +56,10 @@ from crmrag_query.client.records import (
     RankedDocument,
     Ranking,
     ReleaseWarning,
+    Themes,
     Unavailable,
 )
+from crmrag_query.client.themes import list_themes
 from crmrag_query.client.wire import Route
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
@@ -354,6 +356,7 @@ class Engine:
             wire.SPARQL: self.sparql,
             wire.EVALUATIONS: self.evaluations,
             wire.MODES: self.modes,
+            wire.THEMES: self.themes,
         }
         try:
             return handlers[route](request)
@@ -392,6 +395,11 @@ class Engine:
             build = f"{rebuild(release.folder)}." if lacks else ""
             found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
         return Modes(tuple(found), name, release.id)
+
+    def themes(self, request: wire.ListThemes) -> Themes:
+        name, release = self.releases.release(request.dataset)
+        with release.reading():
+            return list_themes(release, name, request)
 
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))

@@ -74,6 +74,22 @@ class Client(BaseClient):
         """How questions can be answered, the default first, and what a data set's release lacks for the others."""
         return self._send(wire.MODES, wire.ListModes(dataset))
 
+    def themes(
+        self,
+        dataset: str | None = None,
+        level: int | None = None,
+        within: str = "",
+        limit: int = 20,
+        offset: int = 0,
+        language: str = "",
+    ) -> records.Themes:
+        """What a data set is about: what belongs together in it, the largest first, with the most central members.
+
+        Those of one ``level`` (0 the finest), those ``within`` a theme, or the outermost. ReleaseError where the release has
+        none.
+        """
+        return self._send(wire.THEMES, wire.ListThemes(dataset, level, within, limit, offset, language))
+
     def retrieve(
         self,
         question: str,

@@ -225,6 +225,19 @@ class ListModes:
 
 
 @dataclass(frozen=True, slots=True)
+class ListThemes:
+    """``level``: themes of that level, 0 the finest; ``within``: the parts of the theme of that id; with neither the
+    outermost. ``language``: "" for the data set's first."""
+
+    dataset: str | None = None
+    level: int | None = None
+    within: str = ""
+    limit: int = 20
+    offset: int = 0
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ListEvaluations:
     dataset: str | None = None
 
@@ -261,9 +274,10 @@ CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
+THEMES = Route("themes", "GET", "/themes", ListThemes, records.Themes)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS, MODES,
+    EXPORT, SPARQL, EVALUATIONS, MODES, THEMES,
 )  # fmt: skip
 
 

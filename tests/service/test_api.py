@@ -57,6 +57,7 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
     wire.SPARQL: (wire.RunSparql("SELECT * WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o LIMIT 5"), wire.RunSparql("ASK {}")),
     wire.EVALUATIONS: (wire.ListEvaluations(),),
     wire.MODES: (wire.ListModes(), wire.ListModes("sample")),
+    wire.THEMES: (wire.ListThemes(), wire.ListThemes("sample", level=0, limit=3, offset=1, language="el")),
 }  # fmt: skip
 CASES = [(route, request) for route, requests in REQUESTS.items() for request in requests]
 
@@ -164,7 +165,7 @@ def test_an_unknown_mode_is_refused_with_those_that_there_are(http: httpx.Client
     for request in (wire.Ask(QUESTION, mode="best"), wire.Retrieve(QUESTION, mode="best")):
         route = wire.ASK if isinstance(request, wire.Ask) else wire.RETRIEVE
         told = problem_of(send(http, route, request))
-        assert (told.status, told.remedy) == (400, "There are: crm, vector, fulltext.")
+        assert (told.status, told.remedy) == (400, "There are: crm, vector, fulltext, global_vector.")
 
 
 # what is read, and kept by its reader
