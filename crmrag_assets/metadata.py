@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crmrag_assets.build.reporting import rows_of
-from crmrag_assets.build.step import BuildContext, Outcome
+from crmrag_assets.build.step import BuildContext, Outcome, is_made
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import NOTES
 from crmrag_assets.harvest.triples import TRIPLES
@@ -34,9 +34,11 @@ from crmrag_assets.opened import catalogue_of, documents_of, graph_of, harvest_o
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import dataset_folder
+from crmrag_query.communities.communities import Communities
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.config.query import EvaluationConfig
 from crmrag_query.documents.documents import SCHEMAS, open_table
+from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError
 from crmrag_query.evaluation.evaluate import PIPELINE
 from crmrag_query.evaluation.report import REPORT_MARKDOWN, form_accuracy, mean, percentiles, stage_table
@@ -166,7 +168,8 @@ class Glance:
 
 def glance(artifact: str, context: BuildContext, chunk: str | None = None) -> Glance:
     """What to show of a finished artifact or chunk, and where it lies."""
-    look, folder = LOOKS.get(artifact), context.folder(artifact, chunk)
+    folder, whole = context.folder(artifact, chunk), chunk is None
+    look = None if whole and not is_made(context, artifact) else LOOKS.get(artifact)
     seen = look(context, folder) if look else Glance()
     return replace(seen, places={"folder": folder} | dict(seen.places))
 
@@ -310,6 +313,37 @@ def _embeddings(context: BuildContext, folder: Path) -> Glance:
     return Glance({"most_windows": rows}, {"windows_of_a_document": doublings(windows)})
 
 
+def _entity_graph(context: BuildContext, folder: Path) -> Glance:
+    graph, documents = EntityGraph.open(folder), documents_of(context)
+    neighbours = np.diff(graph.ptr)
+    joined = most(neighbours, documents.label)
+    return Glance(plots={"neighbours_of_a_document": doublings(neighbours), "most_neighbours": joined})
+
+
+def _communities(context: BuildContext, folder: Path) -> Glance:
+    found, documents = Communities.open(folder), documents_of(context)
+    largest = [
+        {
+            "level": int(found.level[one]),
+            "community": found.name(one),
+            "documents": found.size(one),
+            "most central": ", ".join(documents.label(int(member)) for member in found.members(one, 3)),
+        }
+        for one in found.outermost[:ROWS_SHOWN].tolist()
+    ]
+    sizes = {f"documents_of_a_community_{one['level']}": found.of_level(one["level"]) for one in found.levels}
+    count = np.diff(found.member_ptr)
+    of_levels = {
+        what: [(f"level {one['level']}", one[key]) for one in found.levels]
+        for what, key in (("communities", "communities"), ("documents_in_communities", "documents"))
+    }
+    return Glance(
+        {"levels": list(found.levels), "largest": largest},
+        {name: bars for name, bars in of_levels.items() if bars}
+        | {name: doublings(count[chosen]) for name, chosen in sizes.items()},
+    )
+
+
 def _faiss_index(context: BuildContext, folder: Path) -> Glance:
     rows = np.bincount(np.load(folder / "window_document.npy", mmap_mode="r"))
     return Glance(plots={"rows_of_a_document": doublings(rows)})
@@ -446,8 +480,8 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     look.__name__.removeprefix("_"): look  # by the artifact that it looks at
     for look in (
         _prefetch, _harvest_report, _graph, _edges, _triples_index, _fr_documents, _documents, _entity_documents,
-        _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index, _name_index, _lexicon,
-        _profile, _validation_report, _release,
+        _entity_graph, _communities, _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index,
+        _name_index, _lexicon, _profile, _validation_report, _release,
     )
 }  # fmt: skip
 
@@ -459,8 +493,10 @@ ROW_COUNT = "dagster/row_count"  # shown by Dagster wherever it lists an asset
 ROW_COUNTS = {
     "entities": "entities", "prefetch": "triples", "harvest_report": "triples", "graph": "nodes", "edges": "rows",
     "triples_index": "triples", "fr_documents": "documents", "documents": "documents", "entity_documents": "documents",
-    "embeddings": "windows", "faiss_index": "rows", "bm25_index": "documents", "aggregation_index": "pairs",
-    "date_index": "dates", "name_index": "names", "lexicon": "kinds", "profile": "properties",
+    "entity_graph": "edges", "communities": "communities", "community_summaries": "communities",
+    "community_index": "communities", "embeddings": "windows", "faiss_index": "rows",
+    "bm25_index": "documents", "aggregation_index": "pairs", "date_index": "dates", "name_index": "names",
+    "lexicon": "kinds", "profile": "properties",
 }  # fmt: skip
 SPENT = ("encoded", "tokens", "usd")  # by making an artifact: nothing, where it was there already
 RATE = "rows_per_second"

@@ -77,12 +77,13 @@ def test_only_asset_and_launch_modules_import_dagster() -> None:
 FLOORS = {
     "crmrag_query": (
         "errors version syntax text dates", "codec bounds timing llm config", "ontology shown language", "artifacts",
-        "graph linking", "documents relationships questions", "plans retrieval",
+        "graph linking", "documents relationships questions", "communities",
+        "plans retrieval",
         "entities context compare verify", "reading sets",
         "answers sparql validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (
-        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes", "opened",
+        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened",
         "release", "quality metadata", "steps checks", "materialise operations", "assets", "layer_jobs", "launch",
         "cli", "automation", "definitions",
     ),

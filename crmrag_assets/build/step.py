@@ -101,7 +101,8 @@ LAYERS = (
     Layer("relationships", ("fr_documents",), chunked=True),
     Layer("documents", (
         "documents", "date_index", "profile", "aggregation_index", "name_index", "lexicon", "bm25_index",
-        "entity_documents", "encoder",
+        "entity_graph", "entity_documents", "encoder",
+        "communities", "community_summaries", "community_index",
     )),
     Layer("embeddings", ("embeddings",), chunked=True),
     Layer("release", ("faiss_index", "validation_report", "release")),
@@ -116,10 +117,11 @@ def never(context: BuildContext) -> bool:
 
 
 def always(context: BuildContext) -> bool:
-    """Of a step that may be made in any process."""
+    """Of a step that may be made in any process, or is wanted of every data set."""
     return True
 
 
+UNWANTED = "unwanted"  # among the counts of what a data set does without
 Inputs = Mapping[str, str]
 Stats = dict[str, Any]
 
@@ -134,7 +136,8 @@ class Step:
     of all else that is read, by name, where that is not the content of its needs. ``after``: done when the artifact is
     finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program alone does not
     make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether it, or its
-    chunks, may be made in processes beside others.
+    chunks, may be made in processes beside others. ``wanted``: whether the data set has the artifact at all; where it has
+    not, it is finished without a file and read from nothing, and a release is published without it.
     """
 
     artifact: str
@@ -146,6 +149,7 @@ class Step:
     chunked: bool = False
     lasting: bool = False
     apart: Callable[[BuildContext], bool] = never
+    wanted: Callable[[BuildContext], bool] = always
     after: Callable[[BuildContext], None] | None = None
 
 
@@ -156,6 +160,11 @@ class Outcome:
     record: Record
     reused: bool
     chunk: str | None = None
+
+
+def is_made(context: BuildContext, artifact: str) -> bool:
+    """Whether a finished artifact, which has no chunks, is one that the data set wants."""
+    return not context.finished(artifact).stats.get(UNWANTED)
 
 
 def contents(context: BuildContext, *artifacts: str) -> dict[str, str]:
@@ -173,6 +182,8 @@ def version_of(step: Step, context: BuildContext, chunk: str | None = None) -> s
     The program's version is part of it: after an upgrade everything is made again (embeddings from their cache), but for
     what lasts.
     """
+    if not step.wanted(context):
+        return data_version(step.artifact, step.writer, {UNWANTED: "yes"})
     inputs = dict(step.inputs(context, chunk) if step.inputs else contents(context, *step.needs))
     if step.parts:
         inputs["config"] = config_of(context, *step.parts)
@@ -217,7 +228,7 @@ def run_step(step: Step, context: BuildContext, chunk: str | None = None) -> Out
         if not reused:
             stats: Stats = {}
             with context.store.writing(step.artifact, version, stats, chunk) as folder:
-                stats.update(step.write(context, folder, chunk))
+                stats.update(step.write(context, folder, chunk) if step.wanted(context) else {UNWANTED: True})
             failpoints.reach(step.artifact, chunk, failpoints.AFTER)
         if step.after is not None:
             step.after(context)

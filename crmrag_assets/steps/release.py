@@ -12,7 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, chunks_of, contents, run_step
+from crmrag_assets.build.step import (
+    BuildContext,
+    Inputs,
+    Stats,
+    Step,
+    chunks_of,
+    contents,
+    is_made,
+    run_step,
+)
 from crmrag_assets.build.store import Published
 from crmrag_assets.opened import documents_of, graph_of, harvest_of
 from crmrag_assets.quality.checks import CHECKS
@@ -26,6 +35,7 @@ from crmrag_assets.release.publish import (
     require_consistent,
 )
 from crmrag_assets.release.report import make_report, report_markdown
+from crmrag_assets.steps.communities import STEPS as COMMUNITY_STEPS
 from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
 from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
@@ -129,7 +139,11 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "relationships": config_hash(method.relationship_sets[method.relationships]),
             "ontology": context.ontology_hash,
         },
-        versions={step.artifact: step.writer for step in PINNED_STEPS},
+        versions={
+            step.artifact: step.writer
+            for step in PINNED_STEPS
+            if step.chunked or is_made(context, step.artifact)
+        },
         embedding={name: encoder[name] for name in ("model", "provider", "dimension", "window")},
         wikidata=dataset.wikidata,
     )
@@ -196,5 +210,6 @@ RELEASE = Step(
 )  # fmt: skip
 STEPS = (VALIDATION_REPORT, RELEASE)
 PINNED_STEPS = (
-    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, VALIDATION_REPORT, METHOD,
+    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS, VALIDATION_REPORT,
+    METHOD,
 )  # fmt: skip

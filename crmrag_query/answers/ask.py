@@ -70,7 +70,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
 from crmrag_query.llm.model import Metered, Model
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.records import Dated, Related
+from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
@@ -427,8 +427,9 @@ class Turn:
             return False
         tied = [one for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated]
         if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
-            said = json.dumps([one.model_dump(mode="json") for one in tied])
-            if any(json.dumps(self.release[Graph].iri(node)) in said for node in asked.nodes):
+            inner = (part for part in parts_of(Plan(where=tuple(tied))) if isinstance(part, Anchor | Among))
+            named = {iri for part in inner for iri in part.iris}
+            if any(self.release[Graph].iri(node) in named for node in asked.nodes):
                 return True
         ids = {id for one in asked.asked for id in one.relations}
         return any(one.way is not None and not ids.isdisjoint(one.way.relations) for one in tied)

@@ -419,10 +419,13 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if not lost or parsed.plan.compute.kind == "ask":
         return ""
     asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or parsed.named)
-    strange = parsed.guessed and any(
-        not release[SparseIndex].terms(word) for word in _asked_or_tied(analysis.reading, lost)
-    )
-    if not asked_of_one and not strange and not (parsed.absent and parsed.empty):
+    words_of = release[SparseIndex].terms
+    asked, tied = _asked_or_tied(analysis.reading, lost)
+    # One word aside, what is said of a list is understood, and told; a number would be another one.
+    restricts = bool(parsed.plan.where) and not parsed.empty and parsed.plan.compute.kind != "count"
+    nowhere = [word for word in tied if not words_of(word)]
+    strange = any(not words_of(word) for word in asked) or len(nowhere) > restricts
+    if not asked_of_one and not (parsed.guessed and strange) and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):
         language, relations = analysis.reading.language, release.method.relations
@@ -431,26 +434,27 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     return words.not_told.replace("{words}", ", ".join(f"“{word}”" for word in lost))
 
 
-def _asked_or_tied(reading: Reading, lost: Collection[str]) -> list[str]:
-    """Which of some words are what is asked for, "how many *visitors*", or what something is tied to, "made of *marble*": the
-    others, verbs and asides, may be missing without changing what is meant."""
+def _asked_or_tied(reading: Reading, lost: Collection[str]) -> tuple[list[str], list[str]]:
+    """Of some words those that are counted, "how many *visitors*", and those that are asked for or that something is tied to,
+    "made of *marble*": the others, verbs and asides, may be missing without changing what is meant."""
     own, words = language(reading.language), list(reading.words)
     ties = frozenset().union(
         *(found for role, found in own.roles.items() if role.startswith("prepositions."))
     )
-    opens = own.roles["questions.how_many"] | own.roles["questions.what"]
-    found = []
+    counts, opens = own.roles["questions.how_many"], own.roles["questions.what"]
+    counted, others = list[str](), list[str]()
     for at, word in enumerate(words):
         before = at - 1
-        while before > 0 and words[before] in own.stop - ties - opens:
+        while before > 0 and words[before] in own.stop - ties - counts - opens:
             before -= 1
-        if (
-            word in lost
-            and at
-            and (words[before] in ties or any(" ".join(words[i:at]) in opens for i in range(at)))
-        ):
-            found.append(word)
-    return found
+        if word not in lost or not at:
+            continue
+        behind = [" ".join(words[i:at]) for i in range(at)]
+        if any(one in counts for one in behind):
+            counted.append(word)
+        elif words[before] in ties or any(one in opens for one in behind):
+            others.append(word)
+    return counted, others
 
 
 def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:

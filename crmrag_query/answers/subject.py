@@ -2,7 +2,7 @@
 made?"), or about the data as a whole.
 
 The first two are answered from what is told of the thing itself, never by what leads to it: what lies in a church is not
-where the church is. The third is answered by what the data set holds, counted.
+where the church is. The third is answered by what the data set holds, counted, and by its largest themes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.statements import BESIDE, TURNS, Clause, Heard, Statement, own_words, statements_of
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
+from crmrag_query.communities.communities import Communities
+from crmrag_query.communities.themes import Summaries
 from crmrag_query.config.relations import Relation
 from crmrag_query.config.sentences import sentences
 from crmrag_query.entities.named import category_name
@@ -295,10 +297,14 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     heads = {  # "which *works*" is no verb
         at for at in reading.heads if at and reading.words[at - 1] in own.roles["questions.what"]
     }
+    # What only a number of the data's own states is told with what is stated of the thing.
+    relations, counted = release.method.relations, set(release[Lexicon].numbers.values())
+    elsewhere = {id for id in counted if id and not relations[id].paths}
     chosen = [
         one
         for one in _chosen(spans, words, language)
-        if not (
+        if not elsewhere.issuperset(one.relations)
+        and not (
             filler.issuperset(words[one.first : one.last])
             if (one.first, one.last) in nouns
             else heads.issuperset(range(one.first, one.last))
@@ -875,4 +881,28 @@ def overview(release: Release, language: str, cited: SourceList) -> str:
         ]
         if best:
             told.append(words.shown.format(first="; ".join(best)))
-    return " ".join(told)
+    return "\n".join([" ".join(told), *_themes(release, language, cited)])
+
+
+THEMES, NAMED_OF = (
+    5,
+    2,
+)  # themes of a data set that are told, and most central members of each that are sources
+
+
+def _themes(release: Release, language: str, cited: SourceList) -> Iterator[str]:
+    """What the data set is about: its largest themes, each with its most central members as sources; none of a release that
+    has no communities."""
+    if not all(map(release.manifest.has, ("communities", "community_summaries"))):
+        return
+    communities, summaries = release[Communities], release[Summaries]
+    if not len(communities):
+        return
+    forms = sentences().forms(language).themes or sentences().forms("en").themes
+    if forms is not None:
+        yield forms.largest.format(n=f"{len(communities.outermost):,}")
+    for one in communities.outermost[:THEMES].tolist():
+        theme = summaries.tell(one, language)
+        nodes = [summaries.documents.entity(member) for member in summaries.central(one)[:NAMED_OF].tolist()]
+        numbers = ", ".join(str(cited.cite(node, cited.type_triples(node))) for node in nodes)
+        yield f"- {theme.title}: {theme.brief} [{numbers}]"

@@ -163,6 +163,15 @@ class Release:
                     found = self._parts[kind] = kind.from_release(self)
         return cast(P, found)
 
+    def require(self, artifact: str) -> None:
+        """ReleaseError with what to build, where the release was built without an artifact: before there was one, or since
+        its data set does without."""
+        if not self.manifest.has(artifact):
+            raise ReleaseError(
+                f"Release {self.id} of data set {self.manifest.dataset!r} has no {artifact}: it was built without.",
+                f"{rebuild(self.folder)}, which makes it unless the entry in datasets.yaml says that it is not wanted.",
+            )
+
     @cached_property
     def id(self) -> str:
         return self.manifest.id

@@ -22,6 +22,7 @@ OWN_COMMANDS = {
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
     "datasets": ("crmrag_query.cli.datasets", "datasets"),
     "serve": ("crmrag_query.cli.serve", "serve"),
+    "themes": ("crmrag_query.cli.themes", "themes"),
     "verify": ("crmrag_query.cli.verify", "verify"),
     "diff": ("crmrag_query.cli.diff", "diff"),
     "ontology": ("crmrag_query.cli.ontology", "ontology"),

@@ -33,6 +33,10 @@ TABLE = "table"
 @click.option("--language", default="en", show_default=True, help="Language of labels and sentences.")
 @click.option("--why", is_flag=True, help="With the triples that put each member into the set.")
 @click.option("--excluded", "reason", default="", metavar="REASON", help="What is left out for this reason.")
+@click.option(
+    "--columns", "columns_", default="telling", show_default=True, metavar="KEYS",
+    help="Columns of a file, with commas between them; telling: those that tell members apart; list: prints what there is.",
+)  # fmt: skip
 @click.option("--facets", "facets_only", is_flag=True, help="How many are of each type, place, century …")
 @click.option("--sparql", is_flag=True, help="The query that gives the same rows.")
 @click.option(
@@ -43,7 +47,7 @@ TABLE = "table"
 def set_(
     dataset: str, plan_file: BinaryIO, data: Path, limit: int | None, offset: int, sort: str | None,
     descending: bool, language: str, why: bool, reason: str, facets_only: bool, sparql: bool, format_: str,
-    out: Path | None,
+    out: Path | None, columns_: str,
 ) -> None:  # fmt: skip
     """The exact set of a plan over DATASET (its name, or the folder of a release).
 
@@ -67,7 +71,11 @@ def set_(
     release = open_release(dataset, data)
     plan = read_plan(plan_file.read())
     order = cast("Sort", sort or "")
-    if facets_only:
+    if columns_ == "list":
+        from crmrag_query.sets.columns import columns
+
+        pieces = iter([f"{printable(str(columns(release, plan, language, release.manifest.dataset)))}\n"])
+    elif facets_only:
         pieces = _facets(release, plan, language, format_)
     elif sparql:
         pieces = iter([to_sparql(plan, release[World])])
@@ -78,8 +86,9 @@ def set_(
 
         name = release.manifest.dataset
         pieces = export(
-            release, plan, format_, language, reason=reason, sort=order, descending=descending, name=name
-        )
+            release, plan, format_, language, reason=reason, sort=order, descending=descending, name=name,
+            columns=[key.strip() for key in columns_.split(",") if key.strip()],
+        )  # fmt: skip
     _write(pieces, out)
 
 

@@ -31,7 +31,7 @@ from crmrag_query.client.records import (
     Unavailable,
 )
 from crmrag_query.client.sync import Client
-from crmrag_query.sets.records import AnswerSet, Change, Choices, Facets, Marks, Years
+from crmrag_query.sets.records import AnswerSet, Change, Choices, Columns, Facets, Marks, Years
 
 __all__ = [
     "Answer",
@@ -41,6 +41,7 @@ __all__ = [
     "Choices",
     "Cited",
     "Client",
+    "Columns",
     "Dataset",
     "DatasetDetail",
     "Datasets",

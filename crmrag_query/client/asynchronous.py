@@ -23,7 +23,7 @@ from crmrag_query.client.base import (
 )
 from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
-from crmrag_query.sets.records import AnswerSet, Change, Choices, Facets, Marks, Sort, What
+from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
 from crmrag_query.sparql.evaluate import SparqlResult
 
 
@@ -62,6 +62,17 @@ class AsyncClient(BaseClient):
     ) -> AsyncIterator[Event]:
         asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode)
         return self._transport.stream(self._checked(asked))
+
+    async def themes(
+        self,
+        dataset: str | None = None,
+        level: int | None = None,
+        within: str = "",
+        limit: int = 20,
+        offset: int = 0,
+        language: str = "",
+    ) -> records.Themes:
+        return await self._send(wire.THEMES, wire.ListThemes(dataset, level, within, limit, offset, language))
 
     async def modes(self, dataset: str | None = None) -> records.Modes:
         return await self._send(wire.MODES, wire.ListModes(dataset))
@@ -154,10 +165,12 @@ class AsyncClient(BaseClient):
         descending: bool = False,
         language: str = "",
         dataset: str | None = None,
+        columns: Sequence[str] = (),
     ) -> AnswerSet:
-        return await self._send(
-            wire.SET, wire.GetSet(plan_of(plan), dataset, offset, limit, sort, descending, language)
+        asked = wire.GetSet(
+            plan_of(plan), dataset, offset, limit, sort, descending, language, columns=tuple(columns)
         )
+        return await self._send(wire.SET, asked)
 
     async def excluded(
         self,
@@ -175,6 +188,9 @@ class AsyncClient(BaseClient):
         )
         return await self._send(wire.SET, asked)
 
+    async def columns(self, plan: PlanLike, language: str = "", dataset: str | None = None) -> Columns:
+        return await self._send(wire.COLUMNS, wire.GetColumns(plan_of(plan), dataset, language))
+
     async def facets(
         self, plan: PlanLike, keys: Sequence[str] = (), language: str = "", dataset: str | None = None
     ) -> Facets:
@@ -191,9 +207,19 @@ class AsyncClient(BaseClient):
         descending: bool = False,
         inline: bool = False,
         dataset: str | None = None,
+        columns: Sequence[str] = (TELLING,),
     ) -> records.Export:
         asked = wire.GetExport(
-            plan_of(plan), format, dataset, question, language, reason, sort, descending, inline
+            plan_of(plan),
+            format,
+            dataset,
+            question,
+            language,
+            reason,
+            sort,
+            descending,
+            inline,
+            tuple(columns),
         )
         return await self._send(wire.EXPORT, asked)
 

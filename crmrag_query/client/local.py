@@ -56,8 +56,10 @@ from crmrag_query.client.records import (
     RankedDocument,
     Ranking,
     ReleaseWarning,
+    Themes,
     Unavailable,
 )
+from crmrag_query.client.themes import list_themes
 from crmrag_query.client.wire import Route
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
@@ -75,10 +77,11 @@ from crmrag_query.relationships.engine import Plan
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
 from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
+from crmrag_query.sets.columns import columns, with_columns
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
 from crmrag_query.sets.exports import FORMATS, export
 from crmrag_query.sets.facets import choices, facets, marks
-from crmrag_query.sets.records import AnswerSet, Choices, Facets, Marks, Page
+from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks, Page
 from crmrag_query.sets.wording import changed
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.text import shorten, tokenize
@@ -308,7 +311,15 @@ class Library:
             return self._shelves.setdefault(name, shelf)
 
 
-OfAPlan = wire.EditPlan | wire.GetChoices | wire.GetMarks | wire.GetSet | wire.GetFacets | wire.GetExport
+OfAPlan = (
+    wire.EditPlan
+    | wire.GetChoices
+    | wire.GetMarks
+    | wire.GetColumns
+    | wire.GetSet
+    | wire.GetFacets
+    | wire.GetExport
+)
 LANGUAGE = "en"  # of sets, where the request names none
 KEPT_PLANS = 64  # of the releases that were asked last; each takes milliseconds to make
 
@@ -335,6 +346,7 @@ class Engine:
             wire.DATASETS: self.datasets,
             wire.SET: self.set,
             wire.MARKS: self.marks,
+            wire.COLUMNS: self.columns,
             wire.FACETS: self.facets,
             wire.EXPORT: self.export,
             wire.DATASET: self.dataset,
@@ -344,6 +356,7 @@ class Engine:
             wire.SPARQL: self.sparql,
             wire.EVALUATIONS: self.evaluations,
             wire.MODES: self.modes,
+            wire.THEMES: self.themes,
         }
         try:
             return handlers[route](request)
@@ -382,6 +395,11 @@ class Engine:
             build = f"{rebuild(release.folder)}." if lacks else ""
             found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
         return Modes(tuple(found), name, release.id)
+
+    def themes(self, request: wire.ListThemes) -> Themes:
+        name, release = self.releases.release(request.dataset)
+        with release.reading():
+            return list_themes(release, name, request)
 
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))
@@ -493,7 +511,12 @@ class Engine:
         page = Page(request.offset, limit, request.sort, request.descending)
         if request.reason:
             return excluded_set(release, plan, request.reason, page, language, name=name)
-        return answer_set(release, plan, page, language, sparql=request.sparql, name=name)
+        made = answer_set(release, plan, page, language, sparql=request.sparql, name=name)
+        return with_columns(release, made, request.columns) if request.columns else made
+
+    def columns(self, request: wire.GetColumns) -> Columns:
+        name, release, plan, language = self._planned(request)
+        return columns(release, plan, language, name)
 
     def facets(self, request: wire.GetFacets) -> Facets:
         name, release, plan, language = self._planned(request)
@@ -505,7 +528,7 @@ class Engine:
         bounds.check_text("The question", request.question)
         pieces = export(
             release, plan, request.format, language, request.question, request.reason, request.sort, request.descending,
-            name, request.inline,
+            name, request.inline, request.columns,
         )  # fmt: skip
         kind, ending = FORMATS[request.format]
         file = f"{name}-{request.reason or 'set'}-{release.id}{ending}"

@@ -501,6 +501,66 @@ class Modes(Shown):
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class ThemeInfo:
+    """What belongs together in a data set, and what is told of it. ``id`` stays while its members do; ``level``: 0 is the
+    finest; ``rank``: 1 for the largest of its level; ``size``: documents. ``model``: what wrote title and text, "" for what
+    was composed. ``parent``: the theme that it is a part of, "" for none; ``parts``: how many it has itself. ``members``: the
+    most central ones.
+    """
+
+    id: str
+    level: int
+    rank: int
+    size: int
+    title: str
+    text: str
+    model: str = ""
+    parent: str = ""
+    parts: int = 0
+    members: tuple[Named, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Themes(Shown):
+    """A page of a data set's themes, the largest first; ``total`` that there are, ``levels`` on which some were found, and
+    how many documents are in none of them (``gathered``)."""
+
+    themes: tuple[ThemeInfo, ...]
+    total: int
+    levels: int
+    gathered: int
+    language: str
+    dataset: str
+    release: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "theme": str, "level": int, "size": int, "title": str, "text": str, "members": str,
+    }  # fmt: skip
+
+    def __iter__(self) -> Iterator[ThemeInfo]:
+        return iter(self.themes)
+
+    def head(self) -> str:
+        return (
+            f"{self.total:,} themes of {self.dataset} (release {self.release}), on {self.levels} levels; "
+            f"{self.gathered:,} documents are in none"
+        )
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (
+                one.id,
+                one.level,
+                one.size,
+                one.title,
+                one.text,
+                ", ".join(member.label for member in one.members),
+            )
+            for one in self.themes
+        ]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Export(Shown):
     """A whole set as a file: its text, its media type and a name for it."""

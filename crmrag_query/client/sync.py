@@ -23,7 +23,7 @@ from crmrag_query.client.base import (
 )
 from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
-from crmrag_query.sets.records import AnswerSet, Change, Choices, Facets, Marks, Sort, What
+from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
 from crmrag_query.sparql.evaluate import SparqlResult
 
 
@@ -73,6 +73,22 @@ class Client(BaseClient):
     def modes(self, dataset: str | None = None) -> records.Modes:
         """How questions can be answered, the default first, and what a data set's release lacks for the others."""
         return self._send(wire.MODES, wire.ListModes(dataset))
+
+    def themes(
+        self,
+        dataset: str | None = None,
+        level: int | None = None,
+        within: str = "",
+        limit: int = 20,
+        offset: int = 0,
+        language: str = "",
+    ) -> records.Themes:
+        """What a data set is about: what belongs together in it, the largest first, with the most central members.
+
+        Those of one ``level`` (0 the finest), those ``within`` a theme, or the outermost. ReleaseError where the release has
+        none.
+        """
+        return self._send(wire.THEMES, wire.ListThemes(dataset, level, within, limit, offset, language))
 
     def retrieve(
         self,
@@ -183,15 +199,18 @@ class Client(BaseClient):
         descending: bool = False,
         language: str = "",
         dataset: str | None = None,
+        columns: Sequence[str] = (),
     ) -> AnswerSet:
         """The exact set of a plan, a page of its members in full; ``offset=page.next`` gives the next one.
 
         ``plan``: plain values, or what has one: a set, an answer with a set, a facet's value. ``sort``: "" for the plan's own
         order, ``label``, ``date`` or ``value``. ``language``: of labels and sentences; "" for English.
+        ``columns``: keys that `columns` gives, ``telling`` for those that tell members apart.
         """
-        return self._send(
-            wire.SET, wire.GetSet(plan_of(plan), dataset, offset, limit, sort, descending, language)
+        asked = wire.GetSet(
+            plan_of(plan), dataset, offset, limit, sort, descending, language, columns=tuple(columns)
         )
+        return self._send(wire.SET, asked)
 
     def excluded(
         self,
@@ -209,6 +228,10 @@ class Client(BaseClient):
             plan_of(plan), dataset, offset, limit, sort, descending, language, reason, sparql=False
         )
         return self._send(wire.SET, asked)
+
+    def columns(self, plan: PlanLike, language: str = "", dataset: str | None = None) -> Columns:
+        """The columns that the members of a plan's set can have, for `set` and `export`: maker, place, material, …"""
+        return self._send(wire.COLUMNS, wire.GetColumns(plan_of(plan), dataset, language))
 
     def facets(
         self, plan: PlanLike, keys: Sequence[str] = (), language: str = "", dataset: str | None = None
@@ -230,14 +253,24 @@ class Client(BaseClient):
         descending: bool = False,
         inline: bool = False,
         dataset: str | None = None,
+        columns: Sequence[str] = (TELLING,),
     ) -> records.Export:
         """A plan's whole set as ``csv``, ``json``, ``jsonld`` (Linked Art) or ``geojson``; `Export.save` writes it to a file.
 
         ``question``: told in it; ``reason``: what is left out for it, in place of the set; ``inline``: JSON-LD with its
-        context.
+        context; ``columns``: keys that `columns` gives, ``telling`` for those that tell members apart.
         """
         asked = wire.GetExport(
-            plan_of(plan), format, dataset, question, language, reason, sort, descending, inline
+            plan_of(plan),
+            format,
+            dataset,
+            question,
+            language,
+            reason,
+            sort,
+            descending,
+            inline,
+            tuple(columns),
         )
         return self._send(wire.EXPORT, asked)
 

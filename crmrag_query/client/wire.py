@@ -23,7 +23,7 @@ from crmrag_query.codec import (
     to_problem,
 )
 from crmrag_query.errors import CrmRagError, QuestionError
-from crmrag_query.sets.records import AnswerSet, Change, Choices, Facets, Marks, Sort, What
+from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
 from crmrag_query.sparql.evaluate import SparqlResult
 
 PREFIX = "/api/v1"
@@ -109,7 +109,8 @@ class ListDatasets:
 @dataclass(frozen=True, slots=True)
 class GetSet:
     """A page of a plan's set. ``limit`` None: as many as configured; ``sort``: "", ``label``, ``date``, ``value``;
-    ``reason``: what is left out for it in place of the set; ``sparql``: with the plan's query."""
+    ``reason``: what is left out for it in place of the set; ``sparql``: with the plan's query; ``columns``: keys of
+    columns of the members, ``telling`` for those that tell them apart."""
 
     plan: dict[str, Any]
     dataset: str | None = None
@@ -120,6 +121,7 @@ class GetSet:
     language: str = ""
     reason: str = ""
     sparql: bool = True
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ class GetFacets:
 @dataclass(frozen=True, slots=True)
 class GetExport:
     """A whole set as a file. ``format``: ``csv``, ``json``, ``jsonld`` or ``geojson``; ``question``: told in it;
-    ``reason``: as in ``GetSet``; ``inline``: JSON-LD with its context in the file."""
+    ``reason``: as in ``GetSet``; ``inline``: JSON-LD with its context in the file; ``columns``: as in ``GetSet``."""
 
     plan: dict[str, Any]
     format: str
@@ -146,6 +148,7 @@ class GetExport:
     sort: Sort = ""
     descending: bool = False
     inline: bool = False
+    columns: tuple[str, ...] = (TELLING,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,15 @@ class GetMarks:
 
 
 @dataclass(frozen=True, slots=True)
+class GetColumns:
+    """The columns that the members of a plan's set can have."""
+
+    plan: dict[str, Any]
+    dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunSparql:
     """A reading query; ``limit``: rows or triples at most, None for as many as configured."""
 
@@ -210,6 +222,19 @@ class RunSparql:
 @dataclass(frozen=True, slots=True)
 class ListModes:
     dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListThemes:
+    """``level``: themes of that level, 0 the finest; ``within``: the parts of the theme of that id; with neither the
+    outermost. ``language``: "" for the data set's first."""
+
+    dataset: str | None = None
+    level: int | None = None
+    within: str = ""
+    limit: int = 20
+    offset: int = 0
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +264,7 @@ LINEAGE = Route("lineage", "GET", "/lineage", GetLineage, Lineage)
 DATASETS = Route("datasets", "GET", "/datasets", ListDatasets, records.Datasets)
 SET = Route("set", "POST", "/set", GetSet, AnswerSet)
 MARKS = Route("marks", "POST", "/set/marks", GetMarks, Marks)
+COLUMNS = Route("columns", "POST", "/set/columns", GetColumns, Columns)
 FACETS = Route("facets", "POST", "/facets", GetFacets, Facets)
 EXPORT = Route("export", "POST", "/export", GetExport, records.Export)
 DATASET = Route("dataset", "GET", "/dataset", GetDataset, records.DatasetDetail)
@@ -248,9 +274,10 @@ CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
+THEMES = Route("themes", "GET", "/themes", ListThemes, records.Themes)
 ROUTES: tuple[Route[Any, Any], ...] = (
-    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS, MODES,
+    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
+    EXPORT, SPARQL, EVALUATIONS, MODES, THEMES,
 )  # fmt: skip
 
 

@@ -166,6 +166,19 @@ class Aggregation(Record):
     actor_properties: Properties
 
 
+class CommunitiesConfig(Record):
+    """How communities are found: the finest with `resolution`, those of each further level, `levels` at most, with that of
+    the one below divided by `coarser`. One has at least so many `members`, on upper levels at least so many `parts`."""
+
+    resolution: Positive
+    coarser: Positive
+    levels: Count
+    members: Count
+    parts: Count
+    seed: int
+    told: Count
+
+
 class Dense(Record):
     """From how many windows on the dense index is scanned in 8-bit codes; how it is searched.
 

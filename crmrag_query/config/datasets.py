@@ -299,6 +299,8 @@ class DatasetConfig(Record):
     questions: str = ""
     shapes: tuple[str, ...] = ()
     relationships: str = ""
+    communities: bool = True
+    community_model: str = ""
     write_markdown: bool = True
     write_triples_pickle: bool = False
     suspects: Suspects | None = None

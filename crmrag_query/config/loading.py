@@ -16,6 +16,7 @@ from crmrag_query.config.build import (
     Chaining,
     Checks,
     Chunks,
+    CommunitiesConfig,
     Dates,
     Dense,
     Discovery,
@@ -124,6 +125,7 @@ class Constants(Record):
     checks: Checks = _shipped("checks", Checks)
     pagerank: PageRank
     aggregation: Aggregation
+    communities: CommunitiesConfig = _shipped("communities", CommunitiesConfig)
     profile: ProfileConfig
     retrieval: RetrievalConfig
     context: ContextConfig

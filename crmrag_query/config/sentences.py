@@ -34,6 +34,21 @@ class WhenForms(Record):
     span: str
 
 
+class ThemeForms(Record):
+    """What is told of a community: its `size` with kinds (`bare` without), its most `central` members, its `parts`, what
+    these members have in common (`shared`), `places`, and the `period`; `{n}` is how many, `{v}` what is told. `largest`
+    introduces the themes of a whole data set."""
+
+    size: str
+    bare: str
+    central: str
+    parts: str
+    shared: str
+    places: str
+    period: str
+    largest: str
+
+
 class SentenceForms(Record):
     """The forms of one language. `{x}` is the entity, `{v}` what is told, `{n}` how many.
 
@@ -58,6 +73,7 @@ class SentenceForms(Record):
     not_recorded: str
     recorded: str
     when: WhenForms
+    themes: ThemeForms | None = None
     clauses: dict[str, str] = Field(default_factory=dict)
     inverse: dict[str, str] = Field(default_factory=dict)
 

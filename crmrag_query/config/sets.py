@@ -73,6 +73,18 @@ class FacetConfig(Record):
     century: dict[str, WayNames]
 
 
+class ColumnConfig(Record):
+    """Columns that a set can have besides names, dates and types: `order`, relations that come first, of which the `first`
+    that tell members apart are chosen by themselves, those that at least a `share` of the members has; `members` that are
+    looked at for this; `hidden`: relations that are no columns."""
+
+    members: Count
+    first: NotNegativeCount
+    share: Annotated[float, Field(ge=0, le=1)]
+    order: WayNames
+    hidden: WayNames
+
+
 class Counted(Record):
     """A sentence by the number that it tells: none, one, or more; `{n}` is the number."""
 
@@ -193,6 +205,7 @@ class SetsPart(Record):
 
     limits: SetLimits
     facets: FacetConfig
+    columns: ColumnConfig
     languages: dict[str, SetWords]
     claims: dict[str, Claims]
     answers: AnswerWords

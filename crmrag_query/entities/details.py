@@ -1,6 +1,6 @@
 """What is told of entities besides their triples: where they are, when they were, their licence, what they are of.
 
-Coordinates are read as data states them: WKT of a point or a shape, or latitude and longitude.
+`crmrag_query.entities.coordinates` reads how the data states coordinates.
 """
 
 from __future__ import annotations
@@ -15,86 +15,68 @@ import numpy as np
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import AnswersConfig
 from crmrag_query.dates import Interval, civil, describe
-from crmrag_query.entities.named import Coordinates, Dates, Named
+from crmrag_query.entities.coordinates import (
+    LATITUDE,
+    LONGITUDE,
+    Angle,
+    Axis,
+    Point,
+    parse_angle,
+    parse_point,
+    point_of,
+)
+from crmrag_query.entities.named import Coordinates, Dates, Named, type_nodes
 from crmrag_query.graph.arrays import Ints, Longs, Rows, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.catalogue import read_step
 from crmrag_query.relationships.engine import Move, moves_of
 
-Point = tuple[float, float]
-"""Latitude and longitude in degrees of WGS 84."""
-_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_WKT = re.compile(
-    r"\s*(?:<(?P<crs>[^>]*)>|SRID=(?P<srid>\d+);)?\s*"
-    r"(?:MULTI)?(?:POINT|LINESTRING|POLYGON)\s*(?:Z|M|ZM)?\s*(?P<body>\([-+\d.eE,()\s]*\))\s*",
-    re.IGNORECASE,
-)
-_PAIR = re.compile(rf"\s*\(?\s*({_NUMBER})\s*°?\s*(?:[,;]\s*|\s+)({_NUMBER})\s*°?\s*\)?\s*")
-_DEGREES = re.compile(
-    r"\s*(\d{1,2})\s*°\s*(?:(\d{1,2})\s*[′']\s*)?(?:(\d{1,2}(?:\.\d+)?)\s*(?:″|\"|'')\s*)?([NS])[\s,;]*"
-    r"(\d{1,3})\s*°\s*(?:(\d{1,2})\s*[′']\s*)?(?:(\d{1,2}(?:\.\d+)?)\s*(?:″|\"|'')\s*)?([EWO])\s*",
-    re.IGNORECASE,
-)
-# In EPSG:4326 the first axis is latitude; without a system, and in CRS84, it is longitude (OGC GeoSPARQL 1.1, 8.5.1).
-_LATITUDE_FIRST = re.compile(r"EPSG/\d*[/.\d]*/?4326$|EPSG::?4326$", re.IGNORECASE)
-_LONGITUDE_FIRST = re.compile(r"CRS84$", re.IGNORECASE)
 NEIGHBOURS = 8  # places, shapes or events of a source that are looked at
-LONGEST = 100_000  # characters; what is longer is not looked at
-
-
-def parse_point(text: str) -> Point | None:
-    """The point that a text states, of a shape the middle of its extent; None when it states none, or not in WGS 84.
-
-    WKT (``POINT(32.97 35.05)``: x before y), ``35.05, 32.97`` (latitude first) and ``35°02'47"N 32°58'23"E``.
-    """
-    if len(text) > LONGEST:
-        return None
-    if shape := _WKT.fullmatch(text):
-        return _of_shape(shape)
-    if pair := _PAIR.fullmatch(text):
-        return _checked(float(pair[1]), float(pair[2]))
-    if degrees := _DEGREES.fullmatch(text):
-        lat, lon = _decimal(degrees[1], degrees[2], degrees[3]), _decimal(degrees[5], degrees[6], degrees[7])
-        return _checked(-lat if degrees[4] in "sS" else lat, -lon if degrees[8] in "wWoO" else lon)
-    return None
-
-
-def point_of(latitude: str, longitude: str) -> Point | None:
-    """The point of two texts, each a number of degrees; None when one is none."""
-    try:
-        return _checked(float(latitude), float(longitude))
-    except ValueError:
-        return None
-
-
-def _of_shape(shape: re.Match[str]) -> Point | None:
-    system = shape["crs"] or ""
-    latitude_first = bool(_LATITUDE_FIRST.search(system))
-    if (system and not latitude_first and not _LONGITUDE_FIRST.search(system)) or shape["srid"] not in (
-        None,
-        "4326",
-    ):
-        return None
-    corners = [
-        [float(number) for number in re.findall(_NUMBER, part)] for part in re.split(r"[,()]+", shape["body"])
-    ]
-    corners = [corner for corner in corners if len(corner) >= 2]
-    if not corners:
-        return None
-    x, y = ((min(c[axis] for c in corners) + max(c[axis] for c in corners)) / 2 for axis in (0, 1))
-    return _checked(x, y) if latitude_first else _checked(y, x)
-
-
-def _decimal(degrees: str, minutes: str | None, seconds: str | None) -> float:
-    return int(degrees) + int(minutes or 0) / 60 + float(seconds or 0) / 3600
-
-
-def _checked(lat: float, lon: float) -> Point | None:
-    return (lat, lon) if -90 <= lat <= 90 and -180 <= lon <= 180 else None
-
-
+NEAR = 0.02  # degrees, a minute of arc: texts that differ by less state the same point
+# The documentation of these says that latitude comes first.
+_LATITUDE_FIRST = frozenset(
+    {"http://www.w3.org/2003/01/geo/wgs84_pos#lat_long", "http://www.georss.org/georss/point"}
+)
+_COORDINATES = re.compile(r"[#/:]E(?:47|94)_[^/#]*$")
+"""Classes of nodes that hold coordinates: E47 Spatial Coordinates until CRM 6, E94 Space Primitive since."""
+_AXIS = re.compile(r"(?<![^\W_])(?P<axis>lat|lon)(?:[ig]?t[uü]d\w*|g)?(?![^\W_])", re.IGNORECASE)
+IDENTIFIED = "P1"
 NOWHERE = -1
+
+
+@dataclass
+class _Stated:
+    """What texts state of where a place is: points, and degrees by their axis."""
+
+    points: list[Point] = field(default_factory=list)
+    angles: dict[Axis, list[Angle]] = field(default_factory=lambda: {LATITUDE: [], LONGITUDE: [], "": []})
+
+    def add(self, angle: Angle, axis: Axis) -> None:
+        self.angles[axis].append(replace(angle, axis=axis))
+
+    def point(self) -> Point | None:
+        """The first point, one without doubt where there is any; in doubt where another differs."""
+        found = [*self.points, *self._pairs()]
+        found = [point for point in found if not point.doubt] or found
+        if not found:
+            return None
+        first = found[0]
+        apart = any(max(abs(one.lat - first.lat), abs(one.lon - first.lon)) > NEAR for one in found)
+        return replace(first, doubt="several") if apart else first
+
+    def _pairs(self) -> Iterator[Point]:
+        """Latitudes with the longitudes beside them. Of two numbers of unknown axis only one beyond 90° says which it is."""
+        latitudes, longitudes, either = (self.angles[axis] for axis in (LATITUDE, LONGITUDE, ""))
+        if not latitudes and not longitudes and len(either) == 2:
+            small, large = sorted(either, key=lambda angle: abs(angle.degrees))
+            latitudes, longitudes = ([small], [large]) if abs(large.degrees) > 90 else ([], [])
+        elif bool(latitudes) != bool(longitudes):
+            latitudes, longitudes = latitudes or either, longitudes or either
+        for n in range(max(len(latitudes), len(longitudes)) if latitudes and longitudes else 0):
+            point = point_of(latitudes[min(n, len(latitudes) - 1)], longitudes[min(n, len(longitudes) - 1)])
+            if point is not None:
+                yield point
 
 
 @dataclass
@@ -167,18 +149,28 @@ class Whereabouts:
     # places
 
     def places(self, nodes: Ints) -> Longs:
-        """For each node the one whose point is its: itself, else the first of its places that has any; ``NOWHERE``."""
+        """For each node the one whose point is its: itself, else the first of its places that has any, else of the places of
+        the events that made it, or began and ended it; ``NOWHERE``."""
+        names = self.config.coordinates.place
         found = np.where(self._pointed(nodes), nodes, NOWHERE).astype(np.int64)
-        for rows, prop in self._steps(self.config.coordinates.place):
+        self._place_by(found, np.arange(len(nodes)), nodes, names)
+        for group in self.config.dates.events:
             left = np.flatnonzero(found == NOWHERE)
-            origin, place = rows.expand(prop, nodes[left])
-            pointed = self._pointed(place)
-            at, first = np.unique(left[origin[pointed]], return_index=True)
-            found[at] = place[pointed][first]
+            origin, event = self.reached(nodes[left], group)
+            self._place_by(found, left[origin], event, names)
         return found
 
+    def _place_by(self, found: Longs, at: Longs, nodes: Ints, names: Iterable[str]) -> None:
+        """Fill the gaps of ``found`` at ``at`` with the first places that the nodes lead to by the properties."""
+        for rows, prop in self._steps(names):
+            left = np.flatnonzero(found[at] == NOWHERE)
+            origin, place = rows.expand(prop, nodes[left])
+            pointed = self._pointed(place)
+            where, first = np.unique(at[left[origin[pointed]]], return_index=True)
+            found[where] = place[pointed][first]
+
     def point(self, place: int) -> Point:
-        """Latitude and longitude of a node that `places` gave."""
+        """The point of a node that `places` gave."""
         point = self._points[place]
         assert point is not None
         return point
@@ -195,29 +187,73 @@ class Whereabouts:
 
     @cached_property
     def _stating(self) -> Mask:
-        """Nodes that may state a point: by a literal, or by a shape that they lead to."""
+        """Nodes that may state a point: by a literal, or by a node that they lead to."""
         world, names = self.release[World], self.config.coordinates
         numbers = self._numbers((*names.point, *names.latitude))
         rows = np.flatnonzero(np.isin(world.literal_property, numbers))
         found = world.mask(np.searchsorted(self.release[Graph].literal_ptr, rows, side="right") - 1)
         for side, prop in self._steps(names.shape):
             found[side.row[side.prop[prop] : side.prop[prop + 1]]] = True
+        holders = np.flatnonzero(self._holding).astype(np.int32)
+        for prop, forward in self.moves(IDENTIFIED):
+            adjacency = self.release[Graph].adjacency
+            found[(adjacency.backward if forward else adjacency.forward).expand(prop, holders)[1]] = True
         return found
 
+    @cached_property
+    def _holding(self) -> Mask:
+        """Nodes of the classes of coordinates, which older data gives places as appellations."""
+        graph, world = self.release[Graph], self.release[World]
+        numbers = (n for n in range(len(graph.class_codes)) if _COORDINATES.search(graph.class_iri(n)))
+        return world.of_classes(numbers)
+
     def _read(self, nodes: Ints) -> None:
-        """Read the points that the nodes state, or the shapes that they lead to, by any property."""
-        names, points = self.config.coordinates, dict[int, Point | None].fromkeys(nodes.tolist())
-        origin, shape = self.reached(nodes, names.shape)
-        around = (nodes[origin], shape)
-        for owner, text in (*self.texts(nodes, nodes, names.point), *self.texts(*around, None)):
-            points[owner] = points[owner] or parse_point(text)
-        for owners, held in ((nodes, nodes), around):
-            latitudes = dict(reversed(list(self.texts(held, held, names.latitude))))
-            longitudes = dict(reversed(list(self.texts(held, held, names.longitude)))) if latitudes else {}
-            for owner, holder in zip(owners.tolist(), held.tolist(), strict=True):
-                if points[owner] is None and holder in latitudes and holder in longitudes:
-                    points[owner] = point_of(latitudes[holder], longitudes[holder])
-        self._points.update(points)
+        """Read the points that the nodes state by their own literals, or by those of the nodes that they lead to."""
+        stated, config = [_Stated() for _ in nodes], self.config.coordinates
+        self._state(stated, np.arange(len(nodes)), nodes, config.point)
+        at, shape = self.reached(nodes, config.shape)
+        named_at, name = self.reached(nodes, (IDENTIFIED,))
+        holding = self._holding[name]
+        at, shape = np.concatenate([at, named_at[holding]]), np.concatenate([shape, name[holding]])
+        index, beyond = self.reached(
+            shape, config.shape
+        )  # as from a place that approximates it to its geometry
+        self._state(stated, np.concatenate([at, at[index]]), np.concatenate([shape, beyond]), None)
+        self._points.update(zip(nodes.tolist(), (one.point() for one in stated), strict=True))
+
+    def _state(self, stated: list[_Stated], at: Longs, nodes: Ints, names: tuple[str, ...] | None) -> None:
+        """Add to ``stated[at]`` what literals of the nodes state: degrees, and points by the properties (None: by any)."""
+        holders = np.arange(len(nodes), dtype=np.int32)
+        config, sides = self.config.coordinates, set[tuple[int, str]]()
+        for axis, side in ((LATITUDE, config.latitude), (LONGITUDE, config.longitude)):
+            for holder, text in self.texts(holders, nodes, side):
+                sides.add((holder, text))
+                if (angle := parse_angle(text)) is not None:
+                    stated[at[holder]].add(angle, axis)
+        for name in (None,) if names is None else names:
+            for holder, text in self.texts(holders, nodes, None if name is None else (name,)):
+                point = parse_point(text)
+                if point is not None:
+                    said = name in _LATITUDE_FIRST and point.doubt == "order"
+                    stated[at[holder]].points.append(replace(point, doubt="") if said else point)
+                elif (
+                    name is None and (holder, text) not in sides and (angle := parse_angle(text)) is not None
+                ):
+                    stated[at[holder]].add(angle, angle.axis or self._axis_of(int(nodes[holder])))
+
+    def _axis_of(self, node: int) -> Axis:
+        """Of which axis the degrees of a node are, by its type or its name: ``…/vienna/latitude``."""
+        graph, config = self.release[Graph], self.config.coordinates
+        kinds = list(type_nodes(graph, node))
+        iris = [graph.iri(kind) for kind in kinds]
+        for axis, known in ((LATITUDE, config.latitude), (LONGITUDE, config.longitude)):
+            if not set(known).isdisjoint(iris):
+                return axis
+        for name in (*(graph.label(one) for one in (*kinds, node)), *iris, graph.iri(node)):
+            found = {one["axis"].casefold() for one in _AXIS.finditer(name)}
+            if len(found) == 1:
+                return LATITUDE if found == {"lat"} else LONGITUDE
+        return ""
 
     # texts
 
@@ -270,9 +306,10 @@ class Details:
         places = where.places(np.array(nodes, np.int32)).tolist()
         return [
             None
-            if place == NOWHERE
-            else Coordinates(*where.point(place), of=None if place == node else self.named(place))
+            if at is None
+            else Coordinates(at.lat, at.lon, None if place == node else self.named(place), at.doubt)
             for node, place in zip(nodes, places, strict=True)
+            for at in (None if place == NOWHERE else where.point(place),)
         ]
 
     def dates(self, node: int) -> Dates | None:

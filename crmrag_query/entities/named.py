@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
@@ -59,13 +60,20 @@ def type_label(graph: Graph, node: int, language: str) -> str:
     return category_name(graph, node)
 
 
+Doubt = Literal["", "several", "order", "west"]
+"""What coordinates leave open: the data states ``several`` points that differ, of which the first is given; two numbers in an
+``order`` that is not said, taken for latitude and longitude; "O", taken for ``west``, which is east in German."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """Degrees of WGS 84, north and east positive; ``of``: the place that they are of, where that is not the source itself."""
+    """Degrees of WGS 84, north and east positive; ``of``: the place that they are of, where that is not the source itself;
+    ``doubt``: what of them the data leaves open."""
 
     lat: float
     lon: float
     of: Named | None = None
+    doubt: Doubt = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,26 +337,20 @@ class Grammar:
                 said = set(self.words[low : item.first])
                 if said & roles["operators.each"] or said & roles["operators.all"]:
                     yield f"all: {item.text}"
-        asking = [
-            item
-            for item in self.items
-            if item.roles & SECOND and any(one.last <= item.first for one in spoken)
-        ]
-        for item in asking:
-            if self.words[item.first - 1] not in roles["operators.and"]:
-                continue
-            if not (item.roles & {"questions.how_many"} and "operators.per" in self._roles_behind(item)):
-                yield f"a second question: {item.text}"
+        for item in self.items:
+            if item.roles & SECOND and any(one.last <= item.first for one in spoken):
+                behind = {role for one in self.items if one.first == item.last for role in one.roles}
+                per = (
+                    "questions.how_many" in item.roles and "operators.per" in behind
+                )  # "and how many of each"
+                if self.words[item.first - 1] in roles["operators.and"] and not per:
+                    yield f"a second question: {item.text}"
         dates = [item for item in self.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield "one date or another"
-
-    def _roles_behind(self, item: Item) -> frozenset[str]:
-        """The roles of the small words right behind an item: "how many *of each*"."""
-        return frozenset(role for one in self.items if one.first == item.last for role in one.roles)
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -784,6 +778,8 @@ class Grammar:
                         score=state.score + COMPUTED,
                     )
             per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
+            if per is not None and not self.open.isdisjoint(range(per.last, item.first)):
+                per = None  # "per *place of birth* of artists"
             if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
                 per = item
             if per is not None:
@@ -1132,15 +1128,23 @@ class Grammar:
             open_words = [at for at in left if self.words[at] not in self._unit_words()]
         if open_words and not head.named:
             found = self._existing(state, open_words, ops)
-            if found is not None:
-                bare, says, gain, restricts = found
+            if found is not None and found[0]:
+                state, compute, says, gain = self._of_another(state, found, compute)
+                used |= self._per_words() if compute is not None and compute.kind == "group" else frozenset()
+                negated = found[1].negated
+                used |= {ops[role].first for role in NEGATIONS & ops.keys()} if negated else set()
+                left = [at for at in left if at not in says]
+                score += gain
+            elif found is not None:
+                _, bare, says, gain, restricts = found
                 splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
                 if splits and compute is None and not bare.negated:
                     compute = Compute(kind="group", way=bare.way)  # "by *denomination*"
                     used |= self._per_words()
                     score += 0.5
                 else:
-                    if not (bare.negated and bare.way.relations):  # "never restored" is what is not recorded
+                    # "Never restored" is what is not recorded; but all was made by somebody at some time.
+                    if not (bare.negated and bare.way.relations) or MADE & {*bare.way.relations}:
                         text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
                         state = replace(state, doubt=state.doubt | {text})
                     if restricts:
@@ -1257,26 +1261,67 @@ class Grammar:
 
     def _existing(
         self, state: State, left: Sequence[int], ops: Mapping[str, Item]
-    ) -> tuple[Related, frozenset[int], float, bool] | None:
-        """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; these words,
-        what they gain, and whether it restricts anything: nothing that nearly all have does."""
+    ) -> tuple[int, Related, frozenset[int], float, bool] | None:
+        """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; the node that
+        they speak of, these words, what they gain, and whether it restricts anything: nothing that nearly all have does."""
         empty = frozenset() if ops.keys() & NEGATIONS else self.own.roles["verbs.empty"]  # "never *found*"
         said = frozenset(self.stems[at] for at in left if self.words[at] not in empty)
         if not said:
             return None
         best = None
-        for tie in self.ties.existing(state.nodes[0], self.own.code, self.said | said):
-            says = self._said_by(tie) & frozenset(left)
-            gain = (0.45 if state.conditions else 0.8) * len(says) - tie.cost - 0.2
-            if says and (best is None or gain > best[1]):
-                best = (tie, gain, says)
-        if best is None or best[1] <= -self.weights.uncovered / 2:
+        for node, meaning in enumerate(state.nodes):
+            if node and (meaning.named or meaning.plan is not None):
+                continue
+            for tie in self.ties.existing(meaning, self.own.code, self.said | said):
+                says = self._said_by(tie) & frozenset(left)
+                if not says or (node and not self._is_said_of(state, node, says)):
+                    continue
+                gain = (0.45 if state.conditions and not node else 0.8) * len(says) - tie.cost - 0.2
+                if best is None or gain > best[2]:
+                    best = (node, tie, gain, says)
+        if best is None or best[2] <= -self.weights.uncovered / 2:
             return None
-        tie, gain, says = best
+        node, tie, gain, says = best
         negated = any(role in NEGATIONS and item.first not in state.used for role, item in ops.items())
-        if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS:
-            return Related(way=tie.way), says, 0.3 * len(says), False
-        return Related(way=tie.way, negated=negated), says, gain, True
+        if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS and not node:
+            return node, Related(way=tie.way), says, 0.3 * len(says), False
+        return node, Related(way=tie.way, negated=negated), says, gain, True
+
+    def _is_said_of(self, state: State, node: int, says: Collection[int]) -> bool:
+        """Whether words speak of a noun that is tied to what is asked for: the *place of birth* of the artists, works whose
+        artist has no *birthplace*."""
+        item = state.places[node]
+        tied = any(not parent and one.child == node and one.tie for parent, one in state.conditions)
+        if item is None or not tied:
+            return False
+        if item.first > max(says):
+            return item.first - max(says) <= 3 and "of" in self._lead(item)
+        between = {*self.words[item.last : min(says)]}
+        roles = self.own.roles
+        relative = (
+            roles["pronouns.own"]
+            | roles["questions.whose"]
+            | roles["questions.where"]
+            | roles["questions.who"]
+        )
+        return item.last <= min(says) and not between.isdisjoint(relative | roles["verbs.have"])
+
+    def _of_another(
+        self, state: State, found: tuple[int, Related, frozenset[int], float, bool], compute: Compute | None
+    ) -> tuple[State, Compute | None, frozenset[int], float]:
+        """The reading with what is said of something that is tied to what is asked for: a condition of it, or, behind "per",
+        what things are counted by."""
+        node, bare, says, gain, _ = found
+        splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
+        own = next(one for parent, one in state.conditions if not parent and one.child == node)
+        if splits and compute is None and not bare.negated and own.tie is not None and not own.negated:
+            inner = any(parent == node for parent, _ in state.conditions) or not state.nodes[node].generic
+            conditions = tuple(one for one in state.conditions if inner or one[1] is not own)
+            way = followed_by(own.tie.way, bare.way)
+            return replace(state, conditions=conditions), Compute(kind="group", way=way), says, gain + 0.5
+        tie = Tie(bare.way, "", frozenset(), 0.0, "")
+        condition = (node, Condition(tie, negated=bare.negated))
+        return replace(state, conditions=(*state.conditions, condition)), compute, says, gain
 
     def _follows(self, op: Item, said: Collection[int]) -> bool:
         """Whether words stand right behind a small word, with nothing but small words between."""
@@ -1407,11 +1452,12 @@ class Grammar:
         words = vocabulary(self.own.code).classes.get(PURCHASE, frozenset())
         if words.isdisjoint(self.stems) or not self.world.kept(tells_purchases):
             return frozenset()
-        text = plan.model_dump_json()
-        acquired = any(
-            step in text for step in ("acquired", "given_by", "acquisition", '"P22', '"P23', '"P24')
-        )
-        return frozenset({"bought or acquired otherwise"} if acquired and PURCHASE not in text else ())
+        parts = [*parts_of(plan)]
+        ways = [one for one in parts if isinstance(one, Way)]
+        steps = {step.strip("^*!").removesuffix("i") for way in ways for path in way.paths for step in path}
+        acquired = bool(steps & OWNERSHIP) or any(ACQUIRING & {*way.relations} for way in ways)
+        purchases = any(isinstance(one, Target) and PURCHASE in one.classes for one in parts)
+        return frozenset({"bought or acquired otherwise"} if acquired and not purchases else ())
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
@@ -1586,7 +1632,9 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 
 EDGES: Mapping[str, Edge] = {"creation_began": "begin", "creation_ended": "end"}
 """Relations to the first or the last day of a date alone."""
-PURCHASE = "E96"
+PURCHASE, OWNERSHIP = "E96", frozenset({"P22", "P23", "P24"})
+MADE = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
+ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})
 
 
@@ -1642,6 +1690,25 @@ def form_of(items: Sequence[Item], own: Language) -> Form:
     if form.counts:
         form.asks = False
     return form
+
+
+def followed_by(way: Way, after: Way) -> Way:
+    """A way that leads on by another one."""
+    return way.model_copy(update={"then": after if way.then is None else followed_by(way.then, after)})
+
+
+def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
+    """Where a second question begins, with its "and": "the heaviest coins, *and* how much does each weigh". One that counts
+    what the first asks for, "and how many of each", is none."""
+    spoken = [item for item in items if item.sort in ("name", "noun", "date")]
+    for item in sorted(items, key=lambda one: one.first):
+        joint = item.first - 1
+        if not item.roles & SECOND or joint < 1 or words[joint] not in own.roles["operators.and"]:
+            continue
+        per = any("operators.per" in one.roles for one in items if one.first >= item.last)
+        if any(one.last <= joint for one in spoken) and not ("questions.how_many" in item.roles and per):
+            return joint
+    return None
 
 
 def with_titles(

@@ -35,7 +35,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import Asked
 from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
-from crmrag_query.reading.lexicon import Kind, KindWords, Lexicon, vocabulary
+from crmrag_query.reading.lexicon import Kind, KindWords, Lexicon, relation_spans, vocabulary
 from crmrag_query.reading.ties import Meaning
 from crmrag_query.text import fold, tokenize
 
@@ -91,6 +91,8 @@ def items_of(
         found += _references(release, words, own, earlier)
     found += _names(release, analysis, heard, own)
     phrases = [(one.first, one.last) for one in found if one.sort == "op" and len(one) > 1]
+    spans = relation_spans(own.code, words)  # a "place of birth" is no place
+    phrases += [(one.first, one.last) for one in spans if one.role == "ends" and len(one) > 2]
     nouns = [
         one
         for one in _nouns(release[World], lexicon, words, stems, own, heard)

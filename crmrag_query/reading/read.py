@@ -22,7 +22,8 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
 from crmrag_query.reading.columns import Tables
 from crmrag_query.reading.earlier import Antecedent, as_list
-from crmrag_query.reading.grammar import BARE, DETERMINING, Grammar, Reading, with_titles
+from crmrag_query.reading.grammar import BARE, DETERMINING, Grammar, Reading, second_question, with_titles
+from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.items import Item, cut, items_of, joined
 from crmrag_query.reading.lexicon import Lexicon, verbs, vocabulary
 from crmrag_query.reading.ties import Ties
@@ -158,6 +159,10 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         pictured=vocabulary(own.code).relations["depicts"].starts, saying=verbs(own.code),
     )  # fmt: skip
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
+    if (second := second_question(items, heard.words, own)) is not None:
+        alone = analysed(release, " ".join(one.text for one in heard.chunks if one.last <= second))
+        doubt = f"a second question: {' '.join(heard.words[second:])}"
+        return [replace(one, doubt=one.doubt | {doubt}) for one in readings(release, alone, earlier)]
     nouns = [one for one in items if one.sort == "noun"]
     grammar.known = frozenset(at for one in nouns for at in range(one.first, one.last))
     found: dict[str, Reading] = {}

@@ -18,6 +18,7 @@ from anyio import CapacityLimiter, move_on_after, to_thread
 
 from crmrag_query.answers.records import Answer, Done, Event
 from crmrag_query.client import wire
+from crmrag_query.client.records import Export
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import to_json
 from crmrag_query.config.service import Work
@@ -187,6 +188,10 @@ class Answering:
     async def export(self, asked: wire.GetExport) -> tuple[bytes, Callable[[], None]]:
         """An export as JSON, and what is to be called once it is sent; raises Busy besides."""
         return await self.workers.export(lambda: to_json(self.desk.handle(wire.EXPORT, asked)).encode())
+
+    async def file(self, asked: wire.GetExport) -> tuple[Export, Callable[[], None]]:
+        """An export to be sent as the file that it is, and what is to be called once it is sent; raises Busy besides."""
+        return await self.workers.export(lambda: cast(Export, self.desk.handle(wire.EXPORT, asked)))
 
     @property
     def _has_model(self) -> bool:

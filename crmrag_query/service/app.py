@@ -31,9 +31,11 @@ from crmrag_query.service.observe import Observer, Watch
 from crmrag_query.service.openai import OpenAI
 from crmrag_query.service.opening import make_ready
 from crmrag_query.service.responses import (
+    FILES,
     LEFT,
     OWN_ROUTES,
     STREAMED,
+    GetFile,
     Health,
     Large,
     Version,
@@ -91,6 +93,8 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     api = Api(answering, access, with_mcp=mcp is not None)
     for route in (*wire.ROUTES, *OWN_ROUTES):
         app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=_methods(route.method))
+    for file, format in FILES.items():
+        app.add_api_route(wire.PREFIX + file, api.file(format), methods=["GET"])
     for path, endpoint in (
         ("/health", api.health), ("/ready", api.ready), ("/version", api.version), ("/metrics", api.metrics),
         ("/openapi.json", api.document),
@@ -143,6 +147,20 @@ class Api:
             return Response(status_code=LEFT) if text is None else written(text, tag)
 
         answer.__name__ = f"{route.method.lower()}_{route.path.strip('/').replace('/', '_')}"
+        return answer
+
+    def file(self, format: str) -> Endpoint:
+        """The endpoint of whole sets as files of a format."""
+
+        async def answer(request: Request) -> Response:
+            asked = wire.read_parameters(GetFile, _parameters(request)).export(format)
+            made = await unless_left(request, self._answering.file(asked))
+            if made is None:
+                return Response(status_code=LEFT)
+            found, sent = made
+            return Large(found.text.encode(), sent, found.media_type, found.name)
+
+        answer.__name__ = f"get_set_{format}"
         return answer
 
     async def _ask(self, request: Request, asked: wire.Ask) -> Response:
@@ -213,10 +231,14 @@ async def _read(route: Route[Any, Any], request: Request) -> Any:
     """The request's record; QuestionError where it cannot be read."""
     if route.method == "POST":
         return wire.read_body(route.request, await request.body())
+    return wire.read_parameters(route.request, _parameters(request))
+
+
+def _parameters(request: Request) -> dict[str, str]:
     given = dict(request.query_params.multi_items())
     if len(given) < len(request.query_params.multi_items()):
         raise QuestionError("The request cannot be read: a parameter stands twice.", "Give it once.")
-    return wire.read_parameters(route.request, given)
+    return given
 
 
 async def _page(request: Request) -> Response:

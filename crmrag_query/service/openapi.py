@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Body, Depends
 from fastapi.openapi.utils import get_openapi
 from fastapi.params import Param
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
@@ -24,7 +24,8 @@ from crmrag_query.client import wire
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem
 from crmrag_query.service.openai import Chat, ChatFailure, ChatModel, ChatModels, ChatReply
-from crmrag_query.service.responses import OWN_ROUTES, Health, Version
+from crmrag_query.service.responses import FILES, OWN_ROUTES, GetFile, Health, Version
+from crmrag_query.sets.exports import FORMATS
 from crmrag_query.version import __version__
 
 CHAT = {
@@ -86,6 +87,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("POST", "/plan/choices"): {"plan": BEFORE_1200, "path": "target.types", "what": "kinds"} | SAMPLE,
     ("POST", "/set"): {"plan": BEFORE_1200, "limit": 10, "sort": "date"} | SAMPLE,
     ("POST", "/set/marks"): {"plan": BEFORE_1200} | SAMPLE,
+    ("POST", "/set/columns"): {"plan": BEFORE_1200} | SAMPLE,
     ("POST", "/facets"): {"plan": BEFORE_1200} | SAMPLE,
     ("POST", "/export"): {"plan": BEFORE_1200, "format": "csv", "question": QUESTION} | SAMPLE,
     ("GET", "/search"): {"text": "Asinou"} | SAMPLE,
@@ -95,13 +97,15 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/dataset"): SAMPLE,
     ("GET", "/evaluations"): SAMPLE,
     ("GET", "/modes"): SAMPLE,
+    ("GET", "/themes"): SAMPLE | {"limit": 5},
     ("POST", "/sparql"): {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"} | SAMPLE,
     ("POST", "/conversations"): SAMPLE,
 }
 TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
-    "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "sparql": "Data sets",
+    "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "themes": "Data sets",
+    "sparql": "Data sets",
 }  # fmt: skip
 SUMMARIES = {
     ("POST", "/ask"): "Answer a question, whole or as a stream of events",
@@ -117,11 +121,13 @@ SUMMARIES = {
     ("POST", "/plan/choices"): "List what a part of a plan may be set to",
     ("POST", "/set"): "List a page of a plan's exact set",
     ("POST", "/set/marks"): "Tell where and when the members of a plan's set were",
+    ("POST", "/set/columns"): "List the columns that a plan's set can have",
     ("POST", "/facets"): "Count a plan's set by facets",
     ("POST", "/export"): "Export a plan's whole set as a file",
     ("POST", "/sparql"): "Run a reading SPARQL query",
     ("GET", "/evaluations"): "List the evaluations of a data set",
     ("GET", "/modes"): "List the modes in which a data set can be asked",
+    ("GET", "/themes"): "List what belongs together in a data set",
     ("POST", "/conversations"): "Begin a conversation",
     ("GET", "/conversations"): "Read a conversation",
     ("POST", "/conversations/remove"): "Forget a conversation",
@@ -201,9 +207,18 @@ def _add_route(router: APIRouter, route: Route[Any, Any]) -> None:
 
 
 def _add_interfaces(router: APIRouter) -> None:
-    """What tells of the service itself, and what others have defined."""
-    for name, kind in (("health", Health), ("ready", Health), ("version", Version)):
-        router.add_api_route(f"/{name}", _nothing, **_operation(name, OPERATIONS, name.capitalize(), kind))
+    """Files, what tells of the service itself, and what others have defined."""
+    for path, format in FILES.items():
+        file = _operation(f"set_{format}", "Sets", f"Download a plan's whole set as {format}", None)
+        media = FORMATS[format][0].partition(";")[0]
+        file["responses"][200] = {
+            "description": "The file",
+            "content": {media: {"schema": {"type": "string"}}},
+        }
+        taking = _taking(Annotated[GetFile, Depends(GetFile)])
+        router.add_api_route(wire.PREFIX + path, taking, response_class=Response, methods=["GET"], **file)
+    for name, told in (("health", Health), ("ready", Health), ("version", Version)):
+        router.add_api_route(f"/{name}", _nothing, **_operation(name, OPERATIONS, name.capitalize(), told))
     metrics = _operation("metrics", OPERATIONS, "Metrics, in Prometheus's text format", None)
     router.add_api_route("/metrics", _nothing, response_class=PlainTextResponse, **metrics)
 

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,8 +18,10 @@ from starlette.types import Receive, Scope, Send
 from crmrag_query.answers.records import Answer, Event
 from crmrag_query.client import wire
 from crmrag_query.client.wire import Route
-from crmrag_query.codec import Problem, to_json, to_problem
-from crmrag_query.errors import CrmRagError
+from crmrag_query.codec import Malformed, Problem, parse_json, to_json, to_problem
+from crmrag_query.errors import CrmRagError, QuestionError
+from crmrag_query.sets.exports import FORMATS
+from crmrag_query.sets.records import TELLING
 from crmrag_query.version import __version__
 
 
@@ -133,6 +136,30 @@ class Version:
     mcp: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class GetFile:
+    """A whole set as a file. ``plan``: as JSON; ``columns``: keys with commas between them, ``telling`` for those that tell
+    members apart; the rest as in ``GetExport``."""
+
+    plan: str
+    dataset: str | None = None
+    question: str = ""
+    language: str = ""
+    reason: str = ""
+    columns: str = TELLING
+
+    def export(self, format: str) -> wire.GetExport:
+        """The request for the file in a format; QuestionError for a plan that is no JSON."""
+        try:
+            plan = parse_json(self.plan)
+        except Malformed as error:
+            raise QuestionError(f"The plan cannot be read: {error}.", "Give it as JSON.") from error
+        columns = tuple(key.strip() for key in self.columns.split(",") if key.strip())
+        given = {"plan": plan, "format": format, "dataset": self.dataset, "question": self.question}
+        more = {"language": self.language, "reason": self.reason, "columns": list(columns)}
+        return wire.read_request(wire.GetExport, given | more)
+
+
 BEGIN = Route("begin_conversation", "POST", "/conversations", Begin, Begun)
 CONVERSATION = Route("conversation", "GET", "/conversations", GetConversation, Conversation)
 REMOVE = Route("remove_conversation", "POST", "/conversations/remove", Remove, Nothing)
@@ -140,6 +167,8 @@ REMOVE = Route("remove_conversation", "POST", "/conversations/remove", Remove, N
 ANSWER = Route("answer", "GET", "/answers", GetAnswer, KeptAnswer)
 REPLAY = Route("replay", "POST", "/replay", Replay, Replayed)
 FEEDBACK = Route("feedback", "POST", "/feedback", Feedback, Nothing)
+FILES = {f"/set{ending}": format for format, (_, ending) in FORMATS.items()}
+"""Addresses of whole sets as files, and the format of each."""
 OWN_ROUTES: tuple[Route[Any, Any], ...] = (BEGIN, CONVERSATION, REMOVE, ANSWER, REPLAY, FEEDBACK)
 
 T = TypeVar("T")
@@ -178,10 +207,12 @@ def written(text: str | bytes, tag: str | None = None) -> Response:
 
 
 class Large(Response):
-    """A record that is JSON already, given on as fast as its reader takes it; ``sent`` is called once it is, or cannot be."""
+    """A record that is JSON already, or a file, given on as fast as its reader takes it; ``sent`` is called once it is, or
+    cannot be."""
 
-    def __init__(self, text: bytes, sent: Callable[[], None]) -> None:
-        super().__init__(text, media_type=wire.JSON, headers=UNKEPT)
+    def __init__(self, text: bytes, sent: Callable[[], None], kind: str = wire.JSON, name: str = "") -> None:
+        named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"} if name else {}
+        super().__init__(text, media_type=kind, headers=UNKEPT | named)
         self._sent = sent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -21,8 +21,18 @@ from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Plan
 from crmrag_query.plans.world import World
-from crmrag_query.sets.build import Reader, Table, Told, answer_set, left_out, order_of, table_of
-from crmrag_query.sets.records import AnswerSet, Member, Page, Row, Sort
+from crmrag_query.sets.build import (
+    ROWS_AT_ONCE,
+    Reader,
+    Table,
+    Told,
+    answer_set,
+    left_out,
+    order_of,
+    table_of,
+)
+from crmrag_query.sets.columns import ColumnReader
+from crmrag_query.sets.records import TELLING, AnswerSet, Member, Page, Row, Sort
 
 CONTEXT = "https://linked.art/ns/v1/linked-art.json"
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
@@ -143,6 +153,7 @@ class Whole:
     sort: Sort
     descending: bool
     inline: bool
+    columns: ColumnReader
 
     def members(self) -> Iterator[tuple[int, Member]]:
         """All members in order, each with its node."""
@@ -150,7 +161,11 @@ class Whole:
         order = order_of(self.release, self.outcome, page, self.reader.language)
         nodes, values = self.outcome.members[order].tolist(), self.outcome.values
         ranked = None if values is None else values[order].tolist()
-        yield from zip(nodes, self.reader.members(nodes, ranked, self.plan.compute.measure), strict=True)
+        members = self.reader.members(nodes, ranked, self.plan.compute.measure)
+        for first in range(0, len(nodes), ROWS_AT_ONCE):
+            block = nodes[first : first + ROWS_AT_ONCE]
+            for node, member, texts in zip(block, members, self.columns.texts(block), strict=False):
+                yield node, replace(member, columns=texts)
 
     def rows(self) -> Iterator[Row]:
         """All rows of what is computed."""
@@ -184,12 +199,14 @@ def export(
     descending: bool = False,
     name: str = "",
     inline: bool = False,
+    columns: Sequence[str] = (TELLING,),
 ) -> Iterator[str]:
     """A plan's whole set as text in pieces; ``reason``: only what is left out for it, a work list.
 
-    ``inline``: JSON-LD with its context in the file, not by its address.
+    ``inline``: JSON-LD with its context in the file, not by its address; ``columns``: relations whose values stand in columns
+    of members, or `TELLING` for those that tell them apart.
 
-    Raises QuestionError, before the first piece, for a format or reason that there is not, and as `execute`.
+    Raises QuestionError, before the first piece, for a format, reason or column that there is not, and as `execute`.
     """
     if format not in FORMATS:
         raise QuestionError(f"There is no format {format[:40]!r}.", f"There are: {', '.join(FORMATS)}.")
@@ -201,8 +218,10 @@ def export(
     if reason:
         made = replace(made, title=f"{made.title} ({reason})")
     table, reader = table_of(release, plan, found, language), Reader(release, language)
+    listed = format in ("csv", "json", "geojson") and (table is None or made.kind == "rank")
+    chosen = ColumnReader(reader, found.members, tuple(columns) if listed else ())
     return _WRITERS[format](
-        Whole(release, plan, found, made, table, reader, question, sort, descending, inline)
+        Whole(release, plan, found, made, table, reader, question, sort, descending, inline, chosen)
     )
 
 
@@ -236,11 +255,12 @@ def _csv(whole: Whole) -> Iterator[str]:
     made = whole.made
     about = (whole.question, made.release, made.licence, made.attribution)
     if whole.table is None or made.kind == "rank":
-        yield csv_line((*MEMBER_COLUMNS, *ABOUT_COLUMNS))
+        yield csv_line((*MEMBER_COLUMNS, *whole.columns.labels, *ABOUT_COLUMNS))
         for _, member in whole.members():
-            yield csv_line((*_member_cells(member), "", *about))
+            yield csv_line((*_member_cells(member), *member.columns, "", *about))
+        empty = [""] * len(whole.columns.labels)
         for reason, member in whole.left_out():
-            yield csv_line((*_member_cells(member), reason, *about))
+            yield csv_line((*_member_cells(member), *empty, reason, *about))
         return
     columns = [name for column in made.columns for name in (column, f"{column} IRI")]
     yield csv_line((*columns, *ABOUT_COLUMNS))
@@ -264,15 +284,18 @@ def _json(whole: Whole) -> Iterator[str]:
         head["value"] = whole.made.value
     yield from _object(
         head,
-        members=(_plain_member(member) for _, member in whole.members()),
+        members=(_plain_member(member, whole.columns.labels) for _, member in whole.members()),
         rows=([asdict(cell) for cell in row] for row in whole.rows()),
         excluded=({"reason": reason} | _plain_member(member) for reason, member in whole.left_out()),
     )
 
 
-def _plain_member(member: Member) -> dict[str, Any]:
-    whole = asdict(member)
-    return {name: value for name, value in whole.items() if name not in ("path", "graphs")}
+def _plain_member(member: Member, columns: Sequence[str] = ()) -> dict[str, Any]:
+    """A member as plain values, its columns by their labels."""
+    plain = {
+        name: value for name, value in asdict(member).items() if name not in ("path", "graphs", "columns")
+    }
+    return plain | ({"columns": dict(zip(columns, member.columns, strict=True))} if member.columns else {})
 
 
 def _object(head: dict[str, Any], **lists: Iterator[Any]) -> Iterator[str]:
@@ -319,11 +342,13 @@ def _features(whole: Whole, without: list[str]) -> Iterator[dict[str, Any]]:
         if places[node] == NOWHERE:
             without.append(member.iri)
             continue
-        properties = _plain_member(member)
+        properties = _plain_member(member, whole.columns.labels)
         if places[node] != node:
             properties["place"] = asdict(whole.reader.details.named(places[node]))
-        lat, lon = where.point(places[node])
-        geometry = {"type": "Point", "coordinates": [lon, lat]}
+        at = where.point(places[node])
+        if at.doubt:
+            properties["coordinates_doubt"] = at.doubt
+        geometry = {"type": "Point", "coordinates": [at.lon, at.lat]}
         yield {"type": "Feature", "id": member.iri, "geometry": geometry, "properties": properties}
 
 

@@ -215,10 +215,11 @@ def marks(release: Release, plan: Plan, language: str = "en", name: str = "") ->
     nodes, spots = members[chosen], np.unique(place[chosen][placed[chosen]])
     number = np.searchsorted(spots, place[chosen])
     places = tuple(
-        Spot(release[Graph].iri(spot), plain(label), *where.point(spot))
+        Spot(release[Graph].iri(spot), plain(label), at.lat, at.lon, at.doubt)
         for spot, label in zip(
             spots.tolist(), labels_of(release, spots.astype(np.int32), language), strict=True
         )
+        for at in (where.point(spot),)
     )
     return Marks(
         len(members),
@@ -248,6 +249,7 @@ def _years(days: Longs, unknown: int) -> tuple[int | None, ...]:
 
 MOST_CHARACTERS = 2_000_000
 """Of the plans of all values together: ten of twelve facets of a plan with a few hundred IRIs."""
+FEW = 5  # values that are shown even where each is of one member
 FIXED = ("type", "class", "place", "maker", "owner", "century")
 
 
@@ -323,8 +325,19 @@ def _facets(asked: _Set, keys: Sequence[str]) -> Iterator[Facet]:
     if not keys and len(asked.members) > config.members:
         return
     taken = {id for by in ways.values() for ids in by.values() for id in ids}
+    taken |= _general(asked.release[Catalogue], taken)
     taken |= {one.id for one in asked.release[Catalogue] if one.label in config.hidden}
     yield from _relationships(asked, keys, () if keys else taken, fixed)
+
+
+def _general(catalogue: Catalogue, ids: set[str]) -> set[str]:
+    """The more general relationships of those with these ids: "by" says again who is told as maker."""
+    above = {one.id: one.specialises for one in catalogue}
+    found = set[str]()
+    for id in ids:
+        while id := above.get(id, ""):
+            found.add(id)
+    return found
 
 
 def _way(asked: _Set, names: dict[str, tuple[str, ...]]) -> Way | None:
@@ -370,7 +383,8 @@ def _facet(key: str, label: str, values: Iterable[FacetValue], total: int, membe
 def _by_class(asked: _Set, key: str, label: str) -> Facet | None:
     """Classes that members state, each with those of its sub-classes."""
     graph, values = asked.release[Graph], []
-    counted = sorted(_stated_classes(asked.release, asked.members), key=lambda one: (-one[2], one[0]))
+    once = {graph.class_name(one[0]): one for one in _stated_classes(asked.release, asked.members)}
+    counted = sorted(once.values(), key=lambda one: (-one[2], one[0]))  # one class, in however many spellings
     for number, iri, count in counted[: asked.shown]:
         if asked.plan.target.classes:
             plan = asked.narrowed(plan_json(Member(plan=Plan(target=Target(classes=(iri,))))))
@@ -421,21 +435,32 @@ def _relationships(
         if len(reached[0]):
             found.append((-len(_counted(reached[0])[0]), at, relationship.id, way, reached))
     found.sort(key=lambda one: one[:2])
-    seen = set() if keys else {_counts(facet) for facet in before}
+    seen = [] if keys else [_counts(facet) for facet in before]
     left = len(found) if keys else asked.release.method.sets.facets.relationships
     for _, _, id, way, reached in found:
         facet = _by_way(asked, id, asked.wording.way(way), way, reached) if left else None
-        if facet is None or (not keys and _counts(facet) in seen):
+        if facet is None or (not keys and (_single(facet) or any(map(_counts(facet).is_near, seen)))):
             continue
-        seen.add(_counts(facet))
+        seen.append(_counts(facet))
         left -= 1
         yield facet
 
 
-def _counts(facet: Facet) -> tuple[object, ...]:
-    """What two facets that say the same have in common."""
-    return (
-        facet.total,
-        facet.members,
-        tuple((value.iri or value.label, value.count) for value in facet.values),
-    )
+@dataclass(frozen=True)
+class _Counts:
+    """What two facets that say the same have in common: how many members have which value."""
+
+    values: frozenset[tuple[str, int]]
+
+    def is_near(self, other: _Counts) -> bool:
+        """Whether half of the values of either are those of the other, for as many members each."""
+        return 2 * len(self.values & other.values) >= min(len(self.values), len(other.values))
+
+
+def _counts(facet: Facet) -> _Counts:
+    return _Counts(frozenset((value.iri or value.label, value.count) for value in facet.values))
+
+
+def _single(facet: Facet) -> bool:
+    """Whether a facet parts its members one by one: it has many values, each of one member."""
+    return facet.total > FEW and facet.values[0].count == 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from crmrag_query.entities.named import Named, SourceTriple
+from crmrag_query.entities.named import Doubt, Named, SourceTriple
 from crmrag_query.shown import Shown, TableRow
 
 Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
@@ -66,7 +66,7 @@ class Member:
 
     ``value``: what it is ranked by, None otherwise; ``shown``: that in words (a day as a date); ``date``: when it was or came
     to be, in words; ``image``: the first address, ""; ``types``, ``classes``: what it is; ``path``: why it is in;
-    ``graphs``: named graphs that the triples of its path stand in.
+    ``graphs``: named graphs that the triples of its path stand in; ``columns``: the texts of the columns that were chosen.
     """
 
     iri: str
@@ -79,6 +79,7 @@ class Member:
     classes: tuple[str, ...] = ()
     path: tuple[Reason, ...] = ()
     graphs: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +209,14 @@ class Choices(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """What has coordinates, degrees of WGS 84: a place of members, or a member that states them itself."""
+    """What has coordinates, degrees of WGS 84: a place of members, or a member that states them itself; ``doubt``: what of
+    them the data leaves open."""
 
     iri: str
     label: str
     lat: float
     lon: float
+    doubt: Doubt = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -256,6 +259,46 @@ class Marks(Shown):
 
 def _spot(spot: Spot | None) -> TableRow:
     return (spot.label, spot.lat, spot.lon) if spot else ("", None, None)
+
+
+TELLING = "telling"
+"""In place of keys of columns: those that tell members apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumn:
+    """A column that members can have: its ``key`` (a relation), how many of the first members have a value of it, how many
+    ``values`` there are; ``telling``: it is among those that are chosen by themselves, as they tell members apart."""
+
+    key: str
+    label: str
+    members: int
+    values: int
+    telling: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Columns(Shown):
+    """The columns that a set of ``size`` members can have, those that most tell first."""
+
+    size: int
+    columns: tuple[SetColumn, ...]
+    release: str = ""
+    dataset: str = ""
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "key": str,
+        "label": str,
+        "members": int,
+        "values": int,
+        "telling": bool,
+    }
+
+    def head(self) -> str:
+        return f"{len(self.columns)} columns of {self.size} members"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [(one.key, one.label, one.members, one.values, one.telling) for one in self.columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +355,7 @@ class AnswerSet(Shown):
     the offset of the next page, None after the last); ``title``: the plan in words, ``chips``: its parts; ``text``: the set
     in sentences; ``numbers``: every number that may be said of it; ``exhaustive``: the plan says all that was asked;
     otherwise ``unknown`` are the words that it leaves out, ``mentioned`` those that were found in texts or names only, and
-    ``suggestion`` the nearest plan.
+    ``suggestion`` the nearest plan; ``chosen``: labels of the columns that members were asked for with.
     """
 
     plan: dict[str, Any] = field(hash=False)
@@ -342,6 +385,7 @@ class AnswerSet(Shown):
     attribution: str = ""
     dataset: str = ""
     mentioned: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "label": str, "value": str, "date": str, "types": str, "iri": str, "image": str,

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
+from crmrag_query.documents.entity_graph import FOLDER, EntityGraph
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, ranges
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import KINDS, NameIndex
@@ -188,6 +189,32 @@ def kinds_are_the_graphs(release: Release) -> Faults:
     return len(found) + len(found.step_property)
 
 
+def edges_lead_both_ways(release: Release) -> Faults:
+    """The entity graph joins documents that there are, each to others, as strongly from either end.
+
+    Older releases have none.
+    """
+    if not release.manifest.has(FOLDER):
+        return 0
+    found, documents = release[EntityGraph], release[Documents].count
+    what, ptr, neighbour = f"{FOLDER}/neighbour.npy", found.ptr, found.neighbour
+    if (yield from pointers(f"{FOLDER}/ptr.npy", ptr, documents, len(neighbour))):
+        return 0
+    bad = yield from within(what, neighbour, 0, documents)
+    bad += yield from ascending(what, neighbour, ptr)
+    yield from wrong(f"{FOLDER}/weight.npy: no weight", len(neighbour), lambda b: ~(found.weight[b] > 0))
+    if not bad:
+        source = np.repeat(np.arange(documents, dtype=np.int32), np.diff(ptr))
+        back = np.lexsort(
+            (source, neighbour)
+        )  # the edges by where they lead to: the same ones, read from the other end
+        there = (source[back] == neighbour) & (neighbour[back] == source)
+        same = there & (found.weight[back] == found.weight)
+        yield from wrong(f"{what}: edges that do not lead back", len(back), lambda b: ~same[b])
+        yield from wrong(f"{what}: edges to themselves", len(back), lambda b: source[b] == neighbour[b])
+    return len(neighbour) // 2
+
+
 def profile_is_the_graphs(release: Release) -> Faults:
     """The profile's totals are those of the graph, and its examples are in it."""
     profile, graph = release[Profile], release[Graph]
@@ -214,5 +241,6 @@ CHECKS = (
     Check("counts", "counts", counts_are_the_graphs, reads=("graph", "aggregation")),
     Check("PageRank", "nodes", ranks_are_sound, reads=("graph", "aggregation")),
     Check("lexicon", "kinds and steps", kinds_are_the_graphs, reads=("graph", "lexicon")),
+    Check("entity graph", "edges", edges_lead_both_ways, reads=("documents", "entity_graph")),
     Check("profile", "counts", profile_is_the_graphs, reads=("graph", "profile")),
 )

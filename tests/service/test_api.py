@@ -48,12 +48,16 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
         wire.GetChoices(NARROW, "where", "relation", "in", 5, "sample", "de"),
     ),
     wire.MARKS: (wire.GetMarks(THINGS), wire.GetMarks(NARROW, "sample", "el")),
-    wire.SET: (wire.GetSet(THINGS, limit=3), wire.GetSet(NARROW, "sample", 0, 5, "label", True, "el", "undated")),
+    wire.SET: (wire.GetSet(THINGS, limit=3), wire.GetSet(NARROW, "sample", 0, 5, "label", True, "el", "undated"),
+        wire.GetSet(THINGS, limit=3, columns=("made_of", "telling")),
+    ),
+    wire.COLUMNS: (wire.GetColumns(THINGS), wire.GetColumns(NARROW, "sample", "el")),
     wire.FACETS: (wire.GetFacets(THINGS), wire.GetFacets(THINGS, language="el", keys=("class",))),
     wire.EXPORT: tuple(wire.GetExport(THINGS, kind, question="What is there?") for kind in ("csv", "json", "jsonld")),
     wire.SPARQL: (wire.RunSparql("SELECT * WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o LIMIT 5"), wire.RunSparql("ASK {}")),
     wire.EVALUATIONS: (wire.ListEvaluations(),),
     wire.MODES: (wire.ListModes(), wire.ListModes("sample")),
+    wire.THEMES: (wire.ListThemes(), wire.ListThemes("sample", level=0, limit=3, offset=1, language="el")),
 }  # fmt: skip
 CASES = [(route, request) for route, requests in REQUESTS.items() for request in requests]
 
@@ -161,7 +165,7 @@ def test_an_unknown_mode_is_refused_with_those_that_there_are(http: httpx.Client
     for request in (wire.Ask(QUESTION, mode="best"), wire.Retrieve(QUESTION, mode="best")):
         route = wire.ASK if isinstance(request, wire.Ask) else wire.RETRIEVE
         told = problem_of(send(http, route, request))
-        assert (told.status, told.remedy) == (400, "There are: crm, vector, fulltext.")
+        assert (told.status, told.remedy) == (400, "There are: crm, vector, fulltext, global_vector.")
 
 
 # what is read, and kept by its reader
@@ -335,3 +339,23 @@ def test_pages_of_other_hosts_may_ask_only_where_they_are_named(engine: Engine, 
         assert refused.status_code == 401, "the page can read why"
         assert refused.headers["access-control-allow-origin"] == "https://museum.example"
         assert "Origin" in refused.headers["vary"]
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "jsonld", "geojson"])
+def test_a_whole_set_is_a_file_at_an_address_of_its_own(
+    http: httpx.Client, engine: Engine, format: str
+) -> None:
+    asked = {"plan": json.dumps(THINGS), "question": "What is there?", "columns": "made_of, located_in"}
+    told = http.get(f"{wire.PREFIX}/set.{format}", params=asked)
+    made = engine.export(
+        wire.GetExport(THINGS, format, question="What is there?", columns=("made_of", "located_in"))
+    )
+    assert told.status_code == 200 and told.text == made.text
+    assert told.headers["content-type"] == made.media_type
+    assert told.headers["content-disposition"] == f"attachment; filename*=UTF-8''{made.name}"
+
+
+def test_a_file_that_cannot_be_made_is_a_problem(http: httpx.Client) -> None:
+    for plan in ("{", "[]"):
+        assert http.get(f"{wire.PREFIX}/set.csv", params={"plan": plan}).status_code == 400
+    assert "plan" in http.get(f"{wire.PREFIX}/set.csv").json()["detail"]

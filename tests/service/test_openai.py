@@ -56,7 +56,7 @@ def test_a_reply_is_the_answer_with_its_sources_below(chat: openai.OpenAI, local
     assert (reply.model, reply.usage.total_tokens) == (model, 0)
 
 
-@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext"])
+@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext", "global_vector"])
 def test_a_model_names_the_mode_of_its_answers(chat: openai.OpenAI, local: Client, mode: str) -> None:
     reply: Any = chat.chat.completions.create(model=f"sample:{mode}", messages=user(QUESTION))
     answer = local.ask(QUESTION, mode=mode)
@@ -72,7 +72,7 @@ def test_a_mode_that_there_is_not_is_the_default_with_a_note(
     reply: Any = chat.chat.completions.create(**asked)
     text = "".join(one.choices[0].delta.content or "" for one in reply) if streamed else text_of(reply)
     assert text.startswith(local.ask(QUESTION).text)
-    note = "Note: There is no mode 'best': answered in 'crm'. There are: crm, vector, fulltext, extractive."
+    note = "Note: There is no mode 'best': answered in 'crm'. There are: crm, vector, fulltext, global_vector, extractive."
     assert note in text
 
 

@@ -126,6 +126,8 @@ OF_A_DATASET = {
     "rebuild.timezone": "of the schedule",
     "rebuild.fresh_hours": "tell when what is published is older",
     "keep_releases": "how many releases stay, the current and the previous one among them",
+    "communities": "what belongs together is found, and told as themes",
+    "community_model": "a language model, by its litellm name, that writes the themes; composed without one",
     "write_markdown": "a Markdown file for each document",
     "write_triples_pickle": "an extra triples_index.pkl for other programs; never read by us",
     "suspects": "in place of the method's [suspects](#suspects), by the same keys: when an IRI seems to be several things",

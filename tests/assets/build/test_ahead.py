@@ -16,6 +16,8 @@ from tests.support.builds import Project, build_all, failing_at, make_project, p
 
 DOCUMENTS = next(layer for layer in LAYERS if layer.name == "documents")
 APART = [artifact for artifact in DOCUMENTS.assets if STEPS[artifact].apart is always]
+OF_DOCUMENTS = ["documents", *(one for one in APART if "documents" in STEPS[one].needs)]
+"""The documents, and what waits for them."""
 
 
 @pytest.fixture(autouse=True)
@@ -68,10 +70,10 @@ def test_what_is_begun_is_what_has_to_be_made_and_what_waits_for_it(project: Pro
         assert begun() == []
     shutil.rmtree(context.folder("documents"))
     with made_ahead(DOCUMENTS, context):
-        assert begun() == ["documents", "bm25_index"]
+        assert begun() == OF_DOCUMENTS
     shutil.rmtree(context.folder("date_index"))
     with made_ahead(DOCUMENTS, context):
-        assert begun() == ["documents", "date_index", "profile", "bm25_index"]
+        assert begun() == [one for one in APART if one in ("date_index", "profile", *OF_DOCUMENTS)]
     shutil.rmtree(context.folder("graph"))
     with pytest.raises(BuildError, match="'graph' of data set 'churches' is not built yet"):
         taken(DOCUMENTS, context)
@@ -101,11 +103,11 @@ def test_an_error_is_told_at_each_artifact_that_it_concerns_and_the_others_are_m
     for artifact in APART:
         shutil.rmtree(context.folder(artifact))
     with failing_at("documents:during"), made_ahead(DOCUMENTS, context):
-        for artifact in ("documents", "bm25_index"):
+        for artifact in OF_DOCUMENTS:
             with pytest.raises(BuildError, match="documents"):
                 run_or_await(STEPS[artifact], context)
         assert not run_or_await(STEPS["profile"], context).reused
-    assert [one for one in APART if not context.folder(one).exists()] == ["documents", "bm25_index"]
+    assert [one for one in APART if not context.folder(one).exists()] == OF_DOCUMENTS
     assert not taken(DOCUMENTS, context)["documents"].reused
 
 

@@ -12,7 +12,8 @@ from tests.support.names import PLAIN, STOP
 
 ARTIFACTS = (
     "graph", "edges", "triples_index", "documents", "entity_documents", "faiss_index", "bm25_index", "aggregation_index",
-    "date_index", "name_index", "lexicon", "profile",
+    "date_index", "name_index", "lexicon", "profile", "entity_graph",
+    "communities",
 )  # fmt: skip
 Built = tuple[Release, dict[str, dict[str, str]]]
 

@@ -108,7 +108,7 @@ def with_plans_only(sample: Release, tmp_path: Path) -> Release:
 
 
 def test_a_release_is_asked_in_modes_that_are_younger_than_it(with_plans_only: Release) -> None:
-    assert [*modes_of(with_plans_only)] == ["crm", "vector", "fulltext", "graph"]
+    assert [*modes_of(with_plans_only)] == ["crm", "vector", "fulltext", "global_vector", "graph"]
     told = answer(with_plans_only, COUNTED, "graph")
     assert (
         told.exhaustive and told.set is not None and told.text == answer(with_plans_only, COUNTED, "crm").text
@@ -123,7 +123,7 @@ def test_by_plans_only_what_is_no_plan_is_refused(with_plans_only: Release) -> N
 NOTHING = ("qqqq zzzz", "What is a zzzz?", "xkcdw pfrtq vbnml")
 
 
-@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext"])
+@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext", "global_vector"])
 @pytest.mark.parametrize("question", NOTHING)
 def test_what_nothing_meets_retrieves_nothing_says_so_and_asks_no_model(
     sample: Release, question: str, mode: str
@@ -182,7 +182,7 @@ def test_a_release_answers_in_the_modes_whose_artifacts_it_has_and_tells_what_th
     engine = open_engine(str(unembedded))
     told = engine.modes(ListModes())
     assert {one.name: one.lacks for one in told.modes} == {
-        "crm": ("faiss_index",), "vector": ("faiss_index",), "fulltext": (),
+        "crm": ("faiss_index",), "vector": ("faiss_index",), "fulltext": (), "global_vector": (),
     }  # fmt: skip
     assert all("crmrag build churches" in one.build for one in told.modes if one.lacks)
     there = engine.ask(AskRequest(QUESTIONS[0], mode="fulltext"))
@@ -193,7 +193,9 @@ def test_a_release_answers_in_the_modes_whose_artifacts_it_has_and_tells_what_th
 
 
 def test_a_mode_that_there_is_not_is_refused_with_those_that_there_are(sample: Release) -> None:
-    with pytest.raises(QuestionError, match=r"no mode 'vectors'. There are: crm, vector, fulltext"):
+    with pytest.raises(
+        QuestionError, match=r"no mode 'vectors'. There are: crm, vector, fulltext, global_vector"
+    ):
         find_mode(sample, "vectors")
 
 

@@ -126,5 +126,7 @@ def test_a_mode_is_chosen_by_name(project: Project, command: object) -> None:
 
 
 def test_an_unknown_mode_is_refused_with_those_that_there_are(project: Project) -> None:
-    with pytest.raises(QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext"):
+    with pytest.raises(
+        QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext, global_vector"
+    ):
         run(ask, project, QUESTION, "--mode", "best")

@@ -241,7 +241,7 @@ def test_a_mode_is_chosen_by_name_and_an_unknown_one_is_refused(host: Hosted) ->
     found = host.found("ask", question=CHURCHES, dataset="sample", mode="fulltext")
     usual = host.found("ask", question=CHURCHES, dataset="sample")
     assert found["set"] is None and usual["set"] is not None and found["text"] != usual["text"]
-    assert "There are: crm, vector, fulltext." in host.error(
+    assert "There are: crm, vector, fulltext, global_vector." in host.error(
         "ask", question=CHURCHES, dataset="sample", mode="best"
     )
 

@@ -31,6 +31,7 @@ GROUPS = [
     ("Combien d'œuvres par matériau ?", per("?m", "?x @of ?m")),
     ("How many works did each artist make?", per("?who", f"{MAKER} ?who")),
     ("How many works were exhibited at each exhibition?", per("?e", "?e @showed ?x")),
+    ("How many works per place of birth of their artists?", per("?b", f"{MAKER}/@born_at ?b")),
     ("How many works were given by each donor?", per("?d", "?x @giver ?d")),
 ]  # fmt: skip
 

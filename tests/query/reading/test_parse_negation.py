@@ -36,6 +36,8 @@ RIGHT = [
     ("Which sculptures do not have a height?", SCULPTURE + lacks("?x @dimension ?o")),
     ("Which paintings were not made in the 18th century?",
      PAINTING + lacks('?x @made_on/@begins ?d FILTER(YEAR(?d) > 1700 && YEAR(?d) < 1801)')),
+    # of what is tied to what is asked for
+    ("Which works have an artist whose birthplace is not known?", WORK + f"{MAKER} ?who " + lacks("?who @born_at ?o")),
     # two words that deny, and one denial
     ("Quelles peintures ne représentent aucun cheval ?", PAINTING + lacks("?x @depicts :horse")),
     ("Which prints have neither a maker nor an owner?", PRINT + lacks(f"{MAKER} ?o") + lacks("?x @owner ?w")),

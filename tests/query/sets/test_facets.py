@@ -139,3 +139,29 @@ def test_owners_and_keepers_are_counted_together(tmp_path: Path) -> None:
     museum = open_release(project.dataset, project.data)
     owners = of(facets(museum, Plan(target=Target(classes=("E22",)))), "owner")
     assert owners.label == "owner or keeper" and counts(owners) == {"North Museum": 2, "South Museum": 1}
+
+
+def test_a_facet_is_not_told_again_by_a_more_general_relationship_or_one_by_one(museum: Release) -> None:
+    found = facets(museum, ALL)
+    assert len({facet.label for facet in found.facets}) == len(found.facets)
+    assert "by" not in {facet.label for facet in found.facets}, "the makers once more"
+    assert all(facet.label != facet.key for facet in found.facets if facet.key not in FIXED), (
+        "labels, not ids"
+    )
+    assert all(
+        facet.values[0].count > 1 or facet.total <= 5 for facet in found.facets if facet.key not in FIXED
+    )
+
+
+SPELLINGS = """
+@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix erl: <http://erlangen-crm.org/current/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix : <http://example.org/> .
+:a a crm:E22_Human-Made_Object, erl:E22_Man-Made_Object ; rdfs:label "A" . :b a crm:E22_Man-Made_Object ; rdfs:label "B" .
+"""
+
+
+def test_one_class_in_several_spellings_is_one_value(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "p", SPELLINGS)
+    build_all(project.context())
+    found = facets(open_release(project.dataset, project.data), Plan(target=Target(categories=("Thing",))))
+    assert counts(of(found, "class")) == {"Human-Made Object": 2} and len(of(found, "class").values) == 1

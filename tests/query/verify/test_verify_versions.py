@@ -15,7 +15,9 @@ from pyarrow import ipc
 from crmrag_query import Client
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.release import Part, open_release
+from crmrag_query.communities.communities import Communities
 from crmrag_query.documents.documents import Documents
+from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import NameIndex
@@ -40,6 +42,8 @@ WITH_SCHEMA: dict[type[Part], str] = {
     NameIndex: "names/names.json",
     Kinds: "lexicon/lexicon.json",
     Profile: "profile/profile.json",
+    Communities: "communities/communities.json",
+    EntityGraph: "entity_graph/entity_graph.json",
     QueryEncoder: "encoder/encoder.json",
 }
 """Parts of a release -> the file that tells their schema."""

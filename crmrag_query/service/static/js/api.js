@@ -120,6 +120,9 @@ export const exportSet = (body, how) => post("/export", body, how); // plan, dat
 export const plan = (body, how) => post("/plan", body, how);
 export const editPlan = (body, how) => post("/plan/edit", body, how); // plan, change, remove, dataset, language
 export const choices = (body, how) => post("/plan/choices", body, how); // plan, path, what, text, limit, dataset, language
+/** The address of a set as a CSV file: plan (as JSON), dataset, question, language, columns (with commas between). */
+export const csvAddress = (params) => `${window.location.origin}${PREFIX}/set.csv${asQuery(params)}`;
+export const columns = (body, how) => post("/set/columns", body, how); // plan, dataset, language
 export const marks = (body, how) => post("/set/marks", body, how); // plan, dataset, language
 export const newConversation = (body, how) => post("/conversations", body, how); // dataset
 export const conversation = (params, how) => get("/conversations", params, how); // id

@@ -41,7 +41,7 @@ function useLand(fine) {
 }
 
 /**
- * A map. features: GeoJSON features with points; properties: {iri, label, date, image, place: {iri, label}}.
+ * A map. features: GeoJSON features with points; properties: {iri, label, date, image, place: {iri, label}, doubt}.
  * missing: how many members have no place; onEntity(iri, event): in place of the link to the entity's page.
  */
 export function SetMap({ features, missing = 0, dataset, onEntity, small = false }) {
@@ -61,9 +61,17 @@ export function SetMap({ features, missing = 0, dataset, onEntity, small = false
     ${!small && html`<${Listed} ...${{ sites: picked, all: sites, dataset, onEntity }} />`}
     <figcaption>
       ${missing > 0 && html`<span>${t("map.missing", { n: missing })}</span>`}
+      ${doubtsOf(sites).map(([doubt, n]) => html`<span key=${doubt}>${t(`map.doubt.${doubt}`, { n })}</span>`)}
       <span>${t("map.source")}</span>
     </figcaption>
   </figure>`;
+}
+
+/** What the data leaves open of where members are, and of how many: [[doubt, n]]. */
+function doubtsOf(sites) {
+  const found = new Map();
+  for (const { doubt } of sites.flatMap(({ items }) => items)) if (doubt) found.set(doubt, (found.get(doubt) ?? 0) + 1);
+  return [...found];
 }
 
 function Chart({ sites, size, screen, chosen, setChosen, small }) {

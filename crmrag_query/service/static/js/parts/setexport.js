@@ -19,14 +19,14 @@ function save({ text, media_type: type, name }) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-export function ExportMenu({ plan, size, dataset, question, sort }) {
+export function ExportMenu({ plan, size, dataset, question, sort, columns = ["telling"] }) {
   const [busy, setBusy] = useState("");
   const [error, setError] = useState(null);
   const take = async (format) => {
     setBusy(format);
     setError(null);
     try {
-      save(await api.exportSet({ plan, dataset, format, question, language: language.get(), sort: sort.by, descending: sort.descending }));
+      save(await api.exportSet({ plan, dataset, format, question, language: language.get(), sort: sort.by, descending: sort.descending, columns }));
     } catch (failed) {
       setError(failed);
     } finally {
@@ -37,6 +37,7 @@ export function ExportMenu({ plan, size, dataset, question, sort }) {
     <p class="small muted">${t("export.what")} ${size > LARGE && t("export.large", { seconds: Math.ceil(size / PER_SECOND) })}</p>
     <ul>${FORMATS.map((format) => html`<li key=${format}><button type="button" class="menu-item" disabled=${busy !== ""} onClick=${() => take(format)}>
       <strong>${NAMES[format]}</strong> <span class="muted small">${busy === format ? t("export.busy") : t(`export.${format}`)}</span></button></li>`)}</ul>
+    <${Copy} text=${() => api.csvAddress({ plan: JSON.stringify(plan), dataset, question, language: language.get(), columns: columns.join() })}>${t("export.address")}<//>
     ${error && html`<${Problem} error=${error} />`}<//>`;
 }
 

@@ -1,11 +1,12 @@
 // A page of a set as a table: members, or the rows of what is computed.
 import { Fragment, html, useId, useState } from "../../vendor/preact.js";
 import { hints } from "../alike.js";
-import { number, t } from "../i18n.js";
+import * as api from "../api.js";
+import { language, number, t } from "../i18n.js";
 import { Image } from "./image.js";
 import { EntityLink, Hint, Label } from "./link.js";
 import { Triple } from "./source.js";
-import { Button, Icon } from "./ui.js";
+import { Button, Icon, Menu, Problem, Skeleton, useLoaded } from "./ui.js";
 
 /** How many, in large; of a question of yes or no, that. */
 export function Figure({ set }) {
@@ -13,8 +14,8 @@ export function Figure({ set }) {
   return html`<span class="figure">${text}</span>`;
 }
 
-/** sort: {by, descending}; `onSort(by)`: a column's head is clicked. */
-export function Members({ members, dataset, sort, onSort }) {
+/** columns: labels of those that the members have; sort: {by, descending}; `onSort(by)`: a column's head is clicked. */
+export function Members({ members, columns = [], dataset, sort, onSort }) {
   const told = hints(members);
   const valued = members.some((one) => one.shown || one.value !== null);
   return html`<div class="table-box" tabindex="0" role="group" aria-label=${t("set.table")}><table class="table members">
@@ -22,6 +23,7 @@ export function Members({ members, dataset, sort, onSort }) {
       <${Head} by="label" sort=${sort} onSort=${onSort}>${t("set.name")}<//>
       <${Head} by="date" sort=${sort} onSort=${onSort}>${t("set.date")}<//>
       ${valued && html`<${Head} by="value" sort=${sort} onSort=${onSort}>${t("set.value")}<//>`}
+      ${columns.map((label) => html`<th scope="col" key=${label} class="column" dir="auto">${label}</th>`)}
       <th scope="col"><span class="hidden-visually">${t("set.why")}</span></th>
     </tr></thead>
     <tbody>${members.map((one) => html`<${MemberRow} key=${one.iri} one=${one} dataset=${dataset} valued=${valued} hint=${told.get(one.iri)} />`)}</tbody>
@@ -46,15 +48,32 @@ function MemberRow({ one, dataset, valued, hint }) {
         <p class="muted small">${kinds.map((kind) => html`<span key=${kind} class="bit"><${Label} text=${kind} /></span>`)}</p></div></div></td>
     <td><${Label} text=${one.date} /></td>
     ${valued && html`<td class="number"><${Label} text=${one.shown || (one.value === null ? "" : number(one.value))} /></td>`}
+    ${(one.columns ?? []).map((text, at) => html`<td key=${at}><${Label} text=${text} /></td>`)}
     <td class="why">${one.path.length > 0 && html`<button type="button" class="more" aria-expanded=${open} aria-controls=${id} onClick=${() => setOpen(!open)}>${t("set.why")}
       <span class="hidden-visually"> ${one.label}</span></button>`}</td>
-  </tr>${open && html`<tr id=${id} class="reasons"><td colspan=${valued ? 4 : 3}>${one.path.map((reason) => html`<${Reason} key=${reason.constraint} reason=${reason} dataset=${dataset} />`)}</td></tr>`}<//>`;
+  </tr>${open && html`<tr id=${id} class="reasons"><td colspan=${(valued ? 4 : 3) + (one.columns ?? []).length}>${one.path.map((reason) => html`<${Reason} key=${reason.constraint} reason=${reason} dataset=${dataset} />`)}</td></tr>`}<//>`;
 }
 
 function Reason({ reason, dataset }) {
   return html`<div class="reason"><ol class="way">${reason.nodes.map((node, at) => html`<li key=${at}><${EntityLink} iri=${node.iri} label=${node.label} dataset=${dataset} /></li>`)}
     ${reason.text && html`<li dir="auto">“${reason.text}”</li>`}</ol>
     <ul class="triples">${reason.triples.map((triple, at) => html`<${Triple} key=${at} triple=${triple} source="" dataset=${dataset} />`)}</ul></div>`;
+}
+
+/** Which columns the members have; chosen: their keys, none for those that tell members apart. */
+export function ColumnMenu({ set, dataset, chosen, onChoose }) {
+  return html`<${Menu} label=${t("set.columns")}><${ColumnList} set=${set} dataset=${dataset} chosen=${chosen} onChoose=${onChoose} /><//>`;
+}
+
+function ColumnList({ set, dataset, chosen, onChoose }) {
+  const body = { plan: set.plan, dataset, language: language.get() };
+  const { value, error, again } = useLoaded((how) => api.columns(body, how), [JSON.stringify(body)]);
+  if (error) return html`<${Problem} error=${error} onRetry=${again} />`;
+  if (!value) return html`<${Skeleton} lines=${4} />`;
+  const on = chosen ?? value.columns.filter((one) => one.telling).map((one) => one.key);
+  const turn = (key) => onChoose(on.includes(key) ? on.filter((one) => one !== key) : [...on, key]);
+  return html`<ul>${value.columns.map((one) => html`<li key=${one.key}><label class="menu-item"><input type="checkbox" checked=${on.includes(one.key)}
+    onChange=${() => turn(one.key)} /> <span dir="auto">${one.label}</span> <span class="muted small">${number(one.members)}</span></label></li>`)}</ul>`;
 }
 
 /** The rows of a ranking, groups, a table, pairs or a comparison. */

@@ -32,7 +32,7 @@ function featureOf({ iris, labels, begin, end, place, places }, at) {
   if (!spot) return null;
   const own = spot.iri === iris[at];
   const date = begin[at] === null && end[at] === null ? "" : rangeText(begin[at], end[at]);
-  const properties = { iri: iris[at], label: labels[at], date, place: own ? null : { iri: spot.iri, label: spot.label } };
+  const properties = { iri: iris[at], label: labels[at], date, place: own ? null : { iri: spot.iri, label: spot.label }, doubt: spot.doubt };
   return { type: "Feature", geometry: { type: "Point", coordinates: [spot.lon, spot.lat] }, properties };
 }
 

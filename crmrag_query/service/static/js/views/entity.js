@@ -132,8 +132,8 @@ function namesOf({ names, label }, texts) {
   return all.filter(({ text }) => text !== label && !isText(text));
 }
 
-const featureOf = ({ iri, label, coordinates: { lat, lon, of } }) => ({
-  geometry: { type: "Point", coordinates: [lon, lat] }, properties: { iri, label, place: of ?? undefined },
+const featureOf = ({ iri, label, coordinates: { lat, lon, of, doubt } }) => ({
+  geometry: { type: "Point", coordinates: [lon, lat] }, properties: { iri, label, place: of ?? undefined, doubt },
 });
 
 function degrees({ lat, lon }) {

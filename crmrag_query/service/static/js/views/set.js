@@ -5,7 +5,7 @@ import { language, number, t } from "../i18n.js";
 import { Chips } from "../parts/chips.js";
 import { Facets, LeftOut } from "../parts/setfacets.js";
 import { ExportMenu, Sparql } from "../parts/setexport.js";
-import { Figure, Members, Pager, Rows } from "../parts/settable.js";
+import { ColumnMenu, Figure, Members, Pager, Rows } from "../parts/settable.js";
 import { Unsure } from "../parts/setsummary.js";
 import { GraphTab, MapTab, TimeTab } from "../parts/setviews.js";
 import { Copy, Empty, Problem, Skeleton, Tabs, useLoaded, useTitle } from "../parts/ui.js";
@@ -13,6 +13,7 @@ import { address } from "../router.js";
 import { readState, setAddress } from "../setaddress.js";
 
 const LIMIT = 25;
+const TELLING = ["telling"]; // the columns that tell members apart
 
 export default function View({ params, hash }) {
   const [state, setState] = useState(() => readState(hash));
@@ -27,8 +28,8 @@ export default function View({ params, hash }) {
 }
 
 function WholeSet({ state, dataset, go }) {
-  const { plan, sort = "", descending = false, offset = 0, question = "" } = state;
-  const body = { plan, dataset, offset, limit: LIMIT, sort, descending, language: language.get(), sparql: false };
+  const { plan, sort = "", descending = false, offset = 0, question = "", columns } = state;
+  const body = { plan, dataset, offset, limit: LIMIT, sort, descending, language: language.get(), sparql: false, columns: columns ?? TELLING };
   const { value: set, error, loading, again } = useLoaded((how) => api.set(body, how), [JSON.stringify(body)]);
   useTitle(set?.title ?? t("set"));
   const edit = async (what) => {
@@ -45,7 +46,7 @@ function WholeSet({ state, dataset, go }) {
     <p class="hidden-visually" role="status">${loading ? "" : t("set.size", { n: set.size })}</p>
     <${Chips} chips=${set.chips} plan=${set.plan} dataset=${dataset} onEdit=${edit} busy=${loading} />
     <${Unsure} set=${set} dataset=${dataset} />
-    <div class="actions set-actions"><${ExportMenu} plan=${set.plan} size=${set.size} dataset=${dataset} question=${question} sort=${by} />
+    <div class="actions set-actions"><${ExportMenu} plan=${set.plan} size=${set.size} dataset=${dataset} question=${question} sort=${by} columns=${columns ?? TELLING} />
       <${Copy} text=${() => window.location.href} kind="quiet">${t("answer.link")}<//></div>
     <div class="set-body">
       <div class="set-main"><${Looks} set=${set} state=${state} dataset=${dataset} go=${go} edit=${edit} />
@@ -94,7 +95,8 @@ function TableTab({ set, state, dataset, go, edit }) {
       ${words && !rows && html`<span class="muted small" role="status">${t("set.filtered", { n: members.length, of: shown })}</span>`}
       ${everywhere && html`<button class="more">${t("set.filter.all", { n: set.total })}</button>`}</form>
     ${error && html`<${Problem} error=${error} />`}
-    ${rows ? html`<${Rows} set=${set} dataset=${dataset} filter=${fits} />` : html`<${Members} members=${members} dataset=${dataset} sort=${sort} onSort=${onSort} />`}
+    ${!rows && html`<${ColumnMenu} set=${set} dataset=${dataset} chosen=${state.columns} onChoose=${(columns) => go({ columns }, true)} />`}
+    ${rows ? html`<${Rows} set=${set} dataset=${dataset} filter=${fits} />` : html`<${Members} members=${members} columns=${set.chosen} dataset=${dataset} sort=${sort} onSort=${onSort} />`}
     <${Pager} offset=${set.offset} shown=${shown} total=${set.total} limit=${LIMIT} next=${set.next} onPage=${(offset) => go({ offset })} />`;
 }
 

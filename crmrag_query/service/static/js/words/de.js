@@ -124,6 +124,7 @@ export default {
   "set.missing": "Diese Adresse enthält keine Menge",
   "set.table": "Mitglieder",
   "set.name": "Name",
+  "set.columns": "Spalten",
   "set.date": "Datum",
   "set.value": "Wert",
   "set.why": "Warum?",
@@ -190,6 +191,7 @@ export default {
   "excluded.show": { one: "Zeigen", other: "Alle {n} zeigen" },
 
   "export": "Exportieren",
+  "export.address": "Adresse der CSV-Datei kopieren",
   "export.what": "Die ganze Menge, mit Frage, Lizenz und Ausgabe.",
   "export.large": "Eine Datei von so vielen braucht etwa {seconds} Sekunden.",
   "export.busy": "Wird erstellt",

@@ -124,6 +124,7 @@ export default {
   "set.missing": "Αυτή η διεύθυνση δεν περιέχει σύνολο",
   "set.table": "Μέλη",
   "set.name": "Όνομα",
+  "set.columns": "Στήλες",
   "set.date": "Χρονολογία",
   "set.value": "Τιμή",
   "set.why": "Γιατί;",
@@ -190,6 +191,7 @@ export default {
   "excluded.show": { one: "Εμφάνιση", other: "Εμφάνιση και των {n}" },
 
   "export": "Εξαγωγή",
+  "export.address": "Αντιγραφή της διεύθυνσης του CSV",
   "export.what": "Όλο το σύνολο, με την ερώτηση, την άδεια και την έκδοσή του.",
   "export.large": "Ένα τόσο μεγάλο αρχείο χρειάζεται περίπου {seconds} δευτερόλεπτα.",
   "export.busy": "Ετοιμάζεται",

@@ -124,6 +124,7 @@ export default {
   "set.missing": "This address has no set",
   "set.table": "Members",
   "set.name": "Name",
+  "set.columns": "Columns",
   "set.date": "Date",
   "set.value": "Value",
   "set.why": "Why?",
@@ -190,6 +191,7 @@ export default {
   "excluded.show": { one: "Show it", other: "Show all {n}" },
 
   "export": "Export",
+  "export.address": "Copy the address of the CSV",
   "export.what": "The whole set, with its question, licence and release.",
   "export.large": "A file of so many takes about {seconds} seconds.",
   "export.busy": "Being made",

@@ -124,6 +124,7 @@ export default {
   "set.missing": "Cette adresse ne contient pas d’ensemble",
   "set.table": "Membres",
   "set.name": "Nom",
+  "set.columns": "Colonnes",
   "set.date": "Date",
   "set.value": "Valeur",
   "set.why": "Pourquoi ?",
@@ -190,6 +191,7 @@ export default {
   "excluded.show": { one: "Le montrer", other: "Montrer les {n}" },
 
   "export": "Exporter",
+  "export.address": "Copier l’adresse du CSV",
   "export.what": "L’ensemble entier, avec sa question, sa licence et sa version.",
   "export.large": "Un fichier de cette taille demande environ {seconds} secondes.",
   "export.busy": "En préparation",

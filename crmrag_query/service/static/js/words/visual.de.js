@@ -28,6 +28,9 @@ export default {
   "map.all": { one: "{n} auf der Karte", other: "{n} auf der Karte" },
   "map.here": { one: "{n} hier", other: "{n} hier" },
   "map.missing": { one: "{n} hat keine Koordinaten und fehlt auf der Karte.", other: "{n} haben keine Koordinaten und fehlen auf der Karte." },
+  "map.doubt.several": { one: "{n} steht am ersten von mehreren Punkten, die die Daten für den Ort nennen.", other: "{n} stehen am ersten von mehreren Punkten, die die Daten für ihre Orte nennen." },
+  "map.doubt.order": { one: "{n} steht nach zwei Zahlen, die als Breite und Länge gelesen sind; die Daten sagen diese Reihenfolge nicht.", other: "{n} stehen nach zwei Zahlen, die als Breite und Länge gelesen sind; die Daten sagen diese Reihenfolge nicht." },
+  "map.doubt.west": { one: "{n} hat eine Länge „O“, die als West gelesen ist.", other: "{n} haben eine Länge „O“, die als West gelesen ist." },
   "map.source": "Umrisse: Natural Earth",
 
   "timeline.periods": "Wie viele je Zeitraum",

@@ -28,6 +28,9 @@ export default {
   "map.all": { one: "{n} on the map", other: "{n} on the map" },
   "map.here": { one: "{n} here", other: "{n} here" },
   "map.missing": { one: "{n} has no coordinates and is not on the map.", other: "{n} have no coordinates and are not on the map." },
+  "map.doubt.several": { one: "{n} is shown at the first of several points that the data states for the place.", other: "{n} are shown at the first of several points that the data states for their places." },
+  "map.doubt.order": { one: "{n} is shown by two numbers taken for latitude and longitude, an order that the data does not say.", other: "{n} are shown by two numbers taken for latitude and longitude, an order that the data does not say." },
+  "map.doubt.west": { one: "{n} has a longitude “O”, taken for west.", other: "{n} have a longitude “O”, taken for west." },
   "map.source": "Outline: Natural Earth",
 
   "timeline.periods": "How many by period",

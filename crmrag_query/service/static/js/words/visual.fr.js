@@ -28,6 +28,9 @@ export default {
   "map.all": { one: "{n} sur la carte", other: "{n} sur la carte" },
   "map.here": { one: "{n} ici", other: "{n} ici" },
   "map.missing": { one: "{n} n’a pas de coordonnées et n’est pas sur la carte.", other: "{n} n’ont pas de coordonnées et ne sont pas sur la carte." },
+  "map.doubt.several": { one: "{n} est placé au premier de plusieurs points que les données indiquent pour le lieu.", other: "{n} sont placés au premier de plusieurs points que les données indiquent pour leurs lieux." },
+  "map.doubt.order": { one: "{n} est placé par deux nombres lus comme latitude et longitude, ordre que les données ne disent pas.", other: "{n} sont placés par deux nombres lus comme latitude et longitude, ordre que les données ne disent pas." },
+  "map.doubt.west": { one: "{n} a une longitude « O », lue comme ouest.", other: "{n} ont une longitude « O », lue comme ouest." },
   "map.source": "Contours : Natural Earth",
 
   "timeline.periods": "Combien par période",

@@ -1,0 +1,184 @@
+"""Steps of how documents hang together: the entity graph, the communities in it, and what is told of these."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, chunks_of, contents
+from crmrag_assets.documents.satellites import satellite_kinds
+from crmrag_assets.indexes.embed import VectorCache
+from crmrag_assets.indexes.entity_graph import homes, joined, related, stated
+from crmrag_assets.indexes.sparse import count_terms, postings_of, write_sparse
+from crmrag_assets.opened import catalogue_of, documents_of, encoder_of, graph_of, numbering_of
+from crmrag_query.communities.communities import Communities
+from crmrag_query.communities.themes import Summaries, write_summaries
+from crmrag_query.documents.entity_graph import EntityGraph
+from crmrag_query.llm.model import LiteLLM, Model
+from crmrag_query.retrieval.aggregation import DateIndex
+from crmrag_query.retrieval.communities import VECTORS
+
+Item = TypeVar("Item")
+
+
+def write_entity_graph(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Documents as nodes, and how strongly relationships and direct statements join any two of them, both ways.
+
+    Vague relationships, types and times join nothing, and what has many neighbours is joined less to each. Read by what
+    looks at how things hang together: communities, and adjacency in retrieval.
+    """
+    graph, documents, method = graph_of(context), documents_of(context), context.method
+    kinds = satellite_kinds(graph, context.vocabulary.ontology, method)
+    home = homes(documents, kinds)
+    folders = [context.folder("fr_documents", key) for key in chunks_of(context)]
+    matches = related(folders, numbering_of(context), home, catalogue_of(context), method.weights)
+    found = joined(chain(stated(graph.adjacency, home, method.weights), matches), documents.count)
+    found.save(folder)
+    return {
+        "documents": documents.count,
+        "edges": found.edges,
+        "alone": int((found.ptr[1:] == found.ptr[:-1]).sum()),
+    }
+
+
+def wanted(context: BuildContext) -> bool:
+    return context.config.communities
+
+
+def write_communities(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Documents that belong together by what joins them: communities of the entity graph, level 0 the finest, each further
+    level made of those of the one below.
+
+    Found by hierarchical Leiden; what is alone, or among too few, is counted as gathered and is in none. Ids stay while the
+    members do. Read by `community_summaries`, and at question time. `communities: false` leaves them out.
+    """
+    from crmrag_assets.communities.detect import detect  # loads igraph
+
+    graph = EntityGraph.open(context.folder("entity_graph"))
+    found = detect(graph, documents_of(context), context.method.communities)
+    found.save(folder)
+    finest = found.levels[0] if found.levels else {}
+    return {
+        "communities": len(found),
+        "levels": len(found.levels),
+        "documents": finest.get("documents", 0),
+        "gathered": finest.get("gathered_documents", graph.documents),
+        "modularity": finest.get("modularity", 0.0),
+    }
+
+
+def model_of(context: BuildContext) -> Model | None:
+    """The language model that writes themes, where the data set names one; its server as for answers."""
+    name = context.config.community_model
+    return LiteLLM(name, os.environ.get("CRMRAG_API_BASE")) if name else None
+
+
+def summaries_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    model = context.config.community_model
+    own = {
+        "model": model,
+        "prompt": context.method.prompts.community,
+        "language": context.config.languages[0],
+    }
+    return contents(context, "graph", "documents", "date_index", "communities") | (own if model else {})
+
+
+def write_community_summaries(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """What is told of each community: kinds, central members, shared relations, places and period, in whatever language is
+    asked for; with a `community_model` a title and a summary that it wrote.
+
+    Replies are kept by what was asked: only communities whose members' texts changed are written again. What a model fails at
+    is counted, and told as without one.
+    """
+    from crmrag_assets.communities.gather import gather
+
+    communities, documents = Communities.open(context.folder("communities")), documents_of(context)
+    dates, told = DateIndex.open(context.folder("date_index")), context.method.communities.told
+    rows = list(gather(communities, documents, dates, told))
+    write_summaries(folder, rows)
+    counts: Stats = {"communities": len(rows)}
+    if (model := model_of(context)) is not None:
+        from crmrag_assets.communities.summarise import Writer
+
+        cache = context.data / "cache" / "themes"
+        writer = Writer(model, context.method.prompts.community, context.config.languages[0], cache)
+        composed = Summaries.open(folder, communities, documents, context.method)
+        for one, theme in writer.write(composed, told, context.progress).items():
+            rows[one] |= {"title": theme.title, "text": theme.text, "model": theme.model}
+        write_summaries(folder, rows)
+        counts |= writer.counts
+    return counts
+
+
+def index_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    own = {"languages": ",".join(context.config.languages), "encoder": encoder_of(context).key}
+    return contents(context, "graph", "documents", "communities", "community_summaries") | own
+
+
+def write_community_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Themes by their words, in the data set's languages and with the names of central members, and by their vectors.
+
+    Read at question time by the channel `communities`. A theme that stays is not encoded again.
+    """
+    communities, documents = Communities.open(context.folder("communities")), documents_of(context)
+    summaries = Summaries.open(context.folder("community_summaries"), communities, documents, context.method)
+    encoder, told = encoder_of(context), context.method.communities.told
+    first, *others = dict.fromkeys(context.config.languages)
+    texts, themes = [], []
+    for one in range(len(communities)):
+        theme = summaries.tell(one, first)
+        themes.append(f"{theme.title} {theme.text}")
+        more = [summaries.tell(one, language).text for language in others]
+        names = [documents.label(member) for member in communities.members(one, told).tolist()]
+        texts.append(" ".join([themes[-1], *more, *names]))
+    stats = write_sparse(
+        postings_of(count_terms(pa.chunked_array([texts], pa.large_utf8()))), folder, context.method.sparse
+    )
+    cache = VectorCache.open(
+        context.data / "cache" / "embeddings" / encoder.key / "themes.bin", encoder.dimension
+    )
+    keys = [hashlib.sha256(theme.encode()).digest() for theme in themes]
+    new = {key: theme for key, theme in zip(keys, themes, strict=True) if key not in cache.vectors}
+    for some in batched(new.items(), 256):
+        cache.append(
+            dict(zip((key for key, _ in some), encoder.encode([theme for _, theme in some]), strict=True))
+        )
+    vectors = np.zeros((len(keys), encoder.dimension), np.float32)
+    for row, key in enumerate(keys):
+        vectors[row] = cache.vectors[key]
+    np.save(folder / f"{VECTORS}.npy", vectors)
+    return {"communities": len(keys), "terms": stats["terms"], "encoded": len(new)}
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Lists of ``size`` items, the last one shorter. (itertools has it from Python 3.12 on.)"""
+    rest = iter(items)
+    while some := list(islice(rest, size)):
+        yield some
+
+
+ENTITY_GRAPH = Step(
+    "entity_graph", 1, write_entity_graph, needs=("graph", "fr_documents", "documents"), apart=always,
+    parts=("weights", "satellites", "categories", "relationships", "ontology"),
+)  # fmt: skip
+COMMUNITIES = Step(
+    "communities", 1, write_communities, needs=("graph", "documents", "entity_graph"), parts=("communities",),
+    apart=always, wanted=wanted,
+)  # fmt: skip
+COMMUNITY_SUMMARIES = Step(
+    "community_summaries", 1, write_community_summaries, needs=("graph", "documents", "date_index", "communities"),
+    parts=("communities.told", "translations"), inputs=summaries_inputs, wanted=wanted,
+)  # fmt: skip
+COMMUNITY_INDEX = Step(
+    "community_index", 1, write_community_index,
+    needs=("graph", "documents", "communities", "community_summaries", "encoder"), parts=("sparse", "communities.told"),
+    inputs=index_inputs, wanted=wanted,
+)  # fmt: skip
+STEPS = (ENTITY_GRAPH, COMMUNITIES, COMMUNITY_SUMMARIES, COMMUNITY_INDEX)

@@ -1,0 +1,38 @@
+"""The central documents of the communities whose themes are nearest to the question, level by level."""
+
+from __future__ import annotations
+
+from crmrag_query.communities.communities import Communities
+from crmrag_query.retrieval.channels import Channel
+from crmrag_query.retrieval.communities import CommunityIndex
+from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.scores import Hits
+
+OF_A_LEVEL = 3  # communities, the nearest
+MEMBERS = 20  # of each, the most central
+
+
+def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
+    """Their scores are the cosines of their communities; a document of several has the best."""
+    communities, index = channels.release[Communities], channels.release[CommunityIndex]
+    found = [
+        one
+        for told in communities.levels
+        for one in index.search(query.text, query.vector, communities.of_level(told["level"]), OF_A_LEVEL)
+    ]
+    score: dict[int, float] = {}
+    for community, cosine in sorted(found, key=lambda one: (-one[1], one[0])):
+        for document in communities.members(community, MEMBERS).tolist():
+            score.setdefault(document, cosine)
+    return Hits.of(list(score.items())[:size])
+
+
+def meets(channels: ReleaseChannels, query: Query) -> bool:
+    """Whether a theme has one of the words."""
+    return bool(channels.release[CommunityIndex].sparse.terms(query.text))
+
+
+CHANNEL = Channel(
+    find, needs=("communities", "community_summaries", "community_index", "encoder", "documents"), meets=meets
+)

@@ -1,0 +1,60 @@
+"""Searching communities: by the words and the vector of what is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from crmrag_query.artifacts.manifest import open_array, rebuild
+from crmrag_query.artifacts.release import Release
+from crmrag_query.communities.communities import Communities
+from crmrag_query.errors import ReleaseError
+from crmrag_query.graph.arrays import Ints
+from crmrag_query.retrieval.pool import reciprocal_rank_fusion
+from crmrag_query.retrieval.sparse import SparseIndex
+
+FOLDER: Final = "community_index"
+VECTORS: Final = "vectors"
+LOOKED_AT = 50  # of each ranking
+
+
+@dataclass(frozen=True)
+class CommunityIndex:
+    """``sparse``: BM25 of the themes and their members' names; ``vectors`` float32 [c, dimension], of length 1 or 0."""
+
+    sparse: SparseIndex
+    vectors: npt.NDArray[np.float32]
+
+    @classmethod
+    def from_release(cls, release: Release) -> CommunityIndex:
+        release.require(FOLDER)
+        return cls.open(release.folder / FOLDER, len(release[Communities]))
+
+    @classmethod
+    def open(cls, folder: Path, communities: int) -> CommunityIndex:
+        sparse, vectors = SparseIndex.open(folder), open_array(folder, VECTORS)
+        if sparse.documents != communities or vectors.ndim != 2 or len(vectors) != communities:
+            raise ReleaseError(f"The index in {folder} is of other communities.", rebuild(folder))
+        return cls(sparse, cast(npt.NDArray[np.float32], vectors))
+
+    def cosines(self, vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+        """Of every community, float64 [c]."""
+        return np.asarray(self.vectors @ vector, np.float64)
+
+    def search(
+        self, text: str, vector: npt.NDArray[np.float32], among: Ints, k: int
+    ) -> list[tuple[int, float]]:
+        """The ``k`` best of the communities ``among`` with their cosines: rankings by cosine and by words, fused."""
+        if not len(among):
+            return []
+        cosine = self.cosines(vector)
+        mask = np.zeros(len(cosine), bool)
+        mask[among] = True
+        order = among[np.lexsort((among, -cosine[among]))][:LOOKED_AT].tolist()
+        dense = order if vector.any() else []
+        words = self.sparse.search(text, LOOKED_AT, mask).ranking
+        return [(one, float(cosine[one])) for one, _ in reciprocal_rank_fusion([dense, words])[:k]]
