@@ -137,14 +137,15 @@ def large_enough(of: Ints, least: int) -> tuple[Ints, int]:
 
 
 def modularity(net: Net, of: Ints) -> float:
-    """Newman's modularity of a grouping of ``net``'s nodes; those in no group are alone."""
-    if not net.total:
+    """Newman's modularity of a grouping of ``net``'s nodes within the graph of those that are in a group."""
+    low, high = of[net.low], of[net.high]
+    kept = (low != NONE) & (high != NONE)
+    low, high, weight = low[kept], high[kept], net.weight[kept]
+    total = float(weight.sum())
+    if not total:
         return 0.0
-    groups = of.astype(np.int64)
-    alone = groups == NONE
-    groups[alone] = groups.max(initial=NONE) + 1 + np.arange(int(alone.sum()))
-    within = net.weight[groups[net.low] == groups[net.high]].sum() + net.inside.sum()
-    return float(within / net.total - (np.bincount(groups, net.strength) ** 2).sum() / (2 * net.total) ** 2)
+    strength = np.bincount(low, weight, int(of.max()) + 1) + np.bincount(high, weight, int(of.max()) + 1)
+    return float(weight[low == high].sum() / total - (strength**2).sum() / (2 * total) ** 2)
 
 
 def detect(graph: EntityGraph, documents: Documents, settings: CommunitiesConfig) -> Communities:

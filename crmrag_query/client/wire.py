@@ -302,7 +302,7 @@ def _is_default(request: object, one: Field[Any]) -> bool:
 
 def read_parameters(kind: type[Q], given: Mapping[str, str]) -> Q:
     """The request of a GET from its query string; QuestionError when it cannot be read."""
-    whole = {name for name, hint in get_type_hints(kind).items() if hint is int}
+    whole = {name for name, hint in get_type_hints(kind).items() if hint in (int, int | None)}
     values: dict[str, str | int] = dict(given)
     for name in whole.intersection(given):
         text = given[name]

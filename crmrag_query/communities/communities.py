@@ -33,8 +33,9 @@ class Communities:
     ``id`` uint64 [c]: the beginning of the SHA-256 of level and members' IRIs, so that it stays while they do; ``level``;
     ``parent``: of the level above, -1 for none; ``weight``: of all edges inside; ``rank``: 1 for the level's largest.
     ``member`` int32: the documents of each (``member_ptr`` [c + 1]), the most central first; those of a parent are its
-    parts'. ``levels``: for each level what was found: counts, resolution, how much was gathered: in no community of it,
-    being alone or among too few; and the modularity of the whole, where what was gathered stands as on the level below.
+    parts'. ``levels``: for each level what was found: counts, resolution, how much was gathered, being alone or
+    among too few; and the modularity of the grouping among the documents that are in any, where what is gathered on an upper
+    level stands as on the level below.
     """
 
     id: npt.NDArray[np.uint64]

@@ -37,7 +37,7 @@ def text_of(reply: Any) -> str:
 
 
 def test_there_is_a_model_for_each_data_set_and_mode(chat: openai.OpenAI) -> None:
-    there = ["sample", "sample:vector", "sample:fulltext", "sample:extractive"]
+    there = ["sample", "sample:vector", "sample:fulltext", "sample:global_vector", "sample:extractive"]
     assert [one.id for one in chat.models.list()] == there
     assert all(chat.models.retrieve(name).owned_by == "crmrag" for name in [*there, "sample:crm"])
     with pytest.raises(openai.NotFoundError, match="no model 'other'"):
