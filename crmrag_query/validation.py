@@ -58,7 +58,7 @@ def check_dataset(
     if chosen and chosen not in known:
         there = f"There are: {', '.join(sorted(known))}."
         found.append(Mistake(f"{key}.relationships", repr(chosen), "no such set", there))
-    for named in (dataset.files, dataset.questions_file):
+    for named in (dataset.files, dataset.questions_file, dataset.context_files):
         try:
             named()
         except ConfigError as error:

@@ -16,6 +16,7 @@ LICENCES = VENDOR / "LICENCES.txt"
 CARRIED = [
     *(path for path in VENDOR.iterdir() if path.suffix in {".js", ".json"}),
     *(ROOT / "config" / "ontology").glob("*.csv"),
+    *(ROOT / "crmrag_assets").rglob("*.json"),
     *ROOT.glob("tests/**/*.min.js"),
 ]
 

@@ -31,6 +31,7 @@ from crmrag_assets.sources.endpoint.source import SUBJECTS, SparqlEndpoint
 from crmrag_assets.sources.files import content_fingerprint
 from crmrag_assets.steps.source import source_of
 from crmrag_query.artifacts.files import canonical_json, sha256_file
+from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.operations import Watching
 from crmrag_query.errors import BuildError, ConfigError, SourceError
 
@@ -140,9 +141,10 @@ class Listing:
             found.append(f"{size} bytes of {changed}" if size > most else sha256_file(path))
         return tuple(found)
 
-    def fingerprint(self, checksums: Sequence[str], base_iri: str) -> str:
+    def fingerprint(self, checksums: Sequence[str], config: DatasetConfig) -> str:
         """What `RdfFiles.fingerprint` gives for these files, where none was told by its size and time."""
-        return content_fingerprint(dict(zip(self.files, checksums, strict=True)), base_iri)
+        found = dict(zip(self.files, checksums, strict=True))
+        return content_fingerprint(found, config.base_iri, config.context_files())
 
 
 VERSION = 1
@@ -324,7 +326,7 @@ def _files(
             return Verdict(found.state.but(pending={}), "Changed while it was read. Looked at again.")
     except (OSError, ConfigError) as error:
         return _fault(state, f"The files cannot be read: {error}", now, 0.0, 0.0)
-    content = listing.fingerprint(made, context.config.base_iri)
+    content = listing.fingerprint(made, context.config)
     settled = found.state.settled(listing.signals, listing.bytes).but(content=content)
     if built is not None and content == built.source:
         return Verdict(settled, "The content of the files is what was built.", confirmed=True)

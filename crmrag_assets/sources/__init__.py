@@ -34,4 +34,6 @@ def source_for(
             raise ValueError("an endpoint needs the data set's working folder")
         return SparqlEndpoint(config.endpoint, method or load_method(), work, refreshed, turns)
     rooted = config if root is None else config.model_copy(update={"root": root})
-    return RdfFiles(rooted.files(), method or load_method(), rooted.base_iri, rooted.root)
+    return RdfFiles(
+        rooted.files(), method or load_method(), rooted.base_iri, rooted.root, rooted.context_files()
+    )

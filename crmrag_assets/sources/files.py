@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 import pyoxigraph as ox
@@ -30,24 +31,30 @@ from crmrag_query.syntax import LONGEST, SHORTEN, TOO_LONG, OutOfBounds
 PORTION = 20_000  # quads handed over at once
 
 
-def content_fingerprint(checksums: Mapping[Path, str], base_iri: str) -> str:
-    """SHA-256 of formats, contents and base IRI, given the SHA-256 of each file."""
+def content_fingerprint(
+    checksums: Mapping[Path, str], base_iri: str, contexts: Mapping[str, Path] = MappingProxyType({})
+) -> str:
+    """SHA-256 of formats, contents, base IRI and JSON-LD contexts, given the SHA-256 of each file."""
     contents = sorted(f"{format_of(path).name} {checksum}" for path, checksum in checksums.items())
+    contents += sorted(f"{address} {sha256_file(path)}" for address, path in contexts.items())
     return hashlib.sha256("\n".join([base_iri, *contents]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class RdfFiles:
-    """Files in any RDF format we know, plain or compressed; ``root`` is what their names are shown relative to."""
+    """Files in any RDF format we know, plain or compressed; ``root`` is what their names are shown relative to.
+    ``contexts``: files that stand in for JSON-LD contexts at addresses."""
 
     files: tuple[Path, ...]
     method: Method
     base_iri: str = ""
     root: Path = Path()
+    contexts: Mapping[str, Path] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
         """SHA-256 of formats, contents and base IRI; raises SourceError for a file that cannot be read."""
-        return content_fingerprint({path: sha256_file(path) for path in self._existing()}, self.base_iri)
+        checksums = {path: sha256_file(path) for path in self._existing()}
+        return content_fingerprint(checksums, self.base_iri, self.contexts)
 
     def discover(self, folder: Path, progress: Progress) -> Discovery:
         """Parse each file once into a spool below ``folder`` and count what it holds.
@@ -76,6 +83,23 @@ class RdfFiles:
     def fetch(self, folder: Path, buckets: range) -> Fetched:
         return Fetched(read_buckets(folder, buckets))
 
+    def look(self, statements: int) -> Iterator[tuple[Path, int, Tally]]:
+        """Each file with how many of its first statements were read, at most so many, and its faults; SourceError for one
+        that no build could read."""
+        for path in self._existing():
+            tally, count = Tally(file=self._shown(path)), 0
+            kind = format_of(path)
+            with ByteStream(path) as stream, _within_bounds(path):
+                for columns, quads in _portions(
+                    stream, kind, self.base_iri, tally, self.contexts, statements
+                ):
+                    count += len(columns) + len(quads)
+                    if count >= statements:
+                        break
+            if not count and tally.broken_count:
+                raise _unreadable(path, kind, tally)
+            yield path, min(count, statements), tally
+
     def recount(self) -> Counted | None:
         """None: files are read whole, and a change of them is seen in the fingerprint."""
         return None
@@ -94,7 +118,7 @@ class RdfFiles:
             kind, faults, triples = format_of(path), tally.broken_count, 0
             blank: list[ox.Quad] = []
             with ByteStream(path) as stream, _within_bounds(path):
-                for columns, quads in _portions(stream, kind, self.base_iri, tally):
+                for columns, quads in _portions(stream, kind, self.base_iri, tally, self.contexts):
                     triples += len(columns) + len(quads)
                     blank += writer.add(quads, columns)
                     progress.advance(done + stream.position, total, f"reading {tally.file}")
@@ -158,14 +182,19 @@ class _Survey:
 
 
 def _portions(
-    stream: ByteStream, kind: ox.RdfFormat, base: str, tally: Tally
+    stream: ByteStream,
+    kind: ox.RdfFormat,
+    base: str,
+    tally: Tally,
+    contexts: Mapping[str, Path],
+    portion: int = PORTION,
 ) -> Iterator[tuple[pl.DataFrame, list[ox.Quad]]]:
     if kind in (N_TRIPLES, N_QUADS):
         yield from read_lines(stream, kind, tally)
         return
-    quads = read_statements(stream, kind, base, tally)
-    while portion := list(islice(quads, PORTION)):
-        yield NO_COLUMNS, portion
+    quads = read_statements(stream, kind, base, tally, contexts)
+    while part := list(islice(quads, portion)):
+        yield NO_COLUMNS, part
 
 
 @contextmanager

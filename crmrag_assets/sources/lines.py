@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, cast
 from urllib.parse import quote
 from xml.parsers import expat
@@ -21,6 +22,7 @@ import pyoxigraph as ox
 
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.triples import NO_COLUMNS, PLAIN_QUAD, PLAIN_TRIPLE, split_lines
+from crmrag_assets.sources.contexts import WithContexts
 from crmrag_assets.sources.streams import N_TRIPLES, PORTION, RDF_XML, TRIG, TURTLE, ByteStream
 from crmrag_query.config.reading import FORBIDDEN_IN_IRI
 from crmrag_query.errors import SourceError
@@ -144,31 +146,45 @@ def reason_of(error: Exception) -> str:
     return text.split(": ", 1)[1] if text.startswith("Parser error") and ": " in text else text
 
 
-def read_statements(stream: ByteStream, kind: ox.RdfFormat, base: str, tally: Tally) -> Iterator[ox.Quad]:
+def read_statements(
+    stream: ByteStream,
+    kind: ox.RdfFormat,
+    base: str,
+    tally: Tally,
+    contexts: Mapping[str, Path] = MappingProxyType({}),
+) -> Iterator[ox.Quad]:
     """The quads of a Turtle, TriG, RDF/XML or JSON-LD file; faults are told to ``tally``.
 
-    Raises SourceError where a JSON-LD file refers to a context elsewhere, and OutOfBounds.
+    ``contexts``: files that stand in for contexts of JSON-LD at addresses. Raises SourceError where a file refers to another
+    one, and OutOfBounds.
     """
     if kind in (TURTLE, TRIG):
         yield from _in_runs(stream, kind, base, tally)
         return
-    for quad in _until_fault(stream, kind, base, tally):
+    for quad in _until_fault(stream, kind, base, tally, contexts):
         try:
             yield repair(quad, tally)
         except ValueError:
             tally.skipped["relative or invalid IRI"] += 1
 
 
-def _until_fault(stream: ByteStream, kind: ox.RdfFormat, base: str, tally: Tally) -> Iterator[ox.Quad]:
-    bounded = cast(IO[bytes], Bounded(stream.read, "XML" if kind == RDF_XML else "JSON"))
+def _until_fault(
+    stream: ByteStream, kind: ox.RdfFormat, base: str, tally: Tally, contexts: Mapping[str, Path]
+) -> Iterator[ox.Quad]:
+    named = WithContexts(stream.read, contexts)
+    whole = Bounded(stream.read, "XML") if kind == RDF_XML else Bounded(named.read, "JSON")
+    bounded = cast(IO[bytes], whole)
     try:
         # lenient: the strict parsers drop or garble what surrounds an invalid IRI
         yield from ox.parse(bounded, format=kind, base_iri=base or None, lenient=True)
     except (SyntaxError, ValueError) as error:
         if _REMOTE in str(error):
+            address, *_ = [*named.missing, "ADDRESS"]
             raise SourceError(
-                f"{stream.path} refers to a JSON-LD context elsewhere, and builds fetch nothing from the network.",
-                "Convert it to N-Triples or Turtle, or put the context's content in place of its address.",
+                f"{stream.path} refers to a JSON-LD context elsewhere ({', '.join(named.missing) or 'in a list'}), "
+                "and builds fetch nothing from the network.",
+                f"Save it as a file and declare it: crmrag datasets add NAME --context {address}=FILE, or `contexts` in "
+                "datasets.yaml. Or convert the data to N-Triples or Turtle.",
             ) from error
         line, reason = getattr(error, "lineno", None), reason_of(error)
         if kind == RDF_XML and line is None:

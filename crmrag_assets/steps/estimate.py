@@ -12,28 +12,30 @@ import numpy as np
 
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.step import BuildContext, chunks_of, run_step
-from crmrag_assets.documents.chain import EXEMPT
-from crmrag_assets.documents.chunk import build_chunk
-from crmrag_assets.documents.passages import passages
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import Traffic
 from crmrag_assets.harvest.source import Connected, Discovery
 from crmrag_assets.indexes.embed import windows
 from crmrag_assets.indexes.encoder import Encoder
-from crmrag_assets.opened import encoder_of
+from crmrag_assets.opened import documents_of, encoder_of, graph_of
 from crmrag_assets.sources.endpoint.look import forecast, seconds_of_batch
-from crmrag_assets.steps.documents import setting_of
-from crmrag_assets.steps.graph import GRAPH
 from crmrag_assets.steps.rebuild import Rebuild, rebuild_of
+from crmrag_assets.steps.registry import STEPS
 from crmrag_assets.steps.source import ENTITIES, SampleSource, by_hash, source_of
+from crmrag_query.config.reading import default_folder
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
-SAMPLE = 400  # entities whose documents are written to measure
-HOPS = 2  # around them, so that their documents are nearly whole
+SAMPLE = 2000  # entities whose documents are counted; a smaller data set is estimated whole
+ASKED = 400  # of an endpoint, which is asked for them
+HOPS = 2  # around them, so that their documents are nearly whole, and join what they join in a build
 TIMED = 24  # windows encoded to measure
 FLOAT = 4  # bytes of a vector's component
 VECTORS = 2  # copies of a vector in a release: embeddings and index; the cache is apart
-TEXTS = 4  # a text's bytes in a release: documents with lines, Markdown, sparse index (measured: 3.5 to 4.5)
+# What of a release grows with its triples, with the texts of its documents, with its entities, and hardly at all.
+GRAPH_LIKE = ("graph", "edges", "triples_index")
+TEXT_LIKE = ("documents", "entity_documents", "bm25_index")
+NAME_LIKE = ("name_index",)
+STEADY = ("date_index", "profile", "aggregation_index", "lexicon")
 
 Prices = Callable[[str], float | None]
 
@@ -80,28 +82,32 @@ class Again:
 
 @dataclass(frozen=True)
 class _Measured:
-    """Of ``entities`` sampled, with ``triples`` around them: what became of them, and what that took.
+    """Of ``entities`` sampled, with ``triples`` around them, ``near`` entities in all: what became of them, what that took.
 
-    ``traffic`` is what asking for them took. ``documents`` are those that no other document takes in; ``graph_*`` is
-    what a triple costs, ``text_*`` an entity.
+    ``traffic`` is what asking for them took. ``documents``, ``windows`` and ``tokens`` are those of the sampled entities.
+    Bytes of what grows with triples, with the texts of the sampled documents, with entities, and of what does not.
     """
 
     entities: int
+    near: int
     triples: int
     documents: int
-    windows: float
+    windows: int
     tokens: int
-    text_bytes: int
-    text_seconds: float
     graph_bytes: int
+    text_bytes: float
+    name_bytes: int
+    steady_bytes: int
     graph_seconds: float
+    text_seconds: float
     window_seconds: float
     traffic: Traffic
 
 
-def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estimate:
-    """Discover the source (which the build will not repeat), write the documents of a sample elsewhere, and scale.
+def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> Estimate:
+    """Discover the source (which the build will not repeat), build a sample but for its vectors elsewhere, and scale.
 
+    ``size``: entities of the sample, by default `SAMPLE`, of an endpoint `ASKED`.
     ``prices``: US dollars a token by model. Nothing is sent to a paid encoder. Raises what discovery raises.
     """
     with dataset_lock(context.store.root, context.name):
@@ -109,6 +115,7 @@ def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estim
         run_step(ENTITIES, context)
         discovery = time.monotonic() - start
     found = Discovery.load(context.folder("entities"))
+    size = size or (SAMPLE if context.config.endpoint is None else ASKED)
     with tempfile.TemporaryDirectory(prefix="crmrag-estimate-") as folder:
         measured = _measure(replace(context, data=Path(folder)), context, min(size, found.entities))
     anew = rebuild_of(context) if context.sample is None else None
@@ -122,7 +129,8 @@ def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estim
         requests, harvest = forecast(found, asked, seconds_of_batch(measured.traffic, found, asked))
     count, tokens = round(measured.windows * each), round(measured.tokens * each)
     dimension = embedding.dimension or (0 if paid else encoder_of(context).dimension)
-    texts = measured.text_seconds * each + measured.window_seconds * count
+    among = found.entities / max(measured.near, 1)
+    texts = measured.text_seconds * among + measured.window_seconds * count
     return Estimate(
         dataset=context.name,
         model=embedding.model,
@@ -132,7 +140,8 @@ def estimate(context: BuildContext, prices: Prices, size: int = SAMPLE) -> Estim
         windows=count,
         tokens=tokens,
         seconds=(discovery if harvest is None else harvest) + measured.graph_seconds * wide + texts,
-        bytes=round(measured.graph_bytes * wide + measured.text_bytes * each * TEXTS)
+        bytes=round(measured.graph_bytes * wide + measured.text_bytes * each + measured.name_bytes * among)
+        + measured.steady_bytes
         + count * dimension * FLOAT * VECTORS,
         paid=paid,
         price=None if price is None else price * tokens,
@@ -176,51 +185,54 @@ def _measure(inner: BuildContext, context: BuildContext, size: int) -> _Measured
             write_prefetch(
                 *prefetch_chunk(source, inner.folder("entities"), chunk, discovery.bits, inner.method), out
             )
-    record = run_step(GRAPH, inner).record
+    graph_bytes = _made(inner, GRAPH_LIKE)
     built = time.monotonic()
-    texts, stays, parts, written = _texts(inner, size)
+    for chunk in chunks_of(inner):
+        run_step(STEPS["fr_documents"], inner, chunk)
+    text_bytes, name_bytes, steady_bytes = (_made(inner, group) for group in (TEXT_LIKE, NAME_LIKE, STEADY))
+    written = time.monotonic()
+    texts, share = _texts(inner, size)
     encoder = encoder_of(inner)
-    counted = encoder.count(texts)
-    kept = [text for text, stay in zip(texts, stays, strict=True) if stay]
-    joined = sum(tokens for tokens, stay in zip(counted, stays, strict=True) if not stay)
-    whole = [window for text in (*kept, *parts) for window in windows(text, encoder.count, encoder.window)]
+    shown = [window for text in texts for window in windows(text, encoder.count, encoder.window)]
     paid = context.config.embedding.provider == "litellm"
     return _Measured(
         entities=size,
+        near=discovery.entities,
         triples=discovery.triples,
-        documents=len(kept),
-        windows=len(whole) + joined / encoder.window,
-        tokens=sum(counted) + (sum(encoder.count(parts)) if parts else 0),
-        text_bytes=sum(len(text.encode()) for text in (*texts, *parts)),
-        text_seconds=written,
-        graph_bytes=sum(entry.bytes for entry in record.files),
+        documents=len(texts),
+        windows=len(shown),
+        tokens=sum(encoder.count(texts)),
+        graph_bytes=graph_bytes,
+        text_bytes=text_bytes * share,
+        name_bytes=name_bytes,
+        steady_bytes=steady_bytes + _configured(),
         graph_seconds=built - start,
-        window_seconds=0.0 if paid else _time(encoder, whole),
+        text_seconds=written - built,
+        window_seconds=0.0 if paid else _time(encoder, shown),
         traffic=traffic,
     )
 
 
-def _texts(context: BuildContext, size: int) -> tuple[list[str], list[bool], list[str], float]:
-    """Documents of the sampled entities before chaining, whether each stays one, their passages, and the seconds for it all.
+def _made(context: BuildContext, artifacts: Sequence[str]) -> int:
+    """Make artifacts; their bytes."""
+    records = [run_step(STEPS[artifact], context).record for artifact in artifacts]
+    return sum(entry.bytes for record in records for entry in record.files)
 
-    A thin document of a category that is not exempt is taken for one that joins another.
-    """
-    setting, rules = setting_of(context), context.method.chaining
-    graph = setting.graph
+
+def _configured() -> int:
+    """Bytes of the configuration and the ontology's tables, which stand in every release."""
+    files = (path for path in default_folder().rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in files if path.parent.name in ("config", "ontology"))
+
+
+def _texts(context: BuildContext, size: int) -> tuple[list[str], float]:
+    """The documents of the sampled entities, thin ones joined to others as in a build; their share of all characters."""
+    documents, graph = documents_of(context), graph_of(context)
     entities = np.flatnonzero(graph.flags & FLAG_ENTITY)
-    sampled = [entities[n] for n in by_hash([graph.iri(int(node)) for node in entities])[:size]]
-    start = time.monotonic()
-    built = build_chunk(setting, np.array(sampled, np.int32)).documents
-    home = np.full(graph.nodes, -1, np.int32)
-    home[built.column("entity").to_numpy()] = 0
-    parts = [text for page in passages(setting, home) for text in page.column("text").to_pylist()]
-    seconds = time.monotonic() - start
-    own = graph.category_of_node[built.column("entity").to_numpy()]
-    texts = built.column("text").to_pylist()
-    stays = [
-        len(text) >= rules.thin_characters or bool(c & EXEMPT) for text, c in zip(texts, own, strict=True)
-    ]
-    return texts, stays, parts, seconds
+    sampled = {int(entities[n]) for n in by_hash([graph.iri(int(node)) for node in entities])[:size]}
+    every = [documents.text(number) for number in range(documents.count)]
+    texts = [text for number, text in enumerate(every) if documents.entity(number) in sampled]
+    return texts, sum(map(len, texts)) / max(sum(map(len, every)), 1)
 
 
 def _time(encoder: Encoder, texts: Sequence[str]) -> float:

@@ -45,6 +45,10 @@ def datasets() -> None:
 @datasets.command()
 @click.argument("name")
 @click.option("--rdf", multiple=True, metavar="FILE", help="An RDF file or glob; may be repeated.")
+@click.option(
+    "--context", "contexts", multiple=True, metavar="ADDRESS=FILE",
+    help="A file in place of the JSON-LD context at an address (Linked Art's needs none); may be repeated.",
+)  # fmt: skip
 @click.option("--endpoint", "url", metavar="URL", help="A SPARQL endpoint, in place of --rdf.")
 @click.option("--graph", multiple=True, metavar="IRI", help="A named graph to read; may be repeated.")
 @click.option(
@@ -85,6 +89,7 @@ def add(name: str, file: Path | None, **options: Any) -> None:
     values = {
         "title": options["title"],
         "rdf": options["rdf"],
+        "contexts": _contexts(options["contexts"]),
         "endpoint": _endpoint(**{key: options[key] for key in ENDPOINT_OPTIONS}),
         **{key: options[key] for key in ORDER},
         "embedding": _given({"model": options["model"], "provider": options["provider"]}),
@@ -94,6 +99,18 @@ def add(name: str, file: Path | None, **options: Any) -> None:
     made_of = "a SPARQL endpoint" if dataset.endpoint else f"{len(dataset.files())} files"
     first = f"crmrag datasets check {name} --ask" if dataset.endpoint else f"crmrag build {name}"
     click.echo(f"{target}: added {name} ({made_of}). Next: {first}")
+
+
+def _contexts(given: tuple[str, ...]) -> dict[str, str]:
+    parts = {one: one.rpartition("=") for one in given}
+    wrong = next(
+        (one for one, (address, sign, file) in parts.items() if not (address and sign and file)), None
+    )
+    if wrong is not None:
+        raise click.UsageError(
+            f"--context {wrong}: give the context's address and its file, as ADDRESS=FILE."
+        )
+    return {address: file for address, _, file in parts.values()}
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +162,10 @@ def list_(file: Path | None, as_json: bool) -> None:
 @click.option("--ask", is_flag=True, help="Send NAME's endpoint a first request and say what it is.")
 @FILE
 def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
-    """Validate all data sets, or NAME, with the configuration of method, modes and operations and the ontology tables."""
+    """Validate all data sets, or NAME, with the configuration of method, modes and operations and the ontology tables.
+
+    The first thousand statements of every file are read where the build extra is installed.
+    """
     from crmrag_query.config import load_datasets, load_method
     from crmrag_query.config.operations import load_operations
     from crmrag_query.ontology import load_ontology
@@ -172,6 +192,8 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
         problems += map(str, mistakes)
         for line in _declaration(one, method, bool(mistakes)):
             click.echo(line)
+        if one.rdf and not mistakes:
+            problems += _first_statements(one, method)
     _report_paths(method, ontology, dead)
     for problem in problems:
         click.echo(problem, err=True)
@@ -247,6 +269,15 @@ def _of_building(group: str, work: str, what: str) -> Callable[..., Any]:
             found: Callable[..., Any] = point.load()
             return found
     raise MissingExtraError(what, "build")
+
+
+def _first_statements(one: DatasetConfig, method: Method) -> list[str]:
+    """What is wrong with the first statements of the files; nothing where what reads them is not installed."""
+    try:
+        look = _of_building("crmrag.datasets", "look", "Reading files")
+    except MissingExtraError:
+        return []
+    return [f"{one.name}: {mistake}" for mistake in look(one, method)]
 
 
 def _declaration(one: DatasetConfig, method: Method, mistaken: bool) -> Iterator[str]:

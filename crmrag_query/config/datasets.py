@@ -278,7 +278,8 @@ class DatasetConfig(Record):
     """One data set, from files or from an endpoint: either `rdf` or `endpoint` is given.
 
     `rdf` holds files or globs below `root`, the folder that config/ stands in; `questions` a file there, of questions with
-    known answers; `shapes` files of SHACL shapes, in Turtle, that its checks hold it against. Of the releases the newest
+    known answers; `contexts` files that stand in for JSON-LD contexts, by their addresses; `shapes` files of SHACL shapes, in
+    Turtle, that its checks hold it against. Of the releases the newest
     `keep_releases` stay, the current and the previous one among them.
     """
 
@@ -288,6 +289,7 @@ class DatasetConfig(Record):
     rdf: tuple[str, ...] | None = Field(default=None, min_length=1)
     endpoint: EndpointConfig | None = Field(default=None, validate_default=True)
     base_iri: str = ""
+    contexts: dict[str, str] = Field(default_factory=dict)
     languages: Annotated[tuple[str, ...], AfterValidator(_some)] = ("en",)
     embedding: EmbeddingConfig = EmbeddingConfig()
     ceiling: Ceiling = Ceiling()
@@ -349,6 +351,10 @@ class DatasetConfig(Record):
     def questions_file(self) -> Path | None:
         """The file that `questions` names, None where it names none; ConfigError where there is no such file."""
         return self._file("questions", self.questions) if self.questions else None
+
+    def context_files(self) -> dict[str, Path]:
+        """The files that `contexts` names, by the addresses of the contexts; ConfigError where there is no such file."""
+        return {address: self._file(f"contexts.{address}", name) for address, name in self.contexts.items()}
 
     def shapes_files(self) -> tuple[Path, ...]:
         """The files of SHACL shapes that `shapes` names; ConfigError where there is no such file."""
@@ -488,6 +494,7 @@ def add_dataset(file: Path, name: str, values: Mapping[str, Value]) -> DatasetCo
     parsed = parse_dataset(name, dict(values), file)
     parsed.files()
     parsed.questions_file()
+    parsed.context_files()
     old = file.read_text(encoding="utf-8") if file.exists() else _HEAD
     opened = re.sub(r"^datasets:[ \t]*(\{\}|null|~)[ \t]*$", "datasets:", old, flags=re.MULTILINE)
     text = opened.rstrip("\n") + "\n\n" + entry_text(name, values, _indent(old))

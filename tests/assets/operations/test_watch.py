@@ -192,7 +192,7 @@ def test_checksums_take_as_many_looks_as_they_need_and_give_the_fingerprint_of_a
         made = listing.checksums(made, 10**9, 2.5, clock=lambda: next(ticks))
         assert len(made) == expected
     config = make_project(tmp_path / "p").context().config.model_copy(update={"rdf": tuple(map(str, paths))})
-    assert listing.fingerprint(made, config.base_iri) == source_for(config).fingerprint()
+    assert listing.fingerprint(made, config) == source_for(config).fingerprint()
     by_size = listing.checksums((), 1, 9.0)
     assert all(" bytes of " in one for one in by_size)
 

@@ -181,8 +181,9 @@ def test_relative_iris_are_resolved_where_a_base_is_given(tmp_path: Path) -> Non
 
 
 def test_json_ld_with_a_context_elsewhere_says_what_to_do(tmp_path: Path) -> None:
-    text = '{"@context": "https://linked.art/ns/v1/linked-art.json", "id": "http://x/1", "type": "Person"}'
-    with pytest.raises(SourceError, match=r"data\.json refers to a JSON-LD context elsewhere.*Convert it"):
+    text = '{"@context": "https://e.org/context.json", "id": "http://x/1", "type": "Person"}'
+    remedy = r"data\.json refers to a JSON-LD context elsewhere \(https://e\.org/context\.json\).*--context"
+    with pytest.raises(SourceError, match=remedy):
         read(tmp_path / "data.json", JSON_LD, text)
 
 
