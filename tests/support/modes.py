@@ -5,7 +5,7 @@ from __future__ import annotations
 from crmrag_query.config.modes import EXPANSIONS, Mode, load_modes
 
 CRM = load_modes()["crm"]
-STAGES = ("dense", "sparse", "named", "tied", "dated", "walked", "typed", *EXPANSIONS)
+STAGES = ("dense", "sparse", "named", "tied", "dated", "walked", "typed", "communities", *EXPANSIONS)
 """The channels that ship, and what is done with their candidates."""
 
 
