@@ -104,7 +104,15 @@ class Communities:
 
     def parts(self, community: int) -> Ints:
         """The communities of the level below that it is made of, the largest first; none of the finest."""
-        return np.flatnonzero(self.parent == community).astype(np.int32)
+        order, parents = self._by_parent
+        low, high = np.searchsorted(parents, (community, community + 1))
+        return order[low:high]
+
+    @cached_property
+    def _by_parent(self) -> tuple[Ints, Ints]:
+        """All communities by their parents, and these: there are too many to look through all for each."""
+        order = np.argsort(self.parent, kind="stable").astype(np.int32)
+        return order, np.asarray(self.parent)[order]
 
     @cached_property
     def outermost(self) -> Ints:

@@ -13,12 +13,12 @@ from crmrag_assets.metadata import glance
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query import Client
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError
+from crmrag_query.retrieval.communities import CommunityIndex
 from crmrag_query.verify.run import verify_folder
 from tests.support.builds import Project, build_all, make_project
 
-ARTIFACT = "entity_graph"
+ARTIFACT = "community_index"
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_release_without_it_opens_answers_and_says_what_to_build(project: Proj
     assert verify_folder(release.folder).holds
     assert Client(project.data, dataset=project.dataset).ask("Who painted Mural 1?").sources
     with pytest.raises(ReleaseError, match=f"has no {ARTIFACT}.*built without") as refused:
-        release[EntityGraph]
+        release[CommunityIndex]
     assert "crmrag build churches" in str(refused.value)
 
 
@@ -68,4 +68,4 @@ def test_it_is_made_as_soon_as_it_is_wanted_and_nothing_else_with_it(
     monkeypatch.undo()
     outcomes = build_all(project.context())
     assert [one.record.artifact for one in outcomes if not one.reused] == [ARTIFACT, "release"]
-    assert open_release(project.dataset, project.data)[EntityGraph].edges
+    assert open_release(project.dataset, project.data)[CommunityIndex].vectors.any()

@@ -50,7 +50,7 @@ def outcome(artifact: str = "graph", **stats: object) -> Outcome:
 def test_every_glance_shows_something_short(built: BuildContext, artifact: str) -> None:
     found = glance(artifact, built, "00" if STEPS[artifact].chunked else None)
     assert found.tables or found.plots
-    assert all(len(table) <= 20 for table in found.tables.values())
+    assert all(len(table) <= 25 for table in found.tables.values())
     assert all(sum(count for _, count in bars) > 0 for bars in found.plots.values())
 
 
