@@ -102,10 +102,10 @@ LAYERS = (
     Layer("documents", (
         "documents", "date_index", "profile", "aggregation_index", "name_index", "lexicon", "bm25_index",
         "entity_graph", "entity_documents", "encoder",
-        "communities", "community_summaries", "community_index",
+        "communities", "community_summaries",
     )),
     Layer("embeddings", ("embeddings",), chunked=True),
-    Layer("release", ("faiss_index", "validation_report", "release")),
+    Layer("release", ("faiss_index", "community_index", "validation_report", "release")),
 )  # fmt: skip
 ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)
 CHUNKED = frozenset(asset for layer in LAYERS if layer.chunked for asset in layer.assets)

@@ -178,7 +178,8 @@ COMMUNITY_SUMMARIES = Step(
 )  # fmt: skip
 COMMUNITY_INDEX = Step(
     "community_index", 1, write_community_index,
-    needs=("graph", "documents", "communities", "community_summaries", "encoder"), parts=("sparse", "communities.told"),
-    inputs=index_inputs, wanted=wanted,
+    # After the embeddings, whose ceiling stops a build before anything is encoded.
+    needs=("graph", "documents", "embeddings", "communities", "community_summaries", "encoder"),
+    parts=("sparse", "communities.told"), inputs=index_inputs, wanted=wanted,
 )  # fmt: skip
 STEPS = (ENTITY_GRAPH, COMMUNITIES, COMMUNITY_SUMMARIES, COMMUNITY_INDEX)

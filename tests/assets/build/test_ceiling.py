@@ -93,7 +93,7 @@ def test_a_chunk_that_was_begun_and_killed_still_borrows_what_is_known(tmp_path:
     """Its cache is there, and empty: what was encoded when the data set was one chunk counts."""
     project = make_project(tmp_path, turtle(30))
     build_all(project.context())
-    (cache,) = encoded_files(project)
+    (cache,) = (one for one in encoded_files(project) if one.stem != "themes")
     context = project.context(20)
     for number in range(256):
         cache.with_stem(f"{number:02x}").touch()

@@ -153,7 +153,7 @@ def test_configuration_that_matters_makes_again_what_depends_on_it(project: Proj
     context = project.context()
     sparse = context.method.sparse.model_copy(update={"k1": 1.2})
     changed = replace(context, method=context.method.model_copy(update={"sparse": sparse}))
-    assert made(build_all(changed)) == ["bm25_index", "release"]
+    assert made(build_all(changed)) == ["bm25_index", "community_index", "release"]
 
 
 @pytest.mark.slow
