@@ -247,7 +247,7 @@ def test_a_browser_is_told_by_the_page_that_there_is_none(http: httpx.Client, pa
     assert http.head(path, headers=BROWSER).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/api/v1/nothing", "/v1/nothing", "/static/no.js"])
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/static/no.js"])
 def test_a_program_is_told_in_json_whatever_it_takes(http: httpx.Client, path: str) -> None:
     assert problem_of(http.get(path, headers=BROWSER)).status == 404
 
