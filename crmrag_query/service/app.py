@@ -26,6 +26,7 @@ from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.service import openapi
 from crmrag_query.service.answering import Answering, Workers
 from crmrag_query.service.desk import Desk
+from crmrag_query.service.docspage import docs_page
 from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders
 from crmrag_query.service.observe import Observer, Watch
 from crmrag_query.service.openai import OpenAI, unknown_path
@@ -106,6 +107,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     app.add_api_route("/v1/models", chat.models, methods=["GET"])
     app.add_api_route("/v1/models/{name}", chat.model, methods=["GET"])
     app.add_api_route("/v1/chat/completions", chat.chat, methods=["POST"])
+    app.add_api_route("/docs", _docs, methods=_methods("GET"))
     for page in PAGES:
         app.add_api_route(page, _page, methods=_methods("GET"))
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC), PACKED_FROM), name="static")
@@ -244,6 +246,11 @@ def _parameters(request: Request) -> dict[str, str]:
 async def _page(request: Request) -> Response:
     """The page, the same at all its addresses."""
     return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+
+
+async def _docs(request: Request) -> Response:
+    """The interface as a page, which needs nothing from other hosts."""
+    return Response(docs_page(), media_type="text/html", headers={"Cache-Control": "no-cache"})
 
 
 async def _told(request: Request, error: Exception) -> Response:

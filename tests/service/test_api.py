@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -358,3 +359,13 @@ def test_a_file_that_cannot_be_made_is_a_problem(http: httpx.Client) -> None:
     for plan in ("{", "[]"):
         assert http.get(f"{wire.PREFIX}/set.csv", params={"plan": plan}).status_code == 400
     assert "plan" in http.get(f"{wire.PREFIX}/set.csv").json()["detail"]
+
+
+def test_the_interface_is_a_page_that_needs_nothing_from_other_hosts(http: httpx.Client) -> None:
+    told = http.get("/docs")
+    assert told.status_code == 200 and told.headers["content-type"].startswith("text/html")
+    assert all(f"{wire.PREFIX}{route.path}</code>" in told.text for route in (*wire.ROUTES, *OWN_ROUTES))
+    loaded = [*re.findall(r'<link[^>]* href="([^"]*)"', told.text), *re.findall(r'src="([^"]*)"', told.text)]
+    assert loaded and "<script" not in told.text
+    assert all(http.get(address).status_code == 200 for address in loaded if address.startswith("/static/"))
+    assert all(address.startswith("/static/") for address in loaded)
