@@ -1013,6 +1013,28 @@ def suggest(index: NameIndex, prefix: str, limit: int) -> tuple[LinkedEntity, ..
     return _best(index, list(zip(bags[rows].tolist(), share[rows].tolist(), ways, strict=True)), limit)
 
 
+MEANT = 5  # letters of the shortest word that is taken for another
+SLIPS = 2  # letters changed, added, left out or exchanged
+
+
+def meant(index: NameIndex, word: str, most: int = 3) -> tuple[int, ...]:
+    """Nodes that a word which no name has may mean: the best known ones with a word spelt most like it in their names."""
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extract
+
+    word = "".join(words_of(word)[:1])
+    if len(word) < MEANT or index.number(word) is not None:
+        return ()
+    sizes = index.word_length(np.arange(index.words))
+    size = len(word.encode())
+    alike = np.flatnonzero(np.abs(sizes - size) <= 2 * SLIPS)  # in bytes, of which a letter may have two
+    found = extract(
+        word, index.spelt(alike.astype(np.int32)), scorer=OSA.distance, score_cutoff=SLIPS, limit=most
+    )
+    near = [other for other, slips, _ in found if slips == found[0][1] and other not in index.stop]
+    return tuple(dict.fromkeys(one.entity for other in near for one in suggest(index, other, 1)))[:most]
+
+
 def search(index: NameIndex, text: str, limit: int, plain: frozenset[str]) -> tuple[LinkedEntity, ...]:
     """Entities by name: completions of the text, then what it names as a question would; each once, best first."""
     found = {one.entity: one for one in suggest(index, text, limit)}

@@ -5,7 +5,7 @@ In HTML everything that comes from data is escaped, and only web addresses becom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
@@ -62,6 +62,39 @@ def paragraphs(text: str) -> str:
     return f'<div style="white-space:pre-wrap">{bidi(text)}</div>' if text else ""
 
 
+def polars_frame(columns: Mapping[str, type], rows: Sequence[TableRow]) -> polars.DataFrame:
+    """A polars frame of rows; MissingExtraError without polars."""
+    try:
+        import polars
+    except ImportError as error:
+        raise MissingExtraError("to_polars()", "frames", "polars") from error
+    kinds: dict[type, Any] = {
+        str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean,
+    }  # fmt: skip
+    schema = {name: kinds[kind] for name, kind in columns.items()}
+    return polars.DataFrame(list(rows), schema=schema, orient="row")
+
+
+def pandas_frame(columns: Mapping[str, type], rows: Sequence[TableRow]) -> pandas.DataFrame:
+    """A pandas frame of rows; MissingExtraError without pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("to_pandas()", "frames", "pandas") from error
+    kinds = {str: "string", int: "Int64", float: "Float64", bool: "boolean"}
+    frame = pandas.DataFrame.from_records(list(rows), columns=list(columns))
+    return frame.astype({name: kinds[kind] for name, kind in columns.items()})
+
+
+def apart(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Names of columns, those that stand there already with their number: a frame has each once."""
+    found = list(taken)
+    first = len(found)
+    for at, name in enumerate(names, 1):
+        found.append(f"{name} {at}" if name in found else name)
+    return found[first:]
+
+
 class Shown:
     """A result: ``COLUMNS`` and ``rows`` are its table, ``head`` the line or lines above it."""
 
@@ -87,30 +120,17 @@ class Shown:
         """The result as one line of JSON."""
         return to_json(self)
 
+    def frame(self) -> tuple[dict[str, type], Sequence[TableRow]]:
+        """The columns of its frame, with the type of each, and the rows."""
+        return self.COLUMNS, self.rows()
+
     def to_polars(self) -> polars.DataFrame:
         """Its table as a polars frame; MissingExtraError without polars."""
-        try:
-            import polars
-        except ImportError as error:
-            raise MissingExtraError("to_polars()", "frames", "polars") from error
-        kinds: dict[type, Any] = {
-            str: polars.String,
-            int: polars.Int64,
-            float: polars.Float64,
-            bool: polars.Boolean,
-        }
-        schema = {name: kinds[kind] for name, kind in self.COLUMNS.items()}
-        return polars.DataFrame(list(self.rows()), schema=schema, orient="row")
+        return polars_frame(*self.frame())
 
     def to_pandas(self) -> pandas.DataFrame:
         """Its table as a pandas frame; MissingExtraError without pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtraError("to_pandas()", "frames", "pandas") from error
-        kinds = {str: "string", int: "Int64", float: "Float64", bool: "boolean"}
-        frame = pandas.DataFrame.from_records(list(self.rows()), columns=list(self.COLUMNS))
-        return frame.astype({name: kinds[kind] for name, kind in self.COLUMNS.items()})
+        return pandas_frame(*self.frame())
 
     def __repr__(self) -> str:
         first = next(iter(self.head().splitlines()), "")

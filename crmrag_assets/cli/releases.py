@@ -76,6 +76,28 @@ def sign(release: str, key: Path, data: Path) -> None:
     click.echo(f"Signed: {sign_release(folder, key)}")
 
 
+@releases.command("export")
+@click.argument("release")
+@click.option(
+    "--to",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A data folder, made where there is none.",
+)
+@data_option
+def export(release: str, to: Path, data: Path) -> None:
+    """Copy RELEASE whole into another data folder: the name of a data set, NAME@previous, the id or folder of a release.
+
+    Releases of one data folder share files that are the same, such as the encoder; the copy has all of its own, answers
+    elsewhere (`crmrag ask NAME --data FOLDER`) and is the current one there. Every byte is checked.
+    """
+    from crmrag_assets.release.publish import export_release
+
+    final = export_release(find_named(release, data), to)
+    size = size_text(sum(entry.bytes for entry in read_manifest(final).files))
+    click.echo(f'{final}: {size}. Ask it: crmrag ask {final.parent.name} --data {to} "…"')
+
+
 def _lines(name: str, data: Path) -> list[str]:
     folder = dataset_folder(data, name)
     current, previous = pointer(folder), pointer(folder, PREVIOUS)

@@ -68,6 +68,7 @@ from crmrag_query.errors import ModelError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
+from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import Metered, Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
@@ -639,7 +640,18 @@ class Turn:
         lines = {one.n: [one.label, one.snippet, *map(str, one.triples)] for one in cited.sources()}
         words = self.release.method.sets.answers
         support = check_support(text, lines, self.prepared.analysis.reading, words)
+        notes = (*notes, *self._meant()) if refused else notes
         return Written(text, replace(support, refused=refused, unsupported=()), notes)
+
+    def _meant(self) -> Iterator[str]:
+        """What may be meant by the words of a question that nothing is known of, as names that are spelt like them."""
+        parsed = self.exact.parsed if isinstance(self.exact, Exact) else self.exact
+        lost = (*(self.facts.unknown if self.facts else ()), *parsed.unknown, *parsed.unnamed)
+        words = (word for name in lost for word in name.split())
+        language, graph = self.prepared.analysis.reading.language, self.release[Graph]
+        nodes = (node for word in words for node in meant(self.release[NameIndex], word))
+        if found := dict.fromkeys(f"“{graph.label(node, (language,))}”" for node in nodes):
+            yield self.release.method.sets.words(language).meant.replace("{names}", ", ".join(found))
 
     def add_context(self, listed: SourceList, most: int | None = None) -> None:
         """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""

@@ -839,19 +839,24 @@ def greeted(words: Sequence[str]) -> str:
     return ""
 
 
+def example_questions(release: Release, language: str) -> Iterator[tuple[int, str]]:
+    """A question each about a thing, a person and a place that are best known in this data, with what it is about."""
+    forms, graph = sentences().forms(language), release[Graph]
+    for category, example in zip(("Thing", "Actor", "Place"), forms.examples, strict=True):
+        best = next(iter(release[Aggregation].top(category, 1)), None)
+        node = None if best is None else graph.node(best.iri)
+        if node is not None:
+            yield node, example.replace("{x}", graph.label(node, (language,)))
+
+
 def greeting(release: Release, understood: Understood, cited: SourceList) -> str:
     """What can be asked: questions about a thing, a person and a place that are best known in this data, in the greeting's
     language where questions are read in it."""
     language = greeted(understood.own.reading.words)
     language = language if language in release.method.questions.languages else understood.own.reading.language
-    forms, graph = sentences().forms(language), release[Graph]
-    lines = [forms.greeting.replace("{title}", release.manifest.title)]
-    for category, example in zip(("Thing", "Actor", "Place"), forms.examples, strict=True):
-        best = next(iter(release[Aggregation].top(category, 1)), None)
-        node = None if best is None else graph.node(best.iri)
-        if node is not None:
-            name = graph.label(node, (language,))
-            lines.append(f"- {example.replace('{x}', name)} [{cited.cite(node, cited.type_triples(node))}]")
+    lines = [sentences().forms(language).greeting.replace("{title}", release.manifest.title)]
+    for node, question in example_questions(release, language):
+        lines.append(f"- {question} [{cited.cite(node, cited.type_triples(node))}]")
     return "\n".join(lines)
 
 

@@ -21,6 +21,7 @@ from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import prepare, scores_of
 from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound, answer_of
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
+from crmrag_query.answers.subject import example_questions
 from crmrag_query.artifacts.manifest import MANIFEST, rebuild
 from crmrag_query.artifacts.places import (
     CURRENT,
@@ -380,8 +381,14 @@ class Engine:
         )
 
     def dataset(self, request: wire.GetDataset) -> DatasetDetail:
+        """With questions made from the data where none are declared."""
         name, release = self.releases.release(request.dataset)
-        return describe_dataset(release, _dataset(name, release))
+        told = _dataset(name, release)
+        if not told.examples:
+            language, *_ = (*told.languages, LANGUAGE)
+            made = tuple(question for _, question in example_questions(release, language))
+            told = replace(told, examples=made)
+        return describe_dataset(release, told)
 
     def evaluations(self, request: wire.ListEvaluations) -> Evaluations:
         name, _ = self.releases.release(request.dataset)

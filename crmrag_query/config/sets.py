@@ -123,6 +123,7 @@ class SetWords(Record):
     unknown: str
     absent: str
     not_told: str
+    meant: str
     nowhere: str
     taught: str = "Read as {who} taught it on {when}."
     entities: str

@@ -26,9 +26,10 @@ from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.service import openapi
 from crmrag_query.service.answering import Answering, Workers
 from crmrag_query.service.desk import Desk
-from crmrag_query.service.guard import Access, Guard, SafeHeaders
+from crmrag_query.service.docspage import docs_page
+from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders
 from crmrag_query.service.observe import Observer, Watch
-from crmrag_query.service.openai import OpenAI
+from crmrag_query.service.openai import OpenAI, unknown_path
 from crmrag_query.service.opening import make_ready
 from crmrag_query.service.responses import (
     FILES,
@@ -106,6 +107,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     app.add_api_route("/v1/models", chat.models, methods=["GET"])
     app.add_api_route("/v1/models/{name}", chat.model, methods=["GET"])
     app.add_api_route("/v1/chat/completions", chat.chat, methods=["POST"])
+    app.add_api_route("/docs", _docs, methods=_methods("GET"))
     for page in PAGES:
         app.add_api_route(page, _page, methods=_methods("GET"))
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC), PACKED_FROM), name="static")
@@ -116,7 +118,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(desk.config.origins), allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "Accept", "If-None-Match"],
-            expose_headers=["ETag", "Retry-After", "X-Request-Id"],
+            expose_headers=["ETag", "Retry-After", "X-Request-Id", *LIMITS],
         )  # fmt: skip
     app.add_middleware(Watch, observer=observer)
     app.add_middleware(SafeHeaders)
@@ -246,6 +248,11 @@ async def _page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
 
+async def _docs(request: Request) -> Response:
+    """The interface as a page, which needs nothing from other hosts."""
+    return Response(docs_page(), media_type="text/html", headers={"Cache-Control": "no-cache"})
+
+
 async def _told(request: Request, error: Exception) -> Response:
     """The problem document of one of our errors; the log tells the whole where who asked is told less."""
     assert isinstance(error, CrmRagError)
@@ -266,6 +273,10 @@ async def _refused(request: Request, error: Exception) -> Response:
         headers["Allow"] = ", ".join(sorted(found | {"OPTIONS"}))
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=headers)
+    if request.scope["path"].startswith("/v1/"):
+        response = unknown_path(request.scope["path"], error.status_code)
+        response.headers.update(headers)
+        return response
     page = "text/html" in request.headers.get("accept", "").lower() and request.method in ("GET", "HEAD")
     if error.status_code == 404 and page and not request.scope["path"].startswith(PROGRAMS):
         return FileResponse(STATIC / "index.html", 404, headers={"Cache-Control": "no-cache"})

@@ -105,6 +105,10 @@ def key_of(request: Request) -> str:
     return key.strip() if scheme.lower() == "bearer" else ""
 
 
+LIMITS = tuple(f"X-RateLimit-{one}-Requests" for one in ("Limit", "Remaining", "Reset"))
+"""Headers that tell a caller how many requests a minute there are, how many are left at once, and when all are again."""
+
+
 @dataclass
 class Rates:
     """A bucket of tokens for each of the latest ``callers``: ``per_minute`` flow in, ``burst`` it holds."""
@@ -113,6 +117,14 @@ class Rates:
     burst: int
     callers: int
     _held: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def headers(self, caller: str) -> dict[str, str]:
+        """How many requests a caller has left, as OpenAI's API tells it; none where there is no limit."""
+        if not self.per_minute or caller not in self._held:
+            return {}
+        tokens, _ = self._held[caller]
+        full = (self.burst - tokens) * 60 / self.per_minute
+        return dict(zip(LIMITS, (str(self.per_minute), str(int(tokens)), f"{full:.0f}s"), strict=True))
 
     def wait(self, caller: str, now: float | None = None) -> float:
         """Seconds until the caller may ask; 0 where it may now, which takes a token."""
@@ -177,6 +189,7 @@ class Guard:
             return
         request = Request(scope)
         refusal = self._refusal(request)
+        send = self._telling(request, send)
         if refusal is not None:
             await problem(*refusal)(scope, receive, send)
             return
@@ -228,8 +241,7 @@ class Guard:
             detail = "This service wants a key." if not key else "The key is not one of this service's."
             told = Problem(401, detail, "Unauthorised", remedy="Send Authorization: Bearer KEY.")
             return told, {"WWW-Authenticate": "Bearer"}
-        address = request.client.host if request.client else ""
-        seconds = self._rates.wait(hashed(key) if self._access.keys else address)
+        seconds = self._rates.wait(self._caller(request))
         if seconds > 0:
             told = Problem(
                 429, f"More than {self._bounds.per_minute} requests a minute.", "Too many requests",
@@ -237,6 +249,26 @@ class Guard:
             )  # fmt: skip
             return told, {"Retry-After": str(int(seconds) + 1)}
         return None
+
+    def _caller(self, request: Request) -> str:
+        """Whose requests are counted together: those with one key, else those from one address."""
+        address = request.client.host if request.client else ""
+        return hashed(key_of(request)) if self._access.keys else address
+
+    def _telling(self, request: Request, send: Send) -> Send:
+        """Sends responses with how many requests their caller has left."""
+        headers = (
+            self._rates.headers(self._caller(request)) if request.scope["path"].startswith(GUARDED) else {}
+        )
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start" and headers:
+                told = MutableHeaders(raw=list(message["headers"]))
+                told.update(headers)
+                message = {**message, "headers": told.raw}
+            await send(message)
+
+        return headed if headers else send
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body; raises _TooMuch, TimeoutError, and _Left where its sender has gone. What says beforehand that it is

@@ -241,7 +241,9 @@ class OpenAI:
         """A reply, as a stream of chunks where it is wanted so."""
         try:
             try:
-                chat = from_plain(Chat, parse_json(await request.body()))
+                sent = parse_json(await request.body())
+                _require_known(sent)
+                chat = from_plain(Chat, sent)
             except Malformed as error:
                 raise QuestionError(
                     f"The request cannot be read: {error}.", "Send what OpenAI's API takes."
@@ -332,6 +334,27 @@ class Chunks:
             "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": end}],
         }
         return _line(json.dumps(whole | more, ensure_ascii=False))
+
+
+def _require_known(sent: Any) -> None:
+    """QuestionError, which names it, for what would be left out of the reply without a word."""
+    given = sent if isinstance(sent, dict) else {}
+    for name in ("tools", "functions"):
+        if given.get(name):
+            raise QuestionError(
+                f"`{name}` is not supported: a data set calls none.",
+                f"Ask without `{name}`, or use MCP at /mcp.",
+            )
+    if given.get("n") not in (None, 1):
+        raise QuestionError(
+            f"`n` is {str(given['n'])[:20]}: there is one answer to a question.", "Leave `n` out."
+        )
+
+
+def unknown_path(path: str, status: int) -> Response:
+    """What is told at an address below /v1 that there is not, or not in this way."""
+    message = f"There is nothing at {path[:100]} in this way. There are GET /v1/models and POST /v1/chat/completions."
+    return _told(ChatFailure(ChatError(message, "invalid_request_error", "unknown_url", status)), status)
 
 
 def _line(text: str) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from crmrag_query.entities.named import Doubt, Named, SourceTriple
-from crmrag_query.shown import Shown, TableRow
+from crmrag_query.shown import Shown, TableRow, apart
 
 Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
 Sort = Literal["", "label", "date", "value"]
@@ -400,11 +400,29 @@ class AnswerSet(Shown):
             for one in self.members
         ]
 
+    def frame(self) -> tuple[dict[str, type], Sequence[TableRow]]:
+        """The page's rows of what is computed, numbers as such; of other sets its members, with the chosen columns."""
+        if not isinstance(self.value, tuple):
+            chosen = apart(self.chosen, self.COLUMNS)
+            texts = (one.columns or ("",) * len(chosen) for one in self.members)
+            rows = [(*row, *more) for row, more in zip(self.rows(), texts, strict=True)]
+            return self.COLUMNS | dict.fromkeys(chosen, str), rows
+        cells = list(zip(*self.value, strict=True)) or [()] * len(self.columns)
+        numeric = [bool(column) and all(cell.number is not None for cell in column) for column in cells]
+        kinds: dict[str, type] = {
+            name: float if is_number else str
+            for name, is_number in zip(apart(self.columns), numeric, strict=True)
+        }
+        computed = [
+            tuple(
+                cell.number if is_number else cell.label for cell, is_number in zip(row, numeric, strict=True)
+            )
+            for row in self.value
+        ]
+        return kinds, computed
+
     def table(self) -> list[dict[str, str]]:
         """The page's rows of a ranking, groups, a table, pairs or a comparison, by column; none for other sets."""
         rows = self.value if isinstance(self.value, tuple) else ()
-        names = [
-            name if self.columns.index(name) == at else f"{name} {at + 1}"
-            for at, name in enumerate(self.columns)
-        ]
+        names = apart(self.columns)
         return [{name: cell.label for name, cell in zip(names, row, strict=True)} for row in rows]

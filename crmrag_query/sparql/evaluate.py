@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from crmrag_query.errors import QuestionError
 from crmrag_query.sets.records import Cell
+from crmrag_query.shown import TableRow, pandas_frame, polars_frame
 from crmrag_query.sparql.check import Checked
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
     from pyoxigraph import Store
 
 
@@ -29,6 +32,20 @@ class SparqlResult:
     text: str = ""
     truncated: bool = False
     milliseconds: float = 0.0
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows of a SELECT as a polars frame, IRIs and literals as text, None where unbound.
+
+        Raises MissingExtraError without polars.
+        """
+        return polars_frame(dict.fromkeys(self.variables, str), self._texts())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows of a SELECT as a pandas frame, as `to_polars`; MissingExtraError without pandas."""
+        return pandas_frame(dict.fromkeys(self.variables, str), self._texts())
+
+    def _texts(self) -> list[TableRow]:
+        return [tuple(None if cell is None else cell.iri or cell.label for cell in row) for row in self.rows]
 
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

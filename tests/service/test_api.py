@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -248,7 +249,7 @@ def test_a_browser_is_told_by_the_page_that_there_is_none(http: httpx.Client, pa
     assert http.head(path, headers=BROWSER).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/api/v1/nothing", "/v1/nothing", "/static/no.js"])
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/static/no.js"])
 def test_a_program_is_told_in_json_whatever_it_takes(http: httpx.Client, path: str) -> None:
     assert problem_of(http.get(path, headers=BROWSER)).status == 404
 
@@ -359,3 +360,13 @@ def test_a_file_that_cannot_be_made_is_a_problem(http: httpx.Client) -> None:
     for plan in ("{", "[]"):
         assert http.get(f"{wire.PREFIX}/set.csv", params={"plan": plan}).status_code == 400
     assert "plan" in http.get(f"{wire.PREFIX}/set.csv").json()["detail"]
+
+
+def test_the_interface_is_a_page_that_needs_nothing_from_other_hosts(http: httpx.Client) -> None:
+    told = http.get("/docs")
+    assert told.status_code == 200 and told.headers["content-type"].startswith("text/html")
+    assert all(f"{wire.PREFIX}{route.path}</code>" in told.text for route in (*wire.ROUTES, *OWN_ROUTES))
+    loaded = [*re.findall(r'<link[^>]* href="([^"]*)"', told.text), *re.findall(r'src="([^"]*)"', told.text)]
+    assert loaded and "<script" not in told.text
+    assert all(http.get(address).status_code == 200 for address in loaded if address.startswith("/static/"))
+    assert all(address.startswith("/static/") for address in loaded)

@@ -266,13 +266,18 @@ def test_who_asks_too_often_is_told_when_to_ask_again(engine: Engine) -> None:
         def get(key: str, path: str = "/api/v1/datasets") -> httpx.Response:
             return httpx.get(address + path, headers={"Authorization": f"Bearer {key}"})
 
-        assert [get("a").status_code for _ in range(2)] == [200, 200]
+        found = [get("a") for _ in range(2)]
+        assert [one.status_code for one in found] == [200, 200]
+        assert [one.headers["x-ratelimit-remaining-requests"] for one in found] == ["1", "0"]
+        assert found[0].headers["x-ratelimit-limit-requests"] == "1"
+        assert found[1].headers["x-ratelimit-reset-requests"] == "120s"
         refused = get("a")
+        assert refused.headers["x-ratelimit-remaining-requests"] == "0"
         told = problem_of(refused)
         assert (
             told.status == 429 and 1 <= int(refused.headers["retry-after"]) <= 61 and "again" in told.remedy
         )
-        assert get("b").status_code == 200 and get("a", "/health").status_code == 200
+        assert get("b").status_code == 200 and "x-ratelimit-limit-requests" not in get("a", "/health").headers
         assert get("wrong").status_code == 401, "who has no key is told that first"
 
 

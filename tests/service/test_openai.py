@@ -162,3 +162,21 @@ def test_a_label_of_the_data_is_never_markdown() -> None:
     source = Source(1, "http://e", "a [link](http://x) *b*\n# c <script>", "Thing", ())
     told = sources_text(Answer("?", "t", (source,), "crm", "r", False, "x"))
     assert r"[1] a \[link\](http://x) \*b\* \# c \<script\> <http://e>" in told
+
+
+def test_what_there_is_not_is_refused_by_name_in_openais_format(
+    chat: openai.OpenAI, http: httpx.Client
+) -> None:
+    tool: Any = {"type": "function", "function": {"name": "weather"}}
+    for more, name in (({"tools": [tool]}, "`tools`"), ({"n": 2}, "`n`")):
+        with pytest.raises(openai.BadRequestError, match=name):
+            chat.chat.completions.create(model="sample", messages=user(QUESTION), **more)
+    assert text_of(chat.chat.completions.create(model="sample", messages=user(QUESTION), n=1, tools=[]))
+    with pytest.raises(openai.NotFoundError, match="nothing at /v1/embeddings"):
+        chat.embeddings.create(model="sample", input="a")
+    told = http.get("/v1/chat/completions")
+    assert (
+        told.status_code == 405
+        and "POST" in told.headers["allow"]
+        and told.json()["error"]["code"] == "unknown_url"
+    )

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from crmrag_assets.build.store import FailPoint
-from crmrag_assets.release.publish import Pinned, publish
+from crmrag_assets.cli.releases import releases
+from crmrag_assets.release.publish import Pinned, export_release, publish
+from crmrag_query.answers.ask import ask
 from crmrag_query.artifacts.files import FileEntry, sha256_file
 from crmrag_query.artifacts.manifest import PROVENANCE, Manifest
 from crmrag_query.artifacts.places import PREVIOUS, dataset_folder, pointer, release_ids
 from crmrag_query.artifacts.release import open_release
-from crmrag_query.errors import BuildError
-from tests.support.builds import contents, failing_at
+from crmrag_query.errors import BuildError, ReleaseError
+from tests.support.builds import build_all, contents, failing_at, make_project, turtle
 from tests.support.published import files_of, publish_text
 
 
@@ -175,3 +178,29 @@ def test_killed_at_any_file_operation_a_release_that_is_told_anew_verifies(tmp_p
         open_release("churches", tmp_path).verify()
         assert (folder / REPORT).read_text() == "new"
     assert operations > 3
+
+
+def test_releases_share_their_encoder_and_a_copy_is_whole_and_answers(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "p", turtle(4))
+    build_all(project.context())
+    first = open_release(project.dataset, project.data)
+    (project.root / "churches.ttl").write_text(turtle(5), encoding="utf-8")
+    build_all(project.context())
+    second = open_release(project.dataset, project.data)
+    assert first.id != second.id and first.manifest.counts != second.manifest.counts
+    encoders = [sorted((one.folder / "encoder").iterdir()) for one in (first, second)]
+    assert encoders[0] and all(one.samefile(other) for one, other in zip(*encoders, strict=True))
+
+    to = tmp_path / "away"
+    told = CliRunner().invoke(
+        releases, ["export", project.dataset, "--to", str(to), "--data", str(project.data)]
+    )
+    assert told.exit_code == 0 and f"crmrag ask {project.dataset} --data {to}" in told.output
+    copy = open_release(project.dataset, to)
+    copy.verify()
+    assert copy.id == second.id and ask(copy, "Who painted church 4?").text
+    assert not any(
+        path.samefile(second.folder / path.relative_to(copy.folder)) for path in copy.folder.rglob("*.*")
+    )
+    with pytest.raises(ReleaseError, match="there already"):
+        export_release(second.folder, to)

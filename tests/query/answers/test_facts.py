@@ -17,7 +17,7 @@ from pyoxigraph import RdfFormat, Store
 from crmrag_query.answers.ask import Conversation, ask
 from crmrag_query.answers.facts import QUOTED, Facts, in_years, portrait, sentence_cut
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.subject import facts_of, greeted
+from crmrag_query.answers.subject import example_questions, facts_of, greeted
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.sentences import sentences
@@ -347,3 +347,9 @@ def test_any_words_are_answered(shore: Release, words: list[str]) -> None:
     except QuestionError:
         return
     assert answer.text
+
+
+def test_example_questions_are_made_of_what_is_best_known(shore: Release) -> None:
+    made = list(example_questions(shore, "en"))
+    assert made and all(shore[Graph].label(node, ("en",)) in question for node, question in made)
+    assert made[0][1].startswith("Tell me about ")

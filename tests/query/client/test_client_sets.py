@@ -16,7 +16,8 @@ from crmrag_query.client.sse import Message
 from crmrag_query.client.wire import read_event, write_event
 from crmrag_query.codec import from_plain, parse_json, to_json
 from crmrag_query.plans.records import Dated, Plan, Target, Way
-from crmrag_query.sets.records import Chip
+from crmrag_query.sets.records import Cell, Chip
+from crmrag_query.sparql.evaluate import SparqlResult
 from tests.query.client.conftest import Calling
 from tests.query.client.test_shown import checked
 
@@ -95,13 +96,33 @@ def test_errors_of_sets_are_the_same_everywhere(
 
 def test_sets_print_show_and_are_frames(local: Client) -> None:
     groups = {"target": THINGS["target"], "compute": {"kind": "group", "way": {"paths": [["P2"]]}}}
-    for result in (local.set(THINGS), local.facets(THINGS), local.set(groups)):
+    for result in (local.set(THINGS), local.facets(THINGS), local.columns(THINGS)):
         assert len(checked(result._repr_html_())) > 20 and len(str(result)) > 20
         assert len(result.to_polars()) == len(result.rows()) > 0
-    table = local.set(groups).table()
+    grouped = local.set(groups)
+    table, frame, other = grouped.table(), grouped.to_polars(), grouped.to_pandas()
     assert table and all(len(row) == 2 for row in table)
+    assert list(table[0]) == frame.columns == list(other.columns) and len(frame) == len(other) == len(table)
+    assert frame[frame.columns[1]].to_list() == [float(row[frame.columns[1]]) for row in table]
+    chosen = local.set(THINGS, columns=("type",)).to_pandas()
+    assert chosen.columns[-1] == "type" and any(chosen["type"])
     hostile = "<script>alert(1)</script>\x1b[31m"
     assert "<script" not in Export(hostile, hostile, hostile, hostile, hostile)._repr_html_()
+
+
+def test_rows_of_sparql_are_frames() -> None:
+    rows = (
+        (Cell("http://e.org/1", "http://e.org/1"), Cell("One", lang="en")),
+        (Cell("http://e.org/2", "http://e.org/2"), None),
+    )
+    found = SparqlResult("select", ("thing", "label"), rows)
+    frame, other = found.to_polars(), found.to_pandas()
+    assert frame.columns == list(other.columns) == ["thing", "label"]
+    assert frame.rows() == [("http://e.org/1", "One"), ("http://e.org/2", None)]
+    assert other["thing"].tolist() == frame["thing"].to_list() and other["label"].isna().tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_events_of_plans_and_sets_survive_the_wire(local: Client) -> None:

@@ -10,6 +10,7 @@ import { Button, useLoaded } from "./ui.js";
 
 const PAUSE = 120; // milliseconds without a key before names are looked for
 const PROPOSED = 7;
+const LONGEST = 100; // characters of a name; what is longer is a text
 const LOOKED_AT = 50; // many are records of one name, which is proposed once
 
 /** `onAsk(question)`; `busy`: an answer is coming, which `onStop` stops; `start`: the text that it begins with. */
@@ -77,6 +78,14 @@ export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholde
   </form>`;
 }
 
+/** Entities that have a name, not a paragraph for one: those whose names have the text as whole words first. */
+function named(entities, text) {
+  const words = ` ${text.trim().toLowerCase()} `;
+  const whole = ({ label }) => ` ${label.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")} `.includes(words);
+  const names = entities.filter(({ label }) => label.length <= LONGEST);
+  return [...names.filter(whole), ...names.filter((one) => !whole(one))];
+}
+
 /** Which of the modes that the data set can be asked in questions are asked in; nothing where there is no choice. */
 function ModePick({ dataset }) {
   const chosen = useStore(mode);
@@ -113,7 +122,7 @@ function useNames(dataset, text, input) {
       try {
         const { entities } = await api.search({ text: found.text, dataset, limit: LOOKED_AT }, { signal: stop.signal });
         setFragment(found);
-        setList(oneOfEach(entities).slice(0, PROPOSED));
+        setList(named(oneOfEach(entities), found.text).slice(0, PROPOSED));
         setAt(-1);
       } catch {
         if (!stop.signal.aborted) close(); // proposals are a help: a question can be asked without

@@ -102,10 +102,20 @@ function About({ answer, dataset, extra }) {
     <div class="actions">
       <${Copy} text=${() => copyText(answer, link)}>${t("answer.copy")}<//>
       ${link && html`<${Copy} text=${link}>${t("answer.link")}<//>`}
+      <${Copy} text=${() => citation(answer, link)}>${t("answer.cite")}<//>
       ${answer.id && html`<${Feedback} answer=${answer.id} />`}
       ${extra}
     </div>
   </div>`;
+}
+
+/** How the answer is cited, after the Chicago Manual of Style: who holds the data, the question, the release, the day, the address. */
+export function citation({ question, dataset, release, sources }, link) {
+  const attribution = sources.find((one) => one.attribution)?.attribution;
+  const day = new Date().toLocaleDateString("en-US", { dateStyle: "long" });
+  const holder = attribution ? `${attribution.replace(/\.$/, "")}. ` : "";
+  const quoted = `“${question.replace(/[.]$/, "")}${/[?!]$/.test(question) ? "" : "."}”`;
+  return `${holder}${quoted} Data set ${dataset}, release ${release}. Answered by CRM-RAG. Accessed ${day}.${link ? ` ${link}.` : ""}`;
 }
 
 /** The answer as plain text with its sources and its address. */

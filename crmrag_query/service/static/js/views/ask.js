@@ -7,16 +7,13 @@ import { Kind } from "../parts/kinds.js";
 import { Label } from "../parts/link.js";
 import { Thread, useAsking } from "../parts/thread.js";
 import { useLoaded, useTitle } from "../parts/ui.js";
-import { address, rewrite } from "../router.js";
+import { address, navigate } from "../router.js";
 import { setAddress } from "../setaddress.js";
 import { asked, forgetAsked, useStore } from "../store.js";
 
 export default function View({ params, datasets }) {
-  const [question, setQuestion] = useState(params.q ?? "");
-  const ask = (text) => {
-    rewrite(address("/", { q: text, dataset: params.dataset }));
-    setQuestion(text);
-  };
+  const question = params.q ?? "";
+  const ask = (text) => navigate(address("/", { q: text, dataset: params.dataset })); // back leads here again
   if (question) return html`<${Conversation} dataset=${params.dataset} question=${question} />`;
   return html`<${Welcome} one=${datasets.find((one) => one.name === params.dataset)} dataset=${params.dataset} onAsk=${ask} />`;
 }
@@ -38,19 +35,26 @@ function Welcome({ one, dataset, onAsk }) {
     </div>
     <${AskBox} dataset=${dataset} onAsk=${onAsk} label=${t("ask.label")} placeholder=${t("ask.placeholder")} focus />
     <div class="welcome-lists">
-      ${one?.examples?.length > 0 && html`<section aria-labelledby="examples"><h2 class="eyebrow" id="examples">${t("welcome.examples")}</h2>
-        <ul class="questions">${one.examples.map((text) => html`<li key=${text}><a href=${address("/", { q: text, dataset })}><${Label} text=${text} /></a></li>`)}</ul></section>`}
+      ${one?.examples?.length > 0 && html`<${Examples} questions=${one.examples} dataset=${dataset} />`}
       <${Before} dataset=${dataset} />
       ${!one?.examples?.length && html`<${WithinIt} key=${dataset} dataset=${dataset} />`}
     </div>
   </div>`;
 }
 
-/** What a data set holds, where nobody wrote questions to begin with; nothing where that cannot be had. */
+/** Questions to begin with. */
+function Examples({ questions, dataset }) {
+  return html`<section aria-labelledby="examples"><h2 class="eyebrow" id="examples">${t("welcome.examples")}</h2>
+    <ul class="questions">${questions.map((text) => html`<li key=${text}><a href=${address("/", { q: text, dataset })}><${Label} text=${text} /></a></li>`)}</ul></section>`;
+}
+
+/** What a data set holds, and questions made from it, where nobody wrote questions to begin with; nothing where that cannot be had. */
 function WithinIt({ dataset }) {
   const { value } = useLoaded((how) => api.datasetDetail({ dataset, language: language.get() }, how), [dataset]);
   if (!value?.categories.length) return null;
-  return html`<section aria-labelledby="within"><h2 class="eyebrow" id="within">${t("welcome.within")}</h2>
+  const { examples } = value.dataset; // made from the data
+  return html`${examples.length > 0 && html`<${Examples} questions=${examples} dataset=${dataset} />`}
+    <section aria-labelledby="within"><h2 class="eyebrow" id="within">${t("welcome.within")}</h2>
     <ul class="within">${value.categories.map((one) => html`<li key=${one.name}><a href=${setAddress(dataset, { plan: { target: { categories: [one.name] } } })}><${Kind} category=${one.name} /></a> <span class="muted">${number(one.entities)}</span></li>`)}</ul></section>`;
 }
 

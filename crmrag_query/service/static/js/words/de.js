@@ -84,6 +84,7 @@ export default {
   "answer.release": "Ausgabe",
   "answer.took": "{seconds} s",
   "answer.copy": "Kopieren",
+  "answer.cite": "Zitieren",
   "answer.link": "Link kopieren",
   "answer.asked": "Gefragt am {when}",
   "answer.old": "Seit dieser Antwort haben sich die Daten geändert. Hier steht sie, wie sie gegeben wurde.",

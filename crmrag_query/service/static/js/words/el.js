@@ -84,6 +84,7 @@ export default {
   "answer.release": "Έκδοση",
   "answer.took": "{seconds} δ.",
   "answer.copy": "Αντιγραφή",
+  "answer.cite": "Παραπομπή",
   "answer.link": "Αντιγραφή συνδέσμου",
   "answer.asked": "Ρωτήθηκε στις {when}",
   "answer.old": "Τα δεδομένα άλλαξαν από τότε. Η απάντηση φαίνεται εδώ όπως δόθηκε.",

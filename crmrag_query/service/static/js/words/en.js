@@ -84,6 +84,7 @@ export default {
   "answer.release": "Release",
   "answer.took": "{seconds} s",
   "answer.copy": "Copy",
+  "answer.cite": "Cite this",
   "answer.link": "Copy the link",
   "answer.asked": "Asked on {when}",
   "answer.old": "The data has changed since this was answered. The answer stands here as it was given.",

@@ -84,6 +84,7 @@ export default {
   "answer.release": "Version",
   "answer.took": "{seconds} s",
   "answer.copy": "Copier",
+  "answer.cite": "Citer",
   "answer.link": "Copier le lien",
   "answer.asked": "Demandé le {when}",
   "answer.old": "Les données ont changé depuis cette réponse. Elle est montrée telle qu’elle fut donnée.",

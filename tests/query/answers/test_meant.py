@@ -1,0 +1,28 @@
+"""A refusal says which names may be meant by the words of which nothing is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from crmrag_query.answers.ask import ask
+from crmrag_query.artifacts.release import Release
+from crmrag_query.graph.graph import Graph
+from crmrag_query.linking import NameIndex, meant
+from tests.support.shared import sample_release
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return sample_release(tmp_path_factory)
+
+
+def test_a_refusal_asks_whether_a_name_that_is_spelt_like_it_is_meant(sample: Release) -> None:
+    answer = ask(sample, "Who painted Asinuo?")
+    assert answer.refused and any("Did you mean" in note and "Asinou" in note for note in answer.notes)
+    assert not any("Did you mean" in note for note in ask(sample, "Who founded Foobarville?").notes)
+
+
+def test_only_words_that_no_name_has_are_taken_for_others(sample: Release) -> None:
+    names = sample[NameIndex]
+    assert any("Asinou" in sample[Graph].label(node, ("en",)) for node in meant(names, "Asinuo"))
+    assert meant(names, "Asinou") == meant(names, "foobarville") == meant(names, "oil") == ()
