@@ -345,7 +345,7 @@ def test_without_the_subset_its_parts_change_nothing() -> None:
     assert (first.chosen, first.rest) == (second.chosen, second.rest)
 
 
-EVERYTHING = STAGES
+EVERYTHING = tuple(one for one in STAGES if one != "communities")  # which need a release
 
 
 @pytest.mark.parametrize("form", Form)
