@@ -178,11 +178,11 @@ class Ties:
             for at, kinds in enumerate(walk.through):
                 for stem, types in typed.items():
                     fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
-                    if not len(fitting):
-                        continue
-                    iris = tuple(map(self.world.graph.iri, fitting.tolist()))
                     before = tuple(step for leg in walk.legs[: at + 1] for step in leg)
                     after = tuple(step for leg in walk.legs[at + 1 :] for step in leg)
+                    if not len(fitting) or not after:  # a part that is the end itself
+                        continue
+                    iris = tuple(map(self.world.graph.iri, fitting.tolist()))
                     way = Way(paths=(before,), types=iris, then=Way(paths=(after,)))
                     try:
                         reached = self.world.recalled(
