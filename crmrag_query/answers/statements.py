@@ -19,6 +19,7 @@ from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.ways import role_steps
 from crmrag_query.plans.world import World
 from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs
 from crmrag_query.reading.schema import HARD, Schema
@@ -310,10 +311,9 @@ class Heard:
 
 def roles_of(graph: Graph, node: int) -> Iterator[int]:
     """The roles of a node that stands for a participation."""
-    for code, props in graph.adjacency.by_code.items():
-        if "." in code:
-            for prop in props:
-                yield from map(int, graph.adjacency.forward.neighbours(prop, node))
+    for code in role_steps(graph.adjacency):
+        for prop in graph.adjacency.by_code[code]:
+            yield from map(int, graph.adjacency.forward.neighbours(prop, node))
 
 
 def own_words(graph: Graph, statements: Sequence[Statement]) -> frozenset[str]:

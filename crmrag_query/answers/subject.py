@@ -38,6 +38,7 @@ from crmrag_query.questions.lexicon import Language, compiled
 from crmrag_query.questions.state import Kind
 from crmrag_query.questions.words import Phrases
 from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.items import RANKING
 from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans
 from crmrag_query.reading.types import ANY, categories_of
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -348,10 +349,6 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     return AskedFacts(nodes, asked, unknown, telling)
 
 
-SUPERLATIVES = frozenset(
-    f"operators.{role}" for role in ("earliest", "latest", "highest", "lowest", "most", "fewest")
-)
-"""Roles of words that choose one of many."""
 KINDS_ASKED = frozenset(f"questions.{role}" for role in ("what", "kind", "how_many", "how_much", "how_long"))
 """Roles of words behind which a noun says what is asked for."""
 ASKERS = frozenset(
@@ -439,7 +436,7 @@ class _Asking:
     def chooses(self) -> bool:
         """Whether one of many is asked for: "the *oldest letter* of X to Y" is no letter of that name."""
         return any(
-            roles & SUPERLATIVES and at + length < len(self.words) and self.words[at + length] in self.kinds
+            roles & RANKING and at + length < len(self.words) and self.words[at + length] in self.kinds
             for at in range(len(self.words))
             if self.words[at]
             for length, roles in self.own.phrases.at(self.words, at)

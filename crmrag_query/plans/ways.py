@@ -265,12 +265,12 @@ _ROLE = re.compile(r"P\d+\.1")
 
 def of_type_or_role(world: World) -> Way:
     """`OF_TYPE`, and how a participation (PC14) leads to its role, where the data has some: P14.1; see `World.kept`."""
-    return Way(paths=(*OF_TYPE.paths, *((code, "P127*") for code in role_steps(world))))
+    return Way(paths=(*OF_TYPE.paths, *((code, "P127*") for code in role_steps(world.adjacency))))
 
 
-def role_steps(world: World) -> list[str]:
+def role_steps(adjacency: Adjacency) -> list[str]:
     """The properties by which participations lead to their roles that occur in the data: P14.1."""
-    return sorted(code for code in world.adjacency.by_code if _ROLE.fullmatch(code))
+    return sorted(code for code in adjacency.by_code if _ROLE.fullmatch(code))
 
 
 _WALKED = 256  # so many nodes are walked one by one sooner than all ends twice

@@ -44,7 +44,7 @@ from crmrag_query.plans.ways import leading_to, pairs
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
-from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, Item, is_like, plan_meaning, text_item
+from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, RANKING, Item, is_like, plan_meaning, text_item
 from crmrag_query.reading.lexicon import PREPOSITIONS, VAGUE, KindWords, category_nodes, vocabulary
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold
@@ -337,14 +337,12 @@ class Grammar:
                 said = set(self.words[low : item.first])
                 if said & roles["operators.each"] or said & roles["operators.all"]:
                     yield f"all: {item.text}"
-        for item in self.items:
-            if item.roles & SECOND and any(one.last <= item.first for one in spoken):
-                behind = {role for one in self.items if one.first == item.last for role in one.roles}
-                per = (
-                    "questions.how_many" in item.roles and "operators.per" in behind
-                )  # "and how many of each"
-                if self.words[item.first - 1] in roles["operators.and"] and not per:
-                    yield f"a second question: {item.text}"
+        for item in asking_anew(self.items, self.words, self.own):
+            behind = {role for one in self.items if one.first == item.last for role in one.roles}
+            if not (
+                "questions.how_many" in item.roles and "operators.per" in behind
+            ):  # "and how many of each"
+                yield f"a second question: {item.text}"
         dates = [item for item in self.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
@@ -1144,7 +1142,7 @@ class Grammar:
                     score += 0.5
                 else:
                     # "Never restored" is what is not recorded; but all was made by somebody at some time.
-                    if not (bare.negated and bare.way.relations) or MADE & {*bare.way.relations}:
+                    if not (bare.negated and bare.way.relations) or CREATION & {*bare.way.relations}:
                         text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
                         state = replace(state, doubt=state.doubt | {text})
                     if restricts:
@@ -1615,12 +1613,8 @@ DETERMINING = frozenset(
 OPENERS = DETERMINING | SECOND
 EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
 TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
-SUPERLATIVE = frozenset({
-    "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
-    "operators.every", "operators.not", "operators.both",
-})  # fmt: skip
-MEANT = NEGATIONS | EXCEPTIONS | frozenset({
-    "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
+SUPERLATIVE = RANKING | {"operators.every", "operators.not", "operators.both"}
+MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
     "operators.breakdown", "operators.per", "operators.titles", "operators.unknown", "operators.same", "operators.pairs",
     "operators.compare",
@@ -1633,7 +1627,7 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 EDGES: Mapping[str, Edge] = {"creation_began": "begin", "creation_ended": "end"}
 """Relations to the first or the last day of a date alone."""
 PURCHASE, OWNERSHIP = "E96", frozenset({"P22", "P23", "P24"})
-MADE = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
+CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
 ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})
 
@@ -1697,17 +1691,22 @@ def followed_by(way: Way, after: Way) -> Way:
     return way.model_copy(update={"then": after if way.then is None else followed_by(way.then, after)})
 
 
-def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
-    """Where a second question begins, with its "and": "the heaviest coins, *and* how much does each weigh". One that counts
-    what the first asks for, "and how many of each", is none."""
+def asking_anew(items: Sequence[Item], words: Sequence[str], own: Language) -> Iterator[Item]:
+    """The words behind "and" that ask once more, in their order: "the heaviest coins, and *how much* does each weigh"."""
     spoken = [item for item in items if item.sort in ("name", "noun", "date")]
     for item in sorted(items, key=lambda one: one.first):
-        joint = item.first - 1
-        if not item.roles & SECOND or joint < 1 or words[joint] not in own.roles["operators.and"]:
-            continue
+        joined = item.first > 1 and words[item.first - 1] in own.roles["operators.and"]
+        if joined and item.roles & SECOND and any(one.last < item.first for one in spoken):
+            yield item
+
+
+def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
+    """Where a second question begins, with its "and". One that counts what the first asks for, "and how many are there of
+    each", is none."""
+    for item in asking_anew(items, words, own):
         per = any("operators.per" in one.roles for one in items if one.first >= item.last)
-        if any(one.last <= joint for one in spoken) and not ("questions.how_many" in item.roles and per):
-            return joint
+        if not ("questions.how_many" in item.roles and per):
+            return item.first - 1
     return None
 
 

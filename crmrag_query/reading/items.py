@@ -151,6 +151,7 @@ def _is_accented(item: Item, heard: Asked, own: Language) -> bool:
 RANKING = frozenset({
     "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
 })  # fmt: skip
+"""Roles of words that choose some of many."""
 
 
 def _is_of_name(item: Item, heard: Asked, own: Language) -> bool:

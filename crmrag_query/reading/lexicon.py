@@ -18,6 +18,7 @@ import yaml
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.reading import default_folder
+from crmrag_query.config.relations import Relation
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category
@@ -168,9 +169,9 @@ DATED = (
 def event_verbs(code: str) -> tuple[tuple[Stems, Stems], ...]:
     """The verbs of each kind of event, as stems: of each kind those of no other, and all."""
     known = vocabulary(code).relations
-    several = [known[id].says for id in DATED if id in known]
-    times = Counter(stem for says in several for stem in says)
-    return tuple((frozenset(stem for stem in says if times[stem] == 1), says) for says in several)
+    kinds = [known[id].says for id in DATED if id in known]
+    times = Counter(stem for says in kinds for stem in says)
+    return tuple((frozenset(stem for stem in says if times[stem] == 1), says) for says in kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,25 +293,26 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
 }
 
 
-def ends_of(world: World, path: Sequence[str]) -> tuple[str, str]:
-    """The property by which a path is led back to its near end, and that which leads to its far one; as steps."""
-    steps = [step.rstrip("*!") for step in path if not step.endswith("*")] or [""]
-    back = world.ontology.inverse(steps[0])
-    return back or (steps[0][1:] if steps[0].startswith("^") else f"^{steps[0]}"), steps[-1]
+def ends_of(relation: Relation, world: World, inverse: bool) -> tuple[str, str]:
+    """The property by which a relation is led back to its near end, and that which leads to its far one; as steps."""
+    steps = (
+        [step.rstrip("*!") for step in relation.paths[0] if not step.endswith("*")] if relation.paths else []
+    )
+    first, last = (steps[0], steps[-1]) if steps else ("", "")
+    turned = world.ontology.inverse(first)
+    back = turned or (first[1:] if first.startswith("^") else f"^{first}")
+    return (last, back) if inverse else (back, last)
 
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """A relation that a property is called like; ``inverse``: the property leads from its range to its domain; ``first`` and
-    ``last``: properties as of a tie that such a step is."""
+    """A relation that a property is called like; ``inverse``: the property leads from its range to its domain."""
 
     relation: str
     inverse: bool
-    first: str
-    last: str
 
 
-def _called(world: World, code: str, text: str, near: int, far: int) -> Iterator[tuple[Kin, float]]:
+def _alike(world: World, code: str, text: str, near: int, far: int) -> Iterator[tuple[Kin, float]]:
     """The relations between two masks of categories that share words with a property's name, and how much of it they say.
 
     A noun says what a property leads to, "finder", or before a preposition what it leads from: "pupil of".
@@ -326,15 +328,14 @@ def _called(world: World, code: str, text: str, near: int, far: int) -> Iterator
         domain, range = (
             sum(int(Category[one]) for one in ends) for ends in (relation.domain, relation.range)
         )
-        first, last = ends_of(world, relation.paths[0])
         for inverse in (False, True):
             low, high = (range, domain) if inverse else (domain, range)
-            ahead, back = (last, first) if inverse else (first, last)
             if not far or far & high != far:
                 continue
             phrases = said.backward if inverse else said.forward
             spoken = any(phrase == forms[-len(phrase) :] for phrase in phrases if len(phrase) > 1)
-            if behind is not None and not spoken and behind.isdisjoint(PREPOSITIONS.get(back, ())):
+            leads = PREPOSITIONS.get(ends_of(relation, world, inverse)[1], ())
+            if behind is not None and not spoken and behind.isdisjoint(leads):
                 continue
             turned = behind is not None and not behind.isdisjoint(("of", "to"))
             nouns = stems & (said.starts if inverse != turned else said.ends)
@@ -342,7 +343,7 @@ def _called(world: World, code: str, text: str, near: int, far: int) -> Iterator
             if near & low != near:
                 gained *= FOREIGN * bool(nouns and not turned)
             if gained:
-                yield Kin(id, inverse, ahead, back), gained + 0.1 * (behind is not None)
+                yield Kin(id, inverse), gained + 0.1 * (behind is not None)
 
 
 FOREIGN = 0.5
@@ -416,7 +417,7 @@ class Lexicon:
             return None
         if inverse:
             other = self._called_like(name)
-            return None if other is None else Kin(other.relation, not other.inverse, other.first, other.last)
+            return None if other is None else Kin(other.relation, not other.inverse)
         starts = [kind for kind, steps in enumerate(self.schema.steps) if step in steps]
         near = self._categories(starts)
         far = self._categories({end for kind in starts for end in self.schema.steps[kind][step]})
@@ -425,7 +426,7 @@ class Lexicon:
         for code in LANGUAGES:
             own = {local_words(name), graph.property_label(number)} if code == "en" else set[str]()
             for text in own | {labels[code]} if code in labels else own:
-                for kin, gained in _called(self.world, code, fold(text), near, far):
+                for kin, gained in _alike(self.world, code, fold(text), near, far):
                     points[kin] += gained
         best = sorted(points.items(), key=lambda one: -one[1])[:2]
         return best[0][0] if best and (len(best) == 1 or best[0][1] > best[1][1]) else None
@@ -468,7 +469,7 @@ class Lexicon:
         world, keys = self.world, [np.empty(0, np.int64)]
         rows, kind = world.adjacency.forward, self.schema.kind
         event = self.schema.category == int(Category.Event)
-        for code in ("P2", *role_steps(world)):
+        for code in ("P2", *role_steps(world.adjacency)):
             for prop in world.adjacency.by_code.get(code, ()):
                 low, high = rows.pairs(prop)
                 typed = event[kind[low]] | (code != "P2")
@@ -514,7 +515,7 @@ SAMPLED, MOSTLY = (
     200,
     0.9,
 )  # literals of a property that are looked at, and how many state numbers where it does
-MADE = Related(way=Way(relations=("created_by",), inverse=True))
+MADE_SOMETHING = Related(way=Way(relations=("created_by",), inverse=True))
 """That something was made by those who are meant."""
 ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
@@ -567,9 +568,10 @@ class KindWords:
     nouns by `config/words/kinds.yaml`."""
 
     def __init__(
-        self, world: World, own: Language, occurs: Callable[[str], bool] = lambda relation: False
+        self, world: World, own: Language, stated: Callable[[str], bool] = lambda relation: False
     ) -> None:
-        self.world, self.own, self._occurs = world, own, occurs
+        """``stated``: whether the data states a relation; the nouns for people at the ends of others stand for nobody."""
+        self.world, self.own, self._stated = world, own, stated
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
@@ -734,10 +736,10 @@ class KindWords:
         everybody = Target(categories=("Actor",))
         if not occurs(self.world, everybody):
             return
-        for node in self.world.kept(roles_of):
+        for node in self.world.kept(every_role):
             iri = self.world.graph.iri(node)
             only = Related(
-                way=Way(paths=tuple(("P02i", code) for code in role_steps(self.world))),
+                way=Way(paths=tuple(("P02i", code) for code in role_steps(self.world.adjacency))),
                 to=Anchor(iris=(iri,)),
             )
             for label in self.world.graph.labels(node):
@@ -745,7 +747,7 @@ class KindWords:
         entries = words_table(self.own.code)["relations"] if self.own.code in LANGUAGES else {}
         for id, entry in entries.items():
             relation = self.world.relations.get(id)
-            if relation is None or relation.value != "entity" or not self._occurs(id):
+            if relation is None or relation.value != "entity" or not self._stated(id):
                 continue
             for role, ends, inverse in (("ends", relation.range, True), ("starts", relation.domain, False)):
                 if tuple(ends) == ("Actor",) and id not in MAKING:
@@ -925,12 +927,16 @@ class KindWords:
         )
         named_so = self._kind(target, 0.08, less)
         if classes and (len(named_so.nodes) if less else occurs(self.world, target)):
-            yield replace(named_so, generic=entry.get("any") == "true", only=MADE if maker else None)
+            yield replace(
+                named_so, generic=entry.get("any") == "true", only=MADE_SOMETHING if maker else None
+            )
         if entry.get("any") == "true" and categories:
             target = Target(categories=categories[:1])
             if occurs(self.world, target):
                 yield replace(
-                    self._kind(target, 0.7 if classes else 0.1), generic=True, only=MADE if maker else None
+                    self._kind(target, 0.7 if classes else 0.1),
+                    generic=True,
+                    only=MADE_SOMETHING if maker else None,
                 )
         if not types[name] and not generic:
             for like in entry.get("like", ()):
@@ -945,7 +951,7 @@ class KindWords:
             made = entries.get(str(entry.get("makes", "")), None)
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
             to = Anchor(types=tuple(self.world.graph.iri(node) for node in sorted(kind_types)))
-            yield replace(self._kind(target, 0.3), generic=True, only=Related(way=MADE.way, to=to))
+            yield replace(self._kind(target, 0.3), generic=True, only=Related(way=MADE_SOMETHING.way, to=to))
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
@@ -958,10 +964,10 @@ MAKING = ("created_by", "carried_out_by", "participant")
 """Relations whose nouns for people say what they do, and not of what: artists, performers."""
 
 
-def roles_of(world: World) -> list[int]:
+def every_role(world: World) -> list[int]:
     """The roles in which something took part in something (what P14.1 and its like lead to), ascending; see `World.kept`."""
     found = set[int]()
-    for code in role_steps(world):
+    for code in role_steps(world.adjacency):
         for prop in world.adjacency.by_code[code]:
             rows = world.adjacency.forward
             found.update(rows.val[rows.ptr[rows.prop[prop]] : rows.ptr[rows.prop[prop + 1]]].tolist())

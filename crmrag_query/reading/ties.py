@@ -289,10 +289,7 @@ class Ties:
 
     def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
         words = self._words(id, code)
-        paths = self.world.relations[id].paths
-        first, last = ends_of(self.world, paths[0] if paths else ())
-        if inverse:
-            last, first = first, last
+        first, last = ends_of(self.world.relations[id], self.world, inverse)
         cost = UNLIKELY.get(f"^{id}" if inverse else id, UNLIKELY.get(id, 0.0)) + (0.02 if inverse else 0.0)
         return Tie(
             Way(relations=(id,), inverse=inverse),
@@ -391,17 +388,20 @@ class Ties:
             *(step for step in tail if step.removesuffix("*") != last),
         )
         tie = Tie(
-            Way(paths=(whole,)), " ".join(whole), frozenset(stems), cost, last if kin is None else kin.last,
+            Way(paths=(whole,)), " ".join(whole), frozenset(stems), cost, last if kin is None else self._ends(kin)[1],
             share=min(share, 1.0), roundabout=roundabout, legs=(*legs[:-1], whole[sum(map(len, legs[:-1])) :]),
             through=walk.through if walk.steps == steps else tuple(reversed(walk.through)),
         )  # fmt: skip
         return tie if kin is None or len(steps) > 1 else self._like(tie, kin, code)
 
+    def _ends(self, kin: Kin) -> tuple[str, str]:
+        return ends_of(self.world.relations[kin.relation], self.world, kin.inverse)
+
     def _like(self, tie: Tie, kin: Kin, code: str) -> Tie:
         """A property of the data's own as a tie that is said as the relation is that it is called like."""
         words, inverse = self._words(kin.relation, code), kin.inverse
         return replace(
-            tie, first=kin.first, cost=tie.cost - OWN,
+            tie, first=self._ends(kin)[0], cost=tie.cost - OWN,
             ends=words.starts if inverse else words.ends, starts=words.ends if inverse else words.starts,
             ahead=words.backward if inverse else words.forward, back=words.forward if inverse else words.backward,
             phrases=words.phrases if inverse else (*words.phrases, *words.noun_phrases),
