@@ -65,6 +65,7 @@ def test_what_one_maker_made_is_joined_to_the_maker_and_not_to_others(release: R
 
 def test_a_type_joins_nothing_though_it_has_a_document_and_all_works_have_it(release: Release) -> None:
     assert neighbours(release, "icon") == set()
+    assert document(release, "w0") == document(release, "p0")  # the net's nodes below stand for works as well
     net = nx.Graph(list(zip(*(column.tolist() for column in release[EntityGraph].pairs()[:2]), strict=True)))
     assert not nx.has_path(net, document(release, "p0"), document(release, f"p{WORKS - 1}"))
 
