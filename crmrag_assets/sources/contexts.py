@@ -78,9 +78,16 @@ def content_of(path: Path) -> bytes:
     """The value of a context file's ``@context``, in one line; SourceError for a file that has none, or names others."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))["@context"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise SourceError(
             f"{path} is no JSON-LD context ({type(error).__name__}).",
             'It must be JSON with a key "@context": fetch the context from its address again.',
         ) from error
+    if others := [
+        part for part in (content if isinstance(content, list) else [content]) if isinstance(part, str)
+    ]:
+        raise SourceError(
+            f"The JSON-LD context in {path} names others by their addresses ({', '.join(others)}).",
+            "Put their content in the places of their addresses in this file.",
+        )
     return json.dumps(content, separators=(",", ":")).encode()

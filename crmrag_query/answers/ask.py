@@ -18,7 +18,15 @@ from crmrag_query.answers.exact import (
     told_to_model,
     with_notes,
 )
-from crmrag_query.answers.extractive import NEAR, extract, is_denied, lost_words, nothing_of, refusal
+from crmrag_query.answers.extractive import (
+    NEAR,
+    Extracted,
+    extract,
+    is_denied,
+    lost_words,
+    nothing_of,
+    refusal,
+)
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, stream_answer
 from crmrag_query.answers.records import (
@@ -512,10 +520,7 @@ class Turn:
             return self._checked(refused, cited, refused=not says_no)
         if (told := self._of_found(cited)) is not None:
             return told
-        ranked = () if prepared.exhausted else prepared.ranked
-        chosen = prepared.retrieved.chosen
-        excluded = prepared.understood.excluded
-        extracted = extract(release, prepared.analysis, chosen, prepared.found, ranked, cited, excluded)
+        extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)
@@ -536,11 +541,14 @@ class Turn:
 
     def _of_lines(self, cited: SourceList) -> Written:
         """What the lines say that were found, and nothing else."""
+        found = self._extracted(cited)
+        return self._checked(found.text, cited, found.refused, found.notes)
+
+    def _extracted(self, cited: SourceList) -> Extracted:
         prepared = self.prepared
         ranked = () if prepared.exhausted else prepared.ranked
-        chosen = prepared.retrieved.chosen
-        found = extract(self.release, prepared.analysis, chosen, prepared.found, ranked, cited)
-        return self._checked(found.text, cited, found.refused, found.notes)
+        chosen, excluded = prepared.retrieved.chosen, prepared.understood.excluded
+        return extract(self.release, prepared.analysis, chosen, prepared.found, ranked, cited, excluded)
 
     def _of_plan(self, cited: SourceList) -> Written:
         """The exact set of a reading that is sure, and nothing else."""

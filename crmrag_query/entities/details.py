@@ -215,9 +215,8 @@ class Whereabouts:
         named_at, name = self.reached(nodes, (IDENTIFIED,))
         holding = self._holding[name]
         at, shape = np.concatenate([at, named_at[holding]]), np.concatenate([shape, name[holding]])
-        index, beyond = self.reached(
-            shape, config.shape
-        )  # as from a place that approximates it to its geometry
+        # From the shape on as well: as from a place that approximates it to its geometry.
+        index, beyond = self.reached(shape, config.shape)
         self._state(stated, np.concatenate([at, at[index]]), np.concatenate([shape, beyond]), None)
         self._points.update(zip(nodes.tolist(), (one.point() for one in stated), strict=True))
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from html import escape
+from shlex import quote
 from typing import Any
 from urllib.parse import urlencode
 
@@ -88,6 +89,6 @@ def _example(method: str, path: str, one: Plain, body: Plain) -> str:
     if body:
         examples: list[Plain] = list(body.get("examples", {}).values())
         value = examples[0].get("value", {}) if examples else {}
-        return f"curl -s localhost:8000{path} --json '{json.dumps(value, ensure_ascii=False)}'"
+        return f"curl -s localhost:8000{path} --json {quote(json.dumps(value, ensure_ascii=False))}"
     given = {p["name"]: p["example"] for p in one.get("parameters", ()) if "example" in p}
     return f"curl -s 'localhost:8000{path}{f'?{urlencode(given)}' if given else ''}'"

@@ -18,6 +18,7 @@ from crmrag_assets.sources.streams import JSON_LD, ByteStream
 from crmrag_query.cli.datasets import datasets
 from crmrag_query.config import load_datasets, load_method
 from crmrag_query.config.datasets import parse_dataset
+from crmrag_query.errors import SourceError
 
 (LINKED_ART,) = SHIPPED
 CONTEXT: dict[str, Any] = json.loads(SHIPPED[LINKED_ART].read_text(encoding="utf-8"))["@context"]
@@ -106,3 +107,20 @@ def test_a_context_is_declared_with_its_file(tmp_path: Path) -> None:
         datasets, ["add", "cups", "--rdf", "data.jsonld", "--context", OWN, "--file", str(file)]
     )
     assert told.exit_code == 2 and "ADDRESS=FILE" in told.output
+
+
+@pytest.mark.parametrize(
+    "content, told",
+    [
+        ("{", "is no JSON-LD context"),
+        ('{"terms": {}}', "is no JSON-LD context"),
+        ('{"@context": ["http://e.org/other.json", {}]}', "http://e.org/other.json"),
+        ('{"@context": "http://e.org/other.json"}', "http://e.org/other.json"),
+    ],
+)
+def test_a_file_that_cannot_stand_in_for_a_context_is_named(tmp_path: Path, content: str, told: str) -> None:
+    own = tmp_path / "own.json"
+    own.write_text(content, encoding="utf-8")
+    with pytest.raises(SourceError, match=re.escape(told)) as raised:
+        quads(tmp_path / "data.jsonld", with_context(OWN), {OWN: own})
+    assert "own.json" in str(raised.value)
