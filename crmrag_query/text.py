@@ -115,6 +115,11 @@ def as_data(text: str) -> str:
     return _CITATION.sub("&#91;", escape(text, quote=False))
 
 
+def parts_of(text: str) -> list[str]:
+    """What stands between the commas of a text, without white space around it; nothing for what is empty."""
+    return [part for one in text.split(",") if (part := one.strip())]
+
+
 def shorten(text: str, characters: int) -> str:
     """At most so many characters (at least 1), cut at a word where one ends in the last third, with an ellipsis."""
     if len(text) <= characters:

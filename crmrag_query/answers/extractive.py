@@ -429,7 +429,7 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):
         language, relations = analysis.reading.language, release.method.relations
-        labels = (relations[id].labels.get(language, relations[id].labels["en"]) for id in parsed.absent[:1])
+        labels = (relations[id].label(language) for id in parsed.absent[:1])
         return words.absent.replace("{what}", ", ".join(f"“{label}”" for label in labels))
     return words.not_told.replace("{words}", ", ".join(f"“{word}”" for word in lost))
 

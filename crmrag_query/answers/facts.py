@@ -109,7 +109,7 @@ class Facts:
         if relation is None or not (relation.paths or relation.relationships):
             return None
         if id == COORDINATES:
-            return self._point(self._label(relation, inverse), node)
+            return self._point(relation.label(self.language, inverse), node)
         world = self.release[World]
         way = Way(relations=(id,), inverse=inverse, direct=True)
         around = Way(relations=(id,)) if id in AROUND and not inverse else way
@@ -123,7 +123,7 @@ class Facts:
         way = around
         nodes = tuple(one for one in cells if one < world.size and one != node)
         texts = tuple(literal(world, one - world.size).text for one in cells if one >= world.size)
-        label = self._label(relation, inverse)
+        label = relation.label(self.language, inverse)
         if inverse:
             domain = sum(int(Category[name]) for name in relation.domain)
             categories = world.adjacency.categories
@@ -147,15 +147,11 @@ class Facts:
 
     def label(self, id: str) -> str:
         """What a relation is called, from its domain."""
-        return self._label(self.release.method.relations[id], False) or id
+        return self.release.method.relations[id].label(self.language) or id
 
     def lacking(self, node: int, what: str) -> str:
         """That something is not recorded of an entity."""
         return self.forms.not_recorded.replace("{x}", self.name(node)).replace("{what}", what)
-
-    def _label(self, relation: Relation, inverse: bool) -> str:
-        labels = relation.inverse if inverse else relation.labels
-        return labels.get(self.language) or labels.get("en", "")
 
     def _point(self, label: str, node: int) -> Fact | None:
         point = Details(self.release, self.language).coordinates(node)

@@ -58,6 +58,11 @@ class Manifest:
     schema: int = SCHEMA
     wikidata: bool = False
 
+    @property
+    def language(self) -> str:
+        """In which it is told where none is asked for: its first, English where it names none."""
+        return next(iter(self.languages), "en")
+
     def text(self) -> str:
         """The bytes that are hashed, as text."""
         lists = {"languages": list(self.languages), "examples": list(self.examples)}

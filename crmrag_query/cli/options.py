@@ -28,5 +28,5 @@ mode_option: Decorator = click.option(
     "--mode",
     default="",
     metavar="NAME",
-    help="How questions are answered: crm (the default), vector, fulltext, or a mode of your own; docs/modes.md.",
+    help="How questions are answered: crm (the default), vector, fulltext, global_vector, or one of your own; docs/modes.md.",
 )

@@ -12,7 +12,7 @@ import click
 
 from crmrag_query.cli.options import data_option
 from crmrag_query.plans.world import World
-from crmrag_query.text import printable
+from crmrag_query.text import parts_of, printable
 
 if TYPE_CHECKING:  # imported when a set is asked for, so that --help stays quick
     from crmrag_query.artifacts.release import Release
@@ -87,7 +87,7 @@ def set_(
         name = release.manifest.dataset
         pieces = export(
             release, plan, format_, language, reason=reason, sort=order, descending=descending, name=name,
-            columns=[key.strip() for key in columns_.split(",") if key.strip()],
+            columns=parts_of(columns_),
         )  # fmt: skip
     _write(pieces, out)
 

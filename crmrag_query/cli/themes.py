@@ -37,14 +37,15 @@ def themes(
 
     docs/themes.md tells how they are found.
     """
-    from crmrag_query.client.local import open_engine
+    from crmrag_query.artifacts.release import open_release
+    from crmrag_query.client.themes import list_themes
     from crmrag_query.client.wire import ListThemes
     from crmrag_query.codec import to_json
 
-    folder = Path(dataset)
-    target = str(folder) if folder.is_dir() else str(data)
-    name = None if folder.is_dir() else dataset
-    found = open_engine(target).themes(ListThemes(name, level, within, limit, offset, language))
+    release = open_release(dataset, data)
+    asked = ListThemes(None, level, within, limit, offset, language)
+    with release.reading():
+        found = list_themes(release, release.manifest.dataset, asked)
     if as_json:
         click.echo(to_json(found))
         return

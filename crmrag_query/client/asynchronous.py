@@ -210,17 +210,8 @@ class AsyncClient(BaseClient):
         columns: Sequence[str] = (TELLING,),
     ) -> records.Export:
         asked = wire.GetExport(
-            plan_of(plan),
-            format,
-            dataset,
-            question,
-            language,
-            reason,
-            sort,
-            descending,
-            inline,
-            tuple(columns),
-        )
+            plan_of(plan), format, dataset, question, language, reason, sort, descending, inline, tuple(columns)
+        )  # fmt: skip
         return await self._send(wire.EXPORT, asked)
 
     async def datasets(self) -> records.Datasets:

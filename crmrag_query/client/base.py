@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -125,7 +126,7 @@ PlanLike = Mapping[str, Any] | Dumped | WithPlan | WithSet
 """A plan as plain values or as a ``crmrag_query.plans.records.Plan``, or what has one."""
 
 
-class BaseClient:
+class BaseClient(ABC):
     """Holds the target and makes requests; ``Client`` and ``AsyncClient`` send them."""
 
     _dataset: str | None = None
@@ -162,9 +163,9 @@ class BaseClient:
             self._engine = open_engine(self._target, dataset, model, api_base, trust)
         self._connect()
 
+    @abstractmethod
     def _connect(self) -> None:
         """Make what answers the requests."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         chosen = f", dataset={self._dataset!r}" if self._dataset else ""

@@ -59,10 +59,7 @@ def plan_of(release: Release) -> Plan:
 def describe_entity(release: Release, dataset: str, iri: str, language: str, plan: Plan) -> Entity:
     """All of an entity, bounded as in ``bounds``; UnknownEntity for an IRI that the release does not hold."""
     node = find_node(release, iri)
-    graph, details = (
-        release[Graph],
-        Details(release, language or next(iter(release.manifest.languages), "en")),
-    )
+    graph, details = release[Graph], Details(release, language or release.manifest.language)
     documents, text = release[Documents], ""
     holder: Named | None = None
     document = documents.document_of(node)  # that holds the node's facts

@@ -385,9 +385,8 @@ class Engine:
         name, release = self.releases.release(request.dataset)
         told = _dataset(name, release)
         if not told.examples:
-            language, *_ = (*told.languages, LANGUAGE)
-            made = tuple(question for _, question in example_questions(release, language))
-            told = replace(told, examples=made)
+            made = example_questions(release, release.manifest.language)
+            told = replace(told, examples=tuple(question for _, question in made))
         return describe_dataset(release, told)
 
     def evaluations(self, request: wire.ListEvaluations) -> Evaluations:

@@ -261,17 +261,8 @@ class Client(BaseClient):
         context; ``columns``: keys that `columns` gives, ``telling`` for those that tell members apart.
         """
         asked = wire.GetExport(
-            plan_of(plan),
-            format,
-            dataset,
-            question,
-            language,
-            reason,
-            sort,
-            descending,
-            inline,
-            tuple(columns),
-        )
+            plan_of(plan), format, dataset, question, language, reason, sort, descending, inline, tuple(columns)
+        )  # fmt: skip
         return self._send(wire.EXPORT, asked)
 
     def datasets(self) -> records.Datasets:

@@ -20,7 +20,7 @@ def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
     bounds.check_range("limit", request.limit, 1, bounds.SEARCH)
     bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
     communities = release[Communities]
-    language = request.language or next(iter(release.manifest.languages), "en")
+    language = request.language or release.manifest.language
     if request.within:
         number = communities.number(request.within)
         if number is None:

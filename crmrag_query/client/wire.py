@@ -283,21 +283,23 @@ ROUTES: tuple[Route[Any, Any], ...] = (
 
 def parameters_of(request: object) -> dict[str, str]:
     """The query string of a GET; what has its default is left out."""
-    given = {one.name: (getattr(request, one.name), one.default) for one in fields(cast(Any, request))}
-    return {name: str(value) for name, (value, default) in given.items() if value != default}
+    return {name: str(value) for name, value in _said(request).items()}
 
 
 def body_of(request: object) -> str:
     """The body of a POST; what has its default is left out: an older service does not refuse a key that says nothing."""
-    given = (one for one in fields(cast(Any, request)) if not _is_default(request, one))
-    return to_json({one.name: getattr(request, one.name) for one in given})
+    return to_json(_said(request))
 
 
-def _is_default(request: object, one: Field[Any]) -> bool:
-    value = getattr(request, one.name)
-    if one.default_factory is not MISSING:
-        return bool(value == one.default_factory())
-    return bool(one.default is not MISSING and value == one.default)
+def _said(request: object) -> dict[str, Any]:
+    """The values of a request that are not its defaults, by name."""
+    given = {one: getattr(request, one.name) for one in fields(cast(Any, request))}
+    return {one.name: value for one, value in given.items() if value != _default(one)}
+
+
+def _default(one: Field[Any]) -> Any:
+    """The default of a field; of one that has none, a mark that no value equals."""
+    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
 def read_parameters(kind: type[Q], given: Mapping[str, str]) -> Q:

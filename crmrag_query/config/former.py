@@ -82,9 +82,7 @@ MOVED = {
     **dict.fromkeys(("conversation.pivots", "conversation.more", "conversation.references"), "languages/"),
     **dict.fromkeys(FORMER_QUESTIONS, "languages/"),
     "linking.plain": "questions.yaml",
-    **dict.fromkeys(
-        sorted(key for key in FORMER if key.split(".")[:2] == ["retrieval", "stages"]), "modes.yaml"
-    ),
+    **dict.fromkeys((key for key in FORMER if key.startswith("retrieval.stages")), "modes.yaml"),
 }
 """What stood in other files, and the file or folder that holds it now."""
 FORMER_FILES = {

@@ -65,6 +65,11 @@ class Relation(Record):
     inverse: dict[str, str]
     words: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
+    def label(self, language: str, inverse: bool = False) -> str:
+        """What it is called from its domain, or ``inverse`` from its range, in a language, else in English; "" for none."""
+        labels = self.inverse if inverse else self.labels
+        return labels.get(language) or labels.get("en", "")
+
     @property
     def direct(self) -> tuple[Path, ...]:
         """The paths without last steps that gather what lies around the end: the birthplace, not its country too."""

@@ -30,6 +30,7 @@ from crmrag_query.llm.model import Model
 from crmrag_query.retrieval.channels import channel_names
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.text import parts_of
 
 PIPELINE = "pipeline"
 BASELINES = {"plain BM25": ("sparse",), "plain dense": ("dense",), "plain RRF": ("dense", "sparse")}
@@ -71,7 +72,7 @@ def parse_stages(text: str) -> tuple[str, ...]:
     known = stage_names()
     if text in ("all", "none"):
         return known if text == "all" else ()
-    chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    chosen = tuple(dict.fromkeys(parts_of(text)))
     for name in chosen:
         if name not in known:
             raise QuestionError(

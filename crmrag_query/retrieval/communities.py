@@ -41,17 +41,13 @@ class CommunityIndex:
             raise ReleaseError(f"The index in {folder} is of other communities.", rebuild(folder))
         return cls(sparse, cast(npt.NDArray[np.float32], vectors))
 
-    def cosines(self, vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """Of every community, float64 [c]."""
-        return np.asarray(self.vectors @ vector, np.float64)
-
     def search(
         self, text: str, vector: npt.NDArray[np.float32], among: Ints, k: int
     ) -> list[tuple[int, float]]:
         """The ``k`` best of the communities ``among`` with their cosines: rankings by cosine and by words, fused."""
         if not len(among):
             return []
-        cosine = self.cosines(vector)
+        cosine = np.asarray(self.vectors @ vector, np.float64)
         mask = np.zeros(len(cosine), bool)
         mask[among] = True
         order = among[np.lexsort((among, -cosine[among]))][:LOOKED_AT].tolist()

@@ -38,11 +38,8 @@ def default_mode(release: Release) -> Mode:
 def find_mode(release: Release, name: str = "") -> Mode:
     """The mode of that name, "" for the default. QuestionError where there is none, or the release cannot be asked in it."""
     found = modes_of(release)
-    if not name:
-        mode = next(iter(found.values()))
-    elif name in found:
-        mode = found[name]
-    else:
+    mode = found.get(name or next(iter(found)))
+    if mode is None:
         raise QuestionError(f"There is no mode {name[:80]!r}.", f"There are: {', '.join(found)}.")
     if lacks := lacking(release, mode):
         others = ", ".join(one.name for one in found.values() if not lacking(release, one))

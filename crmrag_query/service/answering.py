@@ -125,7 +125,7 @@ class Workers:
                         tell(one)
             except CrmRagError as error:
                 last = error
-            except Exception:
+            except Exception:  # a fault of ours, of any kind: the stream ends with an error
                 LOG.exception("A question could not be answered")
                 last = CrmRagError(
                     "The service failed at this question.", "The service's log has the details."

@@ -43,6 +43,7 @@ from crmrag_query.service.responses import (
     begun,
     event_stream,
     failure,
+    is_tagged,
     known_already,
     not_modified,
     problem,
@@ -64,8 +65,6 @@ PACKED_FROM = 1000
 """Bytes from which a file of the page is sent compressed: nothing in them is secret."""
 PROGRAMS = ("/api/", "/v1/", "/static/")
 """Beginnings of addresses that no person types."""
-CONFIGURED = (wire.EVALUATIONS, wire.MODES)
-"""Routes whose results depend on more than releases."""
 PAGES = ("/", "/a/{id}", "/c/{id}", "/d/{name}", "/e", "/s")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -177,7 +176,7 @@ class Api:
 
     async def _tag(self, request: Request, route: Route[Any, Any], asked: Any) -> str | None:
         """The tag of what a GET reads from releases; None for what depends on more."""
-        if route.method != "GET" or route in OWN_ROUTES or route in CONFIGURED:
+        if not is_tagged(route):
             return None
         releases = self._desk.engine.releases
 

@@ -174,20 +174,14 @@ def models_of(datasets: Sequence[str], modes: Sequence[str]) -> list[str]:
     return [f"{name}{MARK}{mode}" if mode else name for name in datasets for mode in ("", *modes, EXTRACTIVE)]
 
 
-def dataset_of(model: str) -> tuple[str, str]:
-    """The data set and the mode of a model's name."""
-    name, _, mode = model.partition(MARK)
-    return name, mode
-
-
-def asked_in(chat: Chat, modes: Sequence[str]) -> wire.Ask:
-    """The question of a chat, with those before it; in the default mode where its model names none of ``modes``."""
+def asked_in(chat: Chat) -> wire.Ask:
+    """The question of a chat, with those before it, in the mode that its model names."""
     texts = [one.text for one in chat.messages if one.role == "user"]
     if not texts:
         raise QuestionError("No message of the user is there.", "Send a question as the last message.")
     earlier = tuple(text for text in texts[:-1] if text.strip())
-    name, mode = dataset_of(chat.model)
-    return wire.Ask(texts[-1], name, earlier[-HISTORY:], mode=mode if mode in modes else "")
+    name, _, mode = chat.model.partition(MARK)
+    return wire.Ask(texts[-1], name, earlier[-HISTORY:], mode=mode)
 
 
 def sources_text(answer: Answer) -> str:
@@ -223,17 +217,17 @@ class OpenAI:
         self._config = desk.engine.releases.opener.config
         self._silence = desk.config.heartbeat_seconds
 
-    @property
     def _modes(self) -> tuple[str, ...]:
-        """The names of all modes, the default first."""
+        """The names of all modes, the default first, as they stand in the files now."""
         return tuple(load_modes(self._config))
 
     async def models(self) -> Response:
-        names = models_of(await self._read(self._names), self._modes[1:])
+        names = models_of(await self._read(self._names), self._modes()[1:])
         return _told(ChatModels(tuple(map(ChatModel, names))))
 
     async def model(self, name: str) -> Response:
-        if name not in models_of(await self._read(self._names), self._modes):  # the default by its name, too
+        names = models_of(await self._read(self._names), self._modes())  # the default by its name, too
+        if name not in names:
             return _failed(ReleaseNotFound(f"There is no model {name!r}.", "See /v1/models."))
         return _told(ChatModel(name))
 
@@ -242,7 +236,7 @@ class OpenAI:
         try:
             try:
                 sent = parse_json(await request.body())
-                _require_known(sent)
+                _require_supported(sent)
                 chat = from_plain(Chat, sent)
             except Malformed as error:
                 raise QuestionError(
@@ -261,13 +255,13 @@ class OpenAI:
     async def _events(self, chat: Chat) -> AsyncGenerator[Event | CrmRagError]:
         """The events of the answer to a chat. A mode that there is not is no error, as front ends keep names of models: the
         answer is in the default one, and says so."""
-        asked, (_, mode) = asked_in(chat, self._modes), dataset_of(chat.model)
-        answering = self._plain if mode == EXTRACTIVE else self._answering
-        async for event in answering.events(asked):
-            if isinstance(event, Done) and mode not in ("", EXTRACTIVE, *self._modes):
-                answer = event.answer
-                there = ", ".join((*self._modes, EXTRACTIVE))
-                note = f"There is no mode {mode[:80]!r}: answered in {answer.mode!r}. There are: {there}."
+        asked, modes = asked_in(chat), self._modes()
+        named, known = asked.mode, asked.mode in modes
+        answering = self._plain if named == EXTRACTIVE else self._answering
+        async for event in answering.events(asked if known else replace(asked, mode="")):
+            if isinstance(event, Done) and not known and named not in ("", EXTRACTIVE):
+                answer, there = event.answer, ", ".join((*modes, EXTRACTIVE))
+                note = f"There is no mode {named[:80]!r}: answered in {answer.mode!r}. There are: {there}."
                 event = Done(replace(answer, notes=(note, *answer.notes)))
             yield event
 
@@ -336,7 +330,7 @@ class Chunks:
         return _line(json.dumps(whole | more, ensure_ascii=False))
 
 
-def _require_known(sent: Any) -> None:
+def _require_supported(sent: Any) -> None:
     """QuestionError, which names it, for what would be left out of the reply without a word."""
     given = sent if isinstance(sent, dict) else {}
     for name in ("tools", "functions"):

@@ -24,7 +24,7 @@ from crmrag_query.client import wire
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem
 from crmrag_query.service.openai import Chat, ChatFailure, ChatModel, ChatModels, ChatReply
-from crmrag_query.service.responses import FILES, OWN_ROUTES, GetFile, Health, Version
+from crmrag_query.service.responses import FILES, OWN_ROUTES, GetFile, Health, Version, is_tagged
 from crmrag_query.sets.exports import FORMATS
 from crmrag_query.version import __version__
 
@@ -193,7 +193,7 @@ def _add_route(router: APIRouter, route: Route[Any, Any]) -> None:
         events = f"Server-sent events, in JSON: {', '.join(BY_NAME)}; or error, a problem document."
         stream = {"schema": {"type": "string", "description": events}}
         operation["responses"][200] = {"content": {wire.EVENTS: stream}}
-    if route.method == "GET" and route not in (*OWN_ROUTES, wire.EVALUATIONS, wire.MODES):
+    if is_tagged(route):
         operation["responses"][304] = {"description": "Nothing changed since the ETag that was sent."}
     path = wire.PREFIX + route.path
     router.add_api_route(path, _taking(Annotated[route.request, given]), methods=[route.method], **operation)

@@ -22,6 +22,7 @@ from crmrag_query.codec import Malformed, Problem, parse_json, to_json, to_probl
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.sets.exports import FORMATS
 from crmrag_query.sets.records import TELLING
+from crmrag_query.text import parts_of
 from crmrag_query.version import __version__
 
 
@@ -154,9 +155,8 @@ class GetFile:
             plan = parse_json(self.plan)
         except Malformed as error:
             raise QuestionError(f"The plan cannot be read: {error}.", "Give it as JSON.") from error
-        columns = tuple(key.strip() for key in self.columns.split(",") if key.strip())
         given = {"plan": plan, "format": format, "dataset": self.dataset, "question": self.question}
-        more = {"language": self.language, "reason": self.reason, "columns": list(columns)}
+        more = {"language": self.language, "reason": self.reason, "columns": parts_of(self.columns)}
         return wire.read_request(wire.GetExport, given | more)
 
 
@@ -170,6 +170,14 @@ FEEDBACK = Route("feedback", "POST", "/feedback", Feedback, Nothing)
 FILES = {f"/set{ending}": format for format, (_, ending) in FORMATS.items()}
 """Addresses of whole sets as files, and the format of each."""
 OWN_ROUTES: tuple[Route[Any, Any], ...] = (BEGIN, CONVERSATION, REMOVE, ANSWER, REPLAY, FEEDBACK)
+UNTAGGED = (*OWN_ROUTES, wire.EVALUATIONS, wire.MODES)
+"""Routes whose results depend on more than releases."""
+
+
+def is_tagged(route: Route[Any, Any]) -> bool:
+    """Whether what a route gives has an ETag: it is read from releases alone."""
+    return route.method == "GET" and route not in UNTAGGED
+
 
 T = TypeVar("T")
 KEPT = {"Cache-Control": "no-cache"}  # may be kept, and is asked about by its tag before it is used again

@@ -59,7 +59,7 @@ def _told() -> Iterator[None]:
         if problem.status >= 500:
             LOG.warning("A tool failed: %s", error)
         raise from_problem(to_plain(problem)) from None
-    except Exception:
+    except Exception:  # a fault of ours, of any kind: its text may hold paths or data
         LOG.exception("A tool failed")
         raise CrmRagError("The service failed.", "The service's log has the details.") from None
 

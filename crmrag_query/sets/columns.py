@@ -60,7 +60,7 @@ def offered(release: Release, members: Ints, language: str) -> tuple[SetColumn, 
             continue
         owner, cell = _led_to(release, key, looked_at)
         if len(cell):
-            label = relation.labels.get(language) or relation.labels.get("en", key)
+            label = relation.label(language) or key
             found.append(SetColumn(key, label, len(np.unique(owner)), len(np.unique(cell))))
     first = {key: at for at, key in enumerate(config.order)}
     found.sort(key=lambda one: (first.get(one.key, len(first)), -one.members, one.key))
@@ -69,7 +69,7 @@ def offered(release: Release, members: Ints, language: str) -> tuple[SetColumn, 
         for one in found
         if one.key in first and one.values > 1 and one.members >= config.share * len(looked_at)
     ][: config.first]
-    return tuple(SetColumn(one.key, one.label, one.members, one.values, one.key in chosen) for one in found)
+    return tuple(replace(one, telling=one.key in chosen) for one in found)
 
 
 @dataclass
@@ -97,10 +97,7 @@ class ColumnReader:
                 f"There is no column {unknown[:60]!r}.",
                 "client.columns, or `crmrag set` with --columns list, tells those that this set has.",
             )
-        labels = (relations[key].labels for key in self.keys)
-        self.labels = tuple(
-            told.get(language) or told.get("en", key) for key, told in zip(self.keys, labels, strict=True)
-        )
+        self.labels = tuple(relations[key].label(language) or key for key in self.keys)
 
     def texts(self, nodes: Sequence[int]) -> list[tuple[str, ...]]:
         """For each node the text of each column, several values with "; " between them."""

@@ -435,30 +435,23 @@ def _relationships(
         if len(reached[0]):
             found.append((-len(_counted(reached[0])[0]), at, relationship.id, way, reached))
     found.sort(key=lambda one: one[:2])
-    seen = [] if keys else [_counts(facet) for facet in before]
+    seen = [] if keys else list(before)
     left = len(found) if keys else asked.release.method.sets.facets.relationships
     for _, _, id, way, reached in found:
         facet = _by_way(asked, id, asked.wording.way(way), way, reached) if left else None
-        if facet is None or (not keys and (_single(facet) or any(map(_counts(facet).is_near, seen)))):
+        if facet is None or (not keys and (_single(facet) or any(_say_the_same(facet, one) for one in seen))):
             continue
-        seen.append(_counts(facet))
+        seen.append(facet)
         left -= 1
         yield facet
 
 
-@dataclass(frozen=True)
-class _Counts:
-    """What two facets that say the same have in common: how many members have which value."""
-
-    values: frozenset[tuple[str, int]]
-
-    def is_near(self, other: _Counts) -> bool:
-        """Whether half of the values of either are those of the other, for as many members each."""
-        return 2 * len(self.values & other.values) >= min(len(self.values), len(other.values))
-
-
-def _counts(facet: Facet) -> _Counts:
-    return _Counts(frozenset((value.iri or value.label, value.count) for value in facet.values))
+def _say_the_same(one: Facet, other: Facet) -> bool:
+    """Whether half of the values of either facet are those of the other, for as many members each."""
+    own, others = (
+        {(value.iri or value.label, value.count) for value in facet.values} for facet in (one, other)
+    )
+    return 2 * len(own & others) >= min(len(own), len(others))
 
 
 def _single(facet: Facet) -> bool:

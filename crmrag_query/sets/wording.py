@@ -77,10 +77,7 @@ class Wording:
 
     def _relation(self, id: str, inverse: bool) -> str:
         relation = self.release.method.relations.get(id)
-        if relation is None:
-            return id
-        labels = relation.inverse if inverse else relation.labels
-        return labels.get(self.language) or labels.get("en") or id
+        return (relation.label(self.language, inverse) if relation else "") or id
 
     def _relationship(self, id: str) -> str:
         catalogue = self.release[Catalogue]

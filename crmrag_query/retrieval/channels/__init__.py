@@ -70,12 +70,8 @@ def channel_names() -> tuple[str, ...]:
 @cache
 def channel_of(name: str) -> Channel | Ties:
     """The channel of that name, one of ``channel_names``. Raises CrmRagError for an entry point that gives none."""
-    others = entry_points(group=GROUP, name=name)
-    if others:
-        (entry,) = tuple(others)[:1]
-        found = entry.load()
-    else:
-        found = import_module(f"{__name__}.{name}").CHANNEL
+    other = next(iter(entry_points(group=GROUP, name=name)), None)
+    found = import_module(f"{__name__}.{name}").CHANNEL if other is None else other.load()
     if not isinstance(found, Channel | Ties):
         raise CrmRagError(
             f"The entry point {name!r} of {GROUP} gives a {type(found).__name__}.",

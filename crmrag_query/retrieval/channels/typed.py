@@ -4,7 +4,7 @@ sets, those of highest PageRank, fused."""
 from __future__ import annotations
 
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.channels import Channel
+from crmrag_query.retrieval.channels import RANKING, Channel
 from crmrag_query.retrieval.pool import reciprocal_rank_fusion
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels
@@ -29,6 +29,4 @@ def meets(channels: ReleaseChannels, query: Query) -> bool:
     return bool(query.targets) and bool(channels.of_categories(query.targets).any())
 
 
-CHANNEL = Channel(
-    find, needs=("faiss_index", "encoder", "bm25_index", "aggregation_index"), reserved=True, meets=meets
-)
+CHANNEL = Channel(find, needs=(*RANKING, "aggregation_index"), reserved=True, meets=meets)

@@ -120,7 +120,8 @@ def test_a_mode_is_chosen_by_name(project: Project, command: object) -> None:
     typed = f"{QUESTION}\n\n" if command is chat else ""
     arguments = ["--mode", "fulltext"] if command is chat else [QUESTION, "--mode", "fulltext"]
     shown = run(command, project, *arguments, typed=typed)
-    assert "Painter 1" in shown and "Set" not in shown
+    assert "Painter 1" in shown and "Exact set" not in shown
+    assert "Exact set" in run(command, project, *arguments[:-2], typed=typed)
     told = json.loads(run(ask, project, QUESTION, "--mode", "vector", "--json"))
     assert (told["mode"], told["set"]) == ("vector", None)
 

@@ -376,7 +376,7 @@ def test_any_stages_give_distinct_documents_in_bounds_and_the_same_twice(
     assert all(spent >= 0 for spent in first.timings.values())
 
 
-def test_a_question_that_names_nothing_is_as_one_without_those_mode() -> None:
+def test_a_question_that_names_nothing_is_as_one_without_those_channels() -> None:
     channels, asked = arrays(60, 7), query(mentions=(), period=None)
     on = set(EVERYTHING) - {"named", "tied", "dated", "walked"}
     first, second = (retrieve(channels, asked, config(3), mode(*some)) for some in (EVERYTHING, on))
