@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.step import BuildContext, chunks_of, run_step
+from crmrag_assets.build.step import BuildContext, chunks_of, chunks_to_make, run_step
 from crmrag_assets.indexes.entity_graph import joined, related, stated
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, numbering_of
 from crmrag_assets.steps.communities import write_entity_graph
@@ -95,7 +95,7 @@ def main() -> None:
     if given.build:
         context = open_context(given.dataset, given.data, given.config)
         for step in map(STEPS.__getitem__, FIRST):
-            for chunk in chunks_of(context) if step.chunked else [None]:
+            for chunk in chunks_to_make(step, context):
                 run_step(step, context, chunk)
     out = given.data / "measured_entity_graph"
     out.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from crmrag_assets.build.context import open_context
 from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.step import BuildContext, Step, chunks_of, run_step
+from crmrag_assets.build.step import BuildContext, Step, chunks_to_make, run_step
 from crmrag_assets.opened import graph_of
 from crmrag_assets.release.publish import PLACES, link_file
 from crmrag_assets.steps.registry import STEPS
@@ -29,7 +29,7 @@ FIRST = ("entities", "prefetch", "graph")
 
 def run(step: Step, context: BuildContext) -> None:
     started = time.perf_counter()
-    for chunk in chunks_of(context) if step.chunked else [None]:
+    for chunk in chunks_to_make(step, context):
         run_step(step, context, chunk)
     print(f"{step.artifact}: {time.perf_counter() - started:.1f} s", flush=True)
 

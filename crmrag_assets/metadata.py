@@ -469,8 +469,16 @@ def _release(context: BuildContext, folder: Path) -> Glance:
         part = entry.path.split("/")[0]
         files[part] += 1
         size[part] += entry.bytes
+    parts = [part for part, _ in size.most_common()]
+    shown = {part: [part] for part in parts[:BARS]}
+    if others := parts[BARS:]:
+        shown[f"{len(others)} others"] = others
+    rows = [
+        {"part": name, "files": sum(map(files.__getitem__, of)), "bytes": sum(map(size.__getitem__, of))}
+        for name, of in shown.items()
+    ]
     return Glance(
-        {"pinned_files": [{"part": p, "files": files[p], "bytes": size[p]} for p in sorted(files)]},
+        {"pinned_files": rows},
         places={"published": dataset_folder(context.data, context.name) / manifest.id},
         pages={"page": f"{service}/d/{context.name}"} if (service := operations().service) else {},
     )

@@ -19,6 +19,8 @@ from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import HARVEST_JSON
 from crmrag_assets.indexes.encoder import Encoder, encoder_for
 from crmrag_query.artifacts.files import Digests, digests_of
+from crmrag_query.communities.communities import Communities
+from crmrag_query.communities.themes import Summaries
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.arrays import Ints
@@ -98,6 +100,13 @@ def _are_in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> npt.NDArray
     found = buckets_of(chunk, bits_of(context))
     bucket = buckets_of_ids(numbering_of(context).ids[nodes])
     return (bucket >= found.start) & (bucket < found.stop)
+
+
+def summaries_of(context: BuildContext) -> Summaries:
+    """What is told of the data set's communities, mapped."""
+    communities = Communities.open(context.folder("communities"))
+    folder = context.folder("community_summaries")
+    return Summaries.open(folder, communities, documents_of(context), context.method)
 
 
 def encoder_of(context: BuildContext) -> Encoder:

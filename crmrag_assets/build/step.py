@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -165,6 +165,11 @@ class Outcome:
 def is_made(context: BuildContext, artifact: str) -> bool:
     """Whether a finished artifact, which has no chunks, is one that the data set wants."""
     return not context.finished(artifact).stats.get(UNWANTED)
+
+
+def chunks_to_make(step: Step, context: BuildContext) -> Sequence[str | None]:
+    """The chunks that a step is run for; one None where it makes its artifact at once."""
+    return chunks_of(context) if step.chunked else (None,)
 
 
 def contents(context: BuildContext, *artifacts: str) -> dict[str, str]:

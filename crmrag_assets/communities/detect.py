@@ -26,12 +26,10 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Ints, Longs
 
-ITERATIONS, OF_LARGE = (
-    10,
-    2,
-)  # of Leiden; what follows the second moves little, and takes minutes of a large graph
-STEP = 1.05  # the whole weight is rounded to a power of it
+# Iterations of Leiden: what follows the second moves little, and takes minutes of a large graph.
+ITERATIONS, OF_LARGE = 10, 2
 LARGE = 1_000_000  # edges from which a graph is large
+STEP = 1.05  # the whole weight is rounded to a power of it
 Reals = npt.NDArray[np.float64]
 
 

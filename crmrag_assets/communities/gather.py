@@ -147,9 +147,8 @@ def _shared(documents: Documents, community: Ints, member: Ints) -> tuple[list[s
 def _once(found: Counted, nodes: int) -> Counted:
     """Of several relations to one node the most frequent."""
     key = found.community.astype(np.int64) * nodes + found.item % nodes
-    kept = np.sort(
-        np.unique(key, return_index=True)[1]
-    )  # those before it are more frequent, within a community
+    # The first of each within a community is the most frequent.
+    kept = np.sort(np.unique(key, return_index=True)[1])
     return Counted(found.community[kept], found.item[kept], found.count[kept])
 
 

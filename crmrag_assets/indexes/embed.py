@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -61,6 +61,13 @@ class VectorCache:
             records["vector"][row] = vector
         _append(self.path, records)
         self.vectors |= found
+
+    def rows(self, keys: Sequence[bytes]) -> npt.NDArray[np.float32]:
+        """The vectors of texts that are known, float32 [keys, dimension]."""
+        rows = np.zeros((len(keys), self.dimension), np.float32)
+        for row, key in enumerate(keys):
+            rows[row] = self.vectors[key]
+        return rows
 
 
 @dataclass
@@ -218,7 +225,7 @@ def embed_chunk(
     a vector in one of ``others``, files of chunks that held these documents before. Raises ModelError from the encoder; what
     was encoded before is kept.
     """
-    of = [_key(text) for _, text in numbered]
+    of = [key_of(text) for _, text in numbered]
     texts = {key: text for key, (_, text) in zip(of, numbered, strict=True)}
     known, cuts, new = _looked_up(texts, encoder, cache, others)
     rows = [
@@ -228,24 +235,28 @@ def embed_chunk(
     ]
     progress = progress or SilentProgress()
     progress.advance(len(rows) - len(new), len(rows))
-    keys = list(new)
-    for start in range(0, len(keys), BATCH):  # each batch is kept before the next one starts
-        part = keys[start : start + BATCH]
-        known.append(dict(zip(part, encoder.encode([new[key] for key in part]), strict=True)))
-        progress.advance(len(rows) - len(new) + start + len(part), len(rows))
-    vectors = np.zeros((len(rows), encoder.dimension), np.float32)
-    for row, (_, _, key) in enumerate(rows):
-        vectors[row] = known.vectors[key]
+    for done in encode_new(new, encoder, known):
+        progress.advance(len(rows) - len(new) + done, len(rows))
+    vectors = known.rows([key for _, _, key in rows])
     columns = [[row[column] for row in rows] for column in range(3)]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, WINDOW_SCHEMA, strict=True)]
     return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA), len(new), tuple(new.values()))
+
+
+def encode_new(new: Mapping[bytes, str], encoder: Encoder, known: VectorCache) -> Iterator[int]:
+    """Encode texts by their keys, batch by batch, each kept in ``known`` before the next one starts; how many are done."""
+    keys = list(new)
+    for start in range(0, len(keys), BATCH):
+        part = keys[start : start + BATCH]
+        known.append(dict(zip(part, encoder.encode([new[key] for key in part]), strict=True)))
+        yield start + len(part)
 
 
 def pending(
     texts: Iterable[str], encoder: Encoder, cache: Path, others: Iterable[Path] = ()
 ) -> tuple[int, list[str]]:
     """What `embed_chunk` would encode: of how many of the texts, and which windows."""
-    by_key = {_key(text): text for text in texts}
+    by_key = {key_of(text): text for text in texts}
     _, cuts, new = _looked_up(by_key, encoder, cache, others)
     return sum(any(window in new for window in cuts.cuts[key]) for key in by_key), list(new.values())
 
@@ -259,7 +270,7 @@ def _looked_up(
     vectors = known.vectors
     uncut = [key for key in texts if any(window not in vectors for window in cuts.cuts.get(key, (b"",)))]
     parts = cut([texts[key] for key in uncut], encoder.count, encoder.window)
-    keys = [[_key(window) for window in part] for part in parts]
+    keys = [[key_of(window) for window in part] for part in parts]
     cuts.append({key: windows for key, windows in zip(uncut, keys, strict=True) if key not in cuts.cuts})
     cut_now = zip(chain.from_iterable(keys), chain.from_iterable(parts), strict=True)
     new = {key: window for key, window in cut_now if key not in vectors}
@@ -271,7 +282,8 @@ def _looked_up(
     return known, cuts, new
 
 
-def _key(text: str) -> bytes:
+def key_of(text: str) -> bytes:
+    """By which a text's vector is known."""
     return hashlib.sha256(text.encode()).digest()
 
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from crmrag_assets.build.locks import asking_api
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, chunks_of, contents
 from crmrag_assets.documents.satellites import satellite_kinds
-from crmrag_assets.indexes.embed import VectorCache
+from crmrag_assets.indexes.embed import encode_new, key_of
 from crmrag_assets.indexes.entity_graph import homes, joined, related, stated
 from crmrag_assets.indexes.sparse import count_terms, postings_of, write_sparse
-from crmrag_assets.opened import catalogue_of, documents_of, encoder_of, graph_of, numbering_of
+from crmrag_assets.opened import catalogue_of, documents_of, encoder_of, graph_of, numbering_of, summaries_of
+from crmrag_assets.steps.indexes import new_themes, spent, themes_of
 from crmrag_query.communities.communities import Communities
 from crmrag_query.communities.themes import Summaries, write_summaries
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.retrieval.aggregation import DateIndex
 from crmrag_query.retrieval.communities import VECTORS
-
-Item = TypeVar("Item")
 
 
 def write_entity_graph(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -127,41 +124,23 @@ def write_community_index(context: BuildContext, folder: Path, chunk: str | None
 
     Read at question time by the channel `communities`. A theme that stays is not encoded again.
     """
-    communities, documents = Communities.open(context.folder("communities")), documents_of(context)
-    summaries = Summaries.open(context.folder("community_summaries"), communities, documents, context.method)
-    encoder, told = encoder_of(context), context.method.communities.told
-    first, *others = dict.fromkeys(context.config.languages)
-    texts, themes = [], []
-    for one in range(len(communities)):
-        theme = summaries.tell(one, first)
-        themes.append(f"{theme.title} {theme.text}")
+    summaries, told = summaries_of(context), context.method.communities.told
+    themes, texts = themes_of(context), []
+    _, *others = dict.fromkeys(context.config.languages)
+    for one, theme in enumerate(themes):
         more = [summaries.tell(one, language).text for language in others]
-        names = [documents.label(member) for member in communities.members(one, told).tolist()]
-        texts.append(" ".join([themes[-1], *more, *names]))
+        members = summaries.communities.members(one, told).tolist()
+        texts.append(" ".join([theme, *more, *map(summaries.documents.label, members)]))
     stats = write_sparse(
         postings_of(count_terms(pa.chunked_array([texts], pa.large_utf8()))), folder, context.method.sparse
     )
-    cache = VectorCache.open(
-        context.data / "cache" / "embeddings" / encoder.key / "themes.bin", encoder.dimension
-    )
-    keys = [hashlib.sha256(theme.encode()).digest() for theme in themes]
-    new = {key: theme for key, theme in zip(keys, themes, strict=True) if key not in cache.vectors}
-    for some in batched(new.items(), 256):
-        cache.append(
-            dict(zip((key for key, _ in some), encoder.encode([theme for _, theme in some]), strict=True))
-        )
-    vectors = np.zeros((len(keys), encoder.dimension), np.float32)
-    for row, key in enumerate(keys):
-        vectors[row] = cache.vectors[key]
-    np.save(folder / f"{VECTORS}.npy", vectors)
-    return {"communities": len(keys), "terms": stats["terms"], "encoded": len(new)}
-
-
-def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Lists of ``size`` items, the last one shorter. (itertools has it from Python 3.12 on.)"""
-    rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some
+    known, new = new_themes(context, themes)
+    with asking_api(context):
+        for done in encode_new(new, encoder_of(context), known):
+            context.progress.advance(done, len(new))
+    np.save(folder / f"{VECTORS}.npy", known.rows([key_of(theme) for theme in themes]))
+    counts = {"communities": len(themes), "terms": stats["terms"], "encoded": len(new)}
+    return counts | spent(context, [*new.values()])
 
 
 ENTITY_GRAPH = Step(

@@ -3,7 +3,7 @@ cached."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,15 @@ from crmrag_assets.build.workers import side_by_side, workers_of
 from crmrag_assets.indexes.aggregation import AggregationSettings, MatchFiles, write_aggregation
 from crmrag_assets.indexes.dates import time_relationships, write_dates
 from crmrag_assets.indexes.dense import write_dense
-from crmrag_assets.indexes.embed import Embedded, embed_chunk, open_embedded, pending, write_embedded
+from crmrag_assets.indexes.embed import (
+    Embedded,
+    VectorCache,
+    embed_chunk,
+    key_of,
+    open_embedded,
+    pending,
+    write_embedded,
+)
 from crmrag_assets.indexes.encoder import export_encoder
 from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
@@ -29,6 +37,7 @@ from crmrag_assets.opened import (
     encoder_of,
     graph_of,
     numbering_of,
+    summaries_of,
     text_digests,
     texts_hash,
     texts_in_chunk,
@@ -55,7 +64,7 @@ def litellm_price(model: str) -> float | None:
 
 
 MILLION = 1_000_000
-_ALLOWED: set[tuple[str, ...]] = set()  # data set, documents and ceiling that were found to fit
+_ALLOWED: set[tuple[str, ...]] = set()  # data set, texts and ceiling that were found to fit
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ def workload(context: BuildContext) -> Workload:
         texts = (documents.searched(number) for number in texts_in_chunk(context, chunk).tolist())
         own, *others = caches_of(context, chunk)
         count, windows = pending(texts, encoder, own, others)
-        found += (count, len(windows), sum(encoder.count(windows)) if windows else 0)
+        found += (count, len(windows), tokens_of(context, windows))
     return Workload(*found.tolist())
 
 
@@ -85,7 +94,7 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     Chunks that lie within it have a cache only where there were more. Those that it lies within may also be of other
     documents now; they count while it has nothing in a cache of its own.
     """
-    own = context.data / "cache" / "embeddings" / encoder_of(context).key / f"{chunk}.bin"
+    own = _cache(context, chunk)
     first = int(chunk, 16)
     within = [number for number in buckets_of(chunk, bits_of(context)) if number != first]
     begun = own.exists() and own.stat().st_size > 0
@@ -94,28 +103,55 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     return [own, *(path for path in paths if path.exists())]
 
 
+def _cache(context: BuildContext, name: str) -> Path:
+    return context.data / "cache" / "embeddings" / encoder_of(context).key / f"{name}.bin"
+
+
+def themes_of(context: BuildContext) -> list[str]:
+    """What is encoded of each community, in order: title and text of its theme in the data set's first language."""
+    summaries, language = summaries_of(context), context.config.languages[0]
+    themes = (summaries.tell(one, language) for one in range(len(summaries.communities)))
+    return [f"{theme.title} {theme.text}" for theme in themes]
+
+
+def new_themes(context: BuildContext, themes: Sequence[str]) -> tuple[VectorCache, dict[bytes, str]]:
+    """The cache of themes' vectors, and by key those of ``themes`` that have none."""
+    known = VectorCache.open(_cache(context, "themes"), encoder_of(context).dimension)
+    keyed = {key_of(theme): theme for theme in themes}
+    return known, {key: theme for key, theme in keyed.items() if key not in known.vectors}
+
+
+def tokens_of(context: BuildContext, texts: Sequence[str]) -> int:
+    return sum(encoder_of(context).count(texts)) if texts else 0
+
+
 def require_within_ceiling(
     context: BuildContext, prices: Callable[[str], float | None] = litellm_price
 ) -> None:
-    """Raise BuildError when encoding needs more than the data set's ceiling; looked at once for the same documents.
+    """Raise BuildError when encoding needs more than the data set's ceiling; looked at once for the same texts.
 
-    ``prices``: US dollars a token by model.
+    Themes count by their tokens, and are no documents. ``prices``: US dollars a token by model.
     """
     ceiling = context.config.ceiling
     limits = (ceiling.documents, ceiling.tokens, ceiling.usd)
-    asked = (str(context.data), context.name, context.finished("documents").content, str(ceiling))
-    if asked in _ALLOWED or limits == (None, None, None):
+    if limits == (None, None, None):
+        return
+    texts = contents(context, "documents", "community_summaries").values()
+    asked = (str(context.data), context.name, *texts, str(ceiling))
+    if asked in _ALLOWED:
         return
     found = workload(context)
+    themes = themes_of(context) if context.config.communities else []
+    tokens = found.tokens + tokens_of(context, [*new_themes(context, themes)[1].values()])
     above = [
         f"{needed:,} {what} (at most {most:,})"
         for what, needed, most in (
             ("documents", found.documents, ceiling.documents),
-            ("tokens", found.tokens, ceiling.tokens),
+            ("tokens", tokens, ceiling.tokens),
         )
         if most is not None and needed > most
     ]
-    if ceiling.usd is not None and found.tokens:
+    if ceiling.usd is not None and tokens:
         price = price_of(context, prices)
         embedding = context.config.embedding
         if price is None and embedding.provider == "litellm":
@@ -123,7 +159,7 @@ def require_within_ceiling(
                 f"The price of '{embedding.model}' is not known, so '{context.name}' cannot be kept below ${ceiling.usd:,g}.",
                 "Say it: `ceiling: {usd_per_million_tokens: …}` in datasets.yaml.",
             )
-        if (cost := (price or 0.0) * found.tokens) > ceiling.usd:
+        if (cost := (price or 0.0) * tokens) > ceiling.usd:
             above.append(f"${cost:,.2f} (at most ${ceiling.usd:,g})")
     if above:
         raise BuildError(
@@ -141,6 +177,14 @@ def price_of(context: BuildContext, prices: Callable[[str], float | None] = lite
         return configured / MILLION
     embedding = context.config.embedding
     return prices(embedding.model) if embedding.provider == "litellm" else None
+
+
+def spent(context: BuildContext, encoded: Sequence[str]) -> Stats:
+    """The tokens of what was encoded, and US dollars; nothing where no price is known."""
+    if (price := price_of(context)) is None:
+        return {}
+    tokens = tokens_of(context, encoded)
+    return {"tokens": tokens, "usd": round(price * tokens, 6)}
 
 
 TERM_COUNTS = "term_counts"  # in the working folder, beside the artifacts; never part of a release
@@ -191,10 +235,7 @@ def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> 
         "windows": embedded.windows.num_rows,
         "encoded": embedded.encoded,
     }
-    if (price := price_of(context)) is not None:
-        tokens = sum(encoder.count(embedded.fresh)) if embedded.fresh else 0
-        counts |= {"tokens": tokens, "usd": round(price * tokens, 6)}
-    return counts
+    return counts | spent(context, embedded.fresh)
 
 
 def dense_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -323,8 +364,10 @@ def _ties(context: BuildContext, part: Part) -> TieCounts:
 
 ENCODER = Step("encoder", 2, write_encoder, inputs=encoder_inputs)
 EMBEDDINGS = Step(
-    "embeddings", 2, write_embeddings, needs=("documents", "encoder"), inputs=embeddings_inputs, chunked=True
-)
+    "embeddings", 2, write_embeddings,
+    # Of the themes it reads how much is to be encoded of them later, which the ceiling is for as well.
+    needs=("documents", "community_summaries", "encoder"), inputs=embeddings_inputs, chunked=True,
+)  # fmt: skip
 FAISS_INDEX = Step(
     "faiss_index", 3, write_dense_index, needs=("documents", "embeddings"), inputs=dense_inputs,
     parts=("dense.codes_from",),

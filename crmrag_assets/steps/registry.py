@@ -18,6 +18,7 @@ from crmrag_assets.build.step import (
     Outcome,
     Step,
     chunks_of,
+    chunks_to_make,
     current_outcome,
     run_step,
     version_of,
@@ -37,7 +38,7 @@ def finished_layer(layer: Layer, context: BuildContext) -> list[Outcome] | None:
     found = []
     for artifact in layer.assets:
         step = STEPS[artifact]
-        for chunk in chunks_of(context) if step.chunked else [None]:
+        for chunk in chunks_to_make(step, context):
             outcome = current_outcome(step, context, chunk)
             if outcome is None:
                 return None

@@ -233,6 +233,12 @@ def check_arrays(
             raise ReleaseError(f"{folder / name}.npy does not fit {divided}.npy.", rebuild(folder))
 
 
+def save_arrays(folder: Path, of: object, kinds: Mapping[str, str]) -> None:
+    """Write each array of ``kinds`` (array -> NumPy type), an attribute of ``of``, as ``<name>.npy``."""
+    for name, kind in kinds.items():
+        np.save(folder / f"{name}.npy", getattr(of, name).astype(kind, copy=False))
+
+
 def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
     """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
     path = folder / f"{name}.npy"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild
+from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
@@ -69,8 +69,7 @@ class Communities:
         return cls(**arrays, levels=tuple(meta["levels"]))
 
     def save(self, folder: Path) -> None:
-        for name, kind in ARRAYS.items():
-            np.save(folder / f"{name}.npy", getattr(self, name).astype(kind, copy=False))
+        save_arrays(folder, self, ARRAYS)
         meta = {"schema": SCHEMA_VERSION, "levels": list(self.levels)}
         (folder / META).write_text(canonical_json(meta), encoding="utf-8")
 

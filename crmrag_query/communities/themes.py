@@ -26,10 +26,7 @@ FOLDER: Final = "community_summaries"
 META, TABLE, SCHEMA_VERSION = "summaries.json", "summaries.arrow", 1
 SCHEMA: Final = pa.schema(
     [
-        (
-            "kinds",
-            pa.list_(pa.int32()),
-        ),  # types (nodes) of its members, or, below 0, -1 - the number of a class
+        ("kinds", pa.list_(pa.int32())),  # types (nodes) of its members; below 0, -1 - the number of a class
         ("kind_counts", pa.list_(pa.int32())),
         ("shared", pa.list_(pa.utf8())),  # labels of relationships that several of its central members have …
         ("shared_targets", pa.list_(pa.int32())),  # … to the same node

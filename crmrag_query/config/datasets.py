@@ -263,7 +263,7 @@ class EmbeddingConfig(Record):
 
 class Ceiling(Record):
     """The most that one build may encode anew: documents, tokens, US dollars. A build that would need more stops before it
-    encodes anything.
+    encodes anything. Tokens and US dollars are those of documents and themes; what `community_model` writes does not count.
 
     `usd_per_million_tokens` is the price where the model's is not known.
     """

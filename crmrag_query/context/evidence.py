@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -76,25 +76,9 @@ def gather(
 
     A line about an entity of ``mentions``, which the question may spell otherwise, is about what is named.
     """
-    found: list[Evidence] = []
     reader = _Reader(release, reading, config, linked_names(mentions))
-    for rank, candidate in enumerate(candidates):
-        text, lines = (
-            release[Documents].text(candidate.document),
-            release[Documents].lines(candidate.document),
-        )
-        told = [line for line in lines if line.kind != Line.HEADER]
-        found += [reader.read(line, rank, text[line.start : line.end]) for line in told]
-        found += [
-            reader.read(line, rank, said)
-            for line, said in sentences(release, candidate.document, candidate.passages)
-        ]
-        for line in untold(release, lines):
-            names = [reader.label(node) for node in line.targets[:SHOWN]]
-            found.append(reader.read(line, rank, written(line, names)))
-        if len(found) >= config.ranked_lines:
-            break
-    return _outnamed(found[: config.ranked_lines])
+    found = (one for rank, candidate in enumerate(candidates) for one in reader.lines(candidate, rank))
+    return _outnamed(list(islice(found, config.ranked_lines)))
 
 
 def sentences(release: Release, document: int, passages: Sequence[int]) -> list[tuple[Line, str]]:
@@ -140,13 +124,14 @@ def untold(release: Release, lines: Sequence[Line]) -> list[Line]:
     found = []
     for entity, told in led_to.items():
         numbers = index.numbers_of(entity)
-        inward = index.tri_s[numbers] != entity
-        other = np.where(inward, index.tri_s[numbers], graph.adjacency.forward.val[numbers])
-        key = index.tri_p[numbers] * 2 + inward
-        for way in np.unique(key).tolist():
-            targets = other[key == way].tolist()
+        subject, object_ = index.tri_s[numbers], graph.adjacency.forward.val[numbers]
+        inward = subject != entity
+        ways: dict[tuple[int, bool], list[int]] = {}
+        others = np.where(inward, subject, object_).tolist()
+        for number, back, other in zip(index.tri_p[numbers].tolist(), inward.tolist(), others, strict=True):
+            ways.setdefault((number, back), []).append(other)
+        for (number, back), targets in sorted(ways.items()):
             if not told.issuperset(targets):
-                number, back = way >> 1, bool(way & 1)
                 code = graph.property_code(number) or graph.property_iri(number)
                 found.append(
                     Line(
@@ -205,6 +190,19 @@ class _Reader:
     linked: Mapping[int, tuple[float, frozenset[str]]]
     _labels: dict[int, str] = field(default_factory=dict)
     _mentions: dict[int, tuple[float, frozenset[str]]] = field(default_factory=dict)
+
+    def lines(self, candidate: Candidate, rank: int) -> Iterator[Evidence]:
+        """The lines of a document, then the sentences of its passages, then what neither tells."""
+        store, document = self.release[Documents], candidate.document
+        text, lines = store.text(document), store.lines(document)
+        for line in lines:
+            if line.kind != Line.HEADER:
+                yield self.read(line, rank, text[line.start : line.end])
+        for line, said in sentences(self.release, document, candidate.passages):
+            yield self.read(line, rank, said)
+        for line in untold(self.release, lines):
+            names = [self.label(node) for node in line.targets[:SHOWN]]
+            yield self.read(line, rank, written(line, names))
 
     def read(self, line: Line, rank: int, text: str) -> Evidence:
         graph, reading = self.release[Graph], self.reading

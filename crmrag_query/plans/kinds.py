@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild
+from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError, ReleaseError
 from crmrag_query.graph.arrays import FLAG_LABELLED, Bytes, Ints, Longs, places_in, run_starts
@@ -107,8 +107,7 @@ class Kinds:
 
     def save(self, folder: Path) -> None:
         """Write the artifact into ``folder``; equal kinds give equal bytes."""
-        for name, dtype in ARRAYS.items():
-            np.save(folder / f"{name}.npy", getattr(self, name).astype(dtype, copy=False))
+        save_arrays(folder, self, ARRAYS)
         meta = {"schema": SCHEMA_VERSION, "relations": list(self.relations)}
         (folder / META).write_text(canonical_json(meta), encoding="utf-8")
 

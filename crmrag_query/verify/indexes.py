@@ -205,9 +205,8 @@ def edges_lead_both_ways(release: Release) -> Faults:
     yield from wrong(f"{FOLDER}/weight.npy: no weight", len(neighbour), lambda b: ~(found.weight[b] > 0))
     if not bad:
         source = np.repeat(np.arange(documents, dtype=np.int32), np.diff(ptr))
-        back = np.lexsort(
-            (source, neighbour)
-        )  # the edges by where they lead to: the same ones, read from the other end
+        # The edges by where they lead to: the same ones, read from the other end.
+        back = np.lexsort((source, neighbour))
         there = (source[back] == neighbour) & (neighbour[back] == source)
         same = there & (found.weight[back] == found.weight)
         yield from wrong(f"{what}: edges that do not lead back", len(back), lambda b: ~same[b])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build.step import LAYERS, BuildContext, chunks_of, run_step
+from crmrag_assets.build.step import LAYERS, BuildContext, chunks_to_make, run_step
 from crmrag_assets.build.store import RECORD
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.files import canonical_json, entries
@@ -50,7 +50,7 @@ def with_checks(context: BuildContext, **limits: object) -> BuildContext:
 def build_up_to(context: BuildContext, last: str) -> BuildContext:
     """Every step of a build up to an artifact, without Dagster; returns the context."""
     for artifact in (artifact for layer in LAYERS for artifact in layer.assets):
-        for chunk in chunks_of(context) if STEPS[artifact].chunked else [None]:
+        for chunk in chunks_to_make(STEPS[artifact], context):
             run_step(STEPS[artifact], context, chunk)
         if artifact == last:
             break

@@ -89,6 +89,21 @@ def test_a_paid_model_of_unknown_price_needs_one_to_be_kept_below_a_sum(tmp_path
     require_within_ceiling(context, lambda name: 1e-9)
 
 
+@pytest.mark.parametrize("ceiling", ["{tokens: 1}", "{usd: 0.001, usd_per_million_tokens: 900}"])
+def test_themes_count_as_well_until_they_have_vectors(tmp_path: Path, ceiling: str) -> None:
+    project = make_project(tmp_path)
+    build_all(project.context())
+    (themes,) = (one for one in encoded_files(project) if one.stem == "themes")
+    vectors = themes.read_bytes()
+    themes.unlink()
+    context = with_ceiling(project, ceiling).context()
+    assert workload(context).tokens == 0
+    with pytest.raises(BuildError, match="more than its `ceiling` allows"):
+        require_within_ceiling(context)
+    themes.write_bytes(vectors)
+    require_within_ceiling(context)
+
+
 def test_a_chunk_that_was_begun_and_killed_still_borrows_what_is_known(tmp_path: Path) -> None:
     """Its cache is there, and empty: what was encoded when the data set was one chunk counts."""
     project = make_project(tmp_path, turtle(30))
@@ -109,6 +124,11 @@ def test_what_encoding_cost_is_counted_where_a_price_is_known(tmp_path: Path) ->
     shutil.rmtree(priced.folder("embeddings"))
     again = build_up_to(priced, "embeddings").finished("embeddings", "00").stats
     assert (again["encoded"], again["tokens"], again["usd"]) == (0, 0, 0.0), "all of it was cached"
+    themes = build_up_to(priced, "community_index").finished("community_index").stats
+    assert themes["encoded"] == themes["communities"] > 0 and themes["usd"] == themes["tokens"] > 0
+    shutil.rmtree(priced.folder("community_index"))
+    again = build_up_to(priced, "community_index").finished("community_index").stats
+    assert (again["encoded"], again["tokens"], again["usd"]) == (0, 0, 0.0)
     free = make_project(tmp_path / "free").context()
     assert "usd" not in build_up_to(free, "embeddings").finished("embeddings", "00").stats
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_assets.build import workers
-from crmrag_assets.build.step import BuildContext, chunks_of, run_step
+from crmrag_assets.build.step import BuildContext, chunks_of, chunks_to_make, run_step
 from crmrag_assets.build.workers import workers_of
 from crmrag_assets.steps.registry import STEPS, run_chunks
 from crmrag_query.errors import BuildError
@@ -35,7 +35,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
     context = project.context(8)
     for artifact in ("entities", "prefetch", "graph", "fr_documents"):
         step = STEPS[artifact]
-        for chunk in chunks_of(context) if step.chunked else [None]:
+        for chunk in chunks_to_make(step, context):
             run_step(step, context, chunk)
     return project
 

@@ -30,6 +30,7 @@ from crmrag_assets.metadata import (
 )
 from crmrag_assets.opened import documents_of
 from crmrag_assets.steps.registry import STEPS
+from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.documents.documents import open_table
 from crmrag_query.retrieval.dense import open_chunk
 from tests.support.builds import build_all, make_project
@@ -50,7 +51,7 @@ def outcome(artifact: str = "graph", **stats: object) -> Outcome:
 def test_every_glance_shows_something_short(built: BuildContext, artifact: str) -> None:
     found = glance(artifact, built, "00" if STEPS[artifact].chunked else None)
     assert found.tables or found.plots
-    assert all(len(table) <= 25 for table in found.tables.values())
+    assert all(len(table) <= 20 for table in found.tables.values())
     assert all(sum(count for _, count in bars) > 0 for bars in found.plots.values())
 
 
@@ -60,6 +61,10 @@ def test_a_glance_counts_what_the_files_hold(built: BuildContext) -> None:
     assert shown == dict(Counter(predicates).most_common(len(shown)))
     edges = glance("graph", built).plots["edges_by_property"]
     assert sum(count for _, count in edges) == built.finished("graph").stats["triples"]
+    release = glance("release", built).tables["pinned_files"]
+    entries = read_manifest(built.folder("release")).files
+    assert sum(row["files"] for row in release) == len(entries)
+    assert sum(row["bytes"] for row in release) == sum(entry.bytes for entry in entries)
     documents = documents_of(built)
     lengths = sorted((len(documents.text(i)) for i in range(documents.count)), reverse=True)
     longest = [row["characters"] for row in glance("documents", built).tables["longest"]]

@@ -14,7 +14,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.build.step import chunks_of, run_step
+from crmrag_assets.build.step import chunks_of, chunks_to_make, run_step
 from crmrag_assets.harvest.entities import read_chunk
 from crmrag_assets.harvest.prefetch import Account, as_dict
 from crmrag_assets.harvest.source import Connected, Discovery
@@ -254,7 +254,7 @@ def harvest(project: Project) -> list[str]:
     context, made = project.context(8), []
     for artifact in ("entities", "prefetch", "harvest_report"):
         step = STEPS[artifact]
-        for chunk in chunks_of(context) if step.chunked else [None]:
+        for chunk in chunks_to_make(step, context):
             outcome = run_step(step, context, chunk)
             made += [] if outcome.reused else [f"{artifact}/{chunk}" if chunk else artifact]
     return made
