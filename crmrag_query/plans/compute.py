@@ -14,7 +14,16 @@ from crmrag_query.graph.arrays import Ints, Longs, consecutive, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.plans.records import Anchor, Column, Compute, ComputeKind, Edge, GroupedBy, Plan
 from crmrag_query.plans.units import in_one_unit
-from crmrag_query.plans.ways import LiteralValue, Pairs, literal, numbers, pairs, way_literals, weights
+from crmrag_query.plans.ways import (
+    LiteralValue,
+    Pairs,
+    literal,
+    numbers,
+    pairs,
+    shown_direct,
+    way_literals,
+    weights,
+)
 from crmrag_query.plans.world import Mask, World, once, representatives, same_cells
 from crmrag_query.timing import check
 
@@ -176,7 +185,9 @@ def table(world: World, columns: Sequence[Column], ends: Ends, members: Ints) ->
         source = rows[:, 0 if column.of is None else column.of + 1]
         asked, place = np.unique(source, return_inverse=True)
         asked = asked[asked < world.size]
-        found = pairs(world, column.way, asked.astype(np.int32), direct=True).within(world, within)
+        found = pairs(
+            world, column.way, asked.astype(np.int32), direct=shown_direct(column.way, column.to)
+        ).within(world, within)
         count = np.bincount(found.index, minlength=len(asked) + 1)
         size = int(count[np.minimum(place, len(asked))].sum())
         if size > MOST_ROWS:
@@ -242,7 +253,7 @@ def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner
             return Outcome(kept, "count", value=len(kept))
         case "count":
             assert how.way is not None
-            rows = weights(world, how.way, members, anchored(how.to))[1]
+            rows = weights(world, how.way, members, anchored(how.to), shown_direct(how.way, how.to))[1]
             return Outcome(kept, "count", value=int(rows.sum()))
         case "ask":
             return Outcome(kept, "ask", value=len(members) > 0)
@@ -313,7 +324,9 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
     assert measure is not None
     found, dates = None, measure.kind in ("earliest", "latest")
     if measure.kind != "value":
-        found = pairs(world, measure.way, members, literals=not dates, direct=True).within(world, ends)
+        found = pairs(
+            world, measure.way, members, literals=not dates, direct=shown_direct(measure.way, measure.to)
+        ).within(world, ends)
     index, value = _measured(world, how, members, found)
     kept, place = members, None
     if how.identity == "same_as":
@@ -370,14 +383,17 @@ def with_ties(values: Values, how: Compute) -> int:
 # Groups
 def _by_entity(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
     assert how.way is not None
-    found, kept = pairs(world, how.way, members, direct=True).within(world, ends), members
+    found, kept = (
+        pairs(world, how.way, members, direct=shown_direct(how.way, how.to)).within(world, ends),
+        members,
+    )
     if how.identity == "same_as":
         kept, place = once(world, members)
         found = _same(world, found, place)
     if how.distinct:
         cell, count = np.unique(found.cell, return_counts=True)
     else:
-        cell, count = weights(world, how.way, members, ends)
+        cell, count = weights(world, how.way, members, ends, shown_direct(how.way, how.to))
     left = _without(kept, distinct(found.index), UNGROUPED)
     return _groups(how, kept, cell, count.astype(np.int64), left)
 
@@ -385,7 +401,9 @@ def _by_entity(world: World, how: Compute, members: Ints, ends: Ints | None) -> 
 def _by_date(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
     """A date whose whole span counts and lies in several buckets counts in none; members with such alone are uncertain."""
     assert how.way is not None
-    found = pairs(world, how.way, members, literals=False, direct=True).within(world, ends)
+    found = pairs(world, how.way, members, literals=False, direct=shown_direct(how.way, how.to)).within(
+        world, ends
+    )
     kept, index = members, found.index
     if how.identity == "same_as":
         kept, place = once(world, members)

@@ -27,7 +27,7 @@ from crmrag_query.graph.arrays import (
     spread,
 )
 from crmrag_query.ontology.tables import did_you_mean
-from crmrag_query.plans.records import Way
+from crmrag_query.plans.records import Anchor, Way
 from crmrag_query.plans.world import Mask, World, class_numbers, named_types
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.catalogue import Relationship, Step, is_iri, read_step
@@ -483,6 +483,14 @@ def _before_literals(world: World, route: Route, rows: Longs | None = None) -> I
 
 
 # What each of given nodes leads to
+def shown_direct(way: Way, to: Anchor) -> bool:
+    """Whether groups, columns and rankings show only what relations state: the birthplace, not the country around it.
+
+    Not where ends of a type are asked for ("per country"), nor backwards: what is in a district is in its villages.
+    """
+    return not (way.inverse or to.types)
+
+
 def pairs(world: World, way: Way, nodes: Ints, literals: bool = True, direct: bool = False) -> Pairs:
     """What each of ``nodes`` leads to by the way; ``literals``: those that end a path of properties too; ``direct``: see
     `routes_of`."""
@@ -515,10 +523,12 @@ def _joined(world: World, found: Pairs, routes: Routes, literals: bool) -> Pairs
     return Pairs.of(keys)
 
 
-def weights(world: World, way: Way, nodes: Ints, ends: Ints | None = None) -> tuple[Longs, Longs]:
+def weights(
+    world: World, way: Way, nodes: Ints, ends: Ints | None = None, direct: bool = True
+) -> tuple[Longs, Longs]:
     """Cells among ``ends`` that the nodes lead to, ascending, and for each the rows of a node and what each link leads to."""
     cells, weight = nodes.astype(np.int64), np.ones(len(nodes), np.int64)
-    links = links_of(world, way, direct=True)
+    links = links_of(world, way, direct)
     for number, routes in enumerate(links, 1):
         whole = number == len(links)
         found = link_pairs(world, routes, cells.astype(np.int32), whole)

@@ -177,6 +177,36 @@ class World:
         return {self.graph.class_iri(number): number for number in range(len(self.graph.class_codes))}
 
     @cached_property
+    def below_classes(self) -> Mapping[str, frozenset[int]]:
+        """By IRI of a class that the data declares others to be below or the same as: the numbers of those that occur."""
+        children: dict[str, set[str]] = {}
+        for iri, ways in DECLARED_ABOVE.items():
+            if (prop := self.property_numbers.get(iri)) is not None:
+                low, high = self.adjacency.forward.pairs(prop)
+                for pair in zip(low.tolist(), high.tolist(), strict=True):
+                    child, parent = map(self.graph.iri, pair)
+                    for below, above in ((child, parent), (parent, child))[:ways]:
+                        children.setdefault(above, set()).add(below)
+        found = {}
+        for top in children:
+            seen, ahead = {top}, [top]
+            while ahead:
+                new = children.get(ahead.pop(), set()) - seen
+                seen |= new
+                ahead += new
+            found[top] = frozenset(self.class_numbers[iri] for iri in seen & self.class_numbers.keys())
+        return found
+
+    @cached_property
+    def above_all(self) -> tuple[str, ...]:
+        """IRIs of the data's own classes that nothing is of directly, with others that occur below them; sorted."""
+        return tuple(
+            iri
+            for iri, below in sorted(self.below_classes.items())
+            if below and iri not in self.class_numbers and normalise_class(iri) is None
+        )
+
+    @cached_property
     def _nodes_by_class(self) -> tuple[Longs, Ints]:
         """Class -> range of nodes, and the nodes, ascending within a class."""
         ptr, classes = self.graph.type_rows
@@ -222,6 +252,11 @@ class World:
         return distinct(np.array([node for node in found if node is not None], np.int32))
 
 
+RDFS, OWL = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
+DECLARED_ABOVE = {f"{RDFS}subClassOf": 1, f"{OWL}equivalentClass": 2}
+"""By which properties a class is declared to be below another, and in how many directions."""
+
+
 def target_classes(world: World, target: Target) -> list[int]:
     """Class numbers of the target's classes and those below. Raises QuestionError for an unknown code."""
     numbers: set[int] = set()
@@ -235,14 +270,17 @@ def target_classes(world: World, target: Target) -> list[int]:
 
 
 def class_numbers(world: World, name: str) -> set[int] | None:
-    """Numbers of a class, by code or IRI, and of those below it that occur; None for what is no class."""
-    own = world.class_numbers.get(name)
+    """Numbers of a class, by code or IRI, and of those below it that occur; None for what is no class.
+
+    What is below a class of the data's own is what the data declares.
+    """
+    own, below = world.class_numbers.get(name), world.below_classes.get(name, frozenset())
     code = name if own is None else world.graph.class_name(own)
     if own is None and code not in world.ontology.classes:
         known = normalise_class(name)
         code = known.code if known else ""
     if code not in world.ontology.classes:
-        return None if own is None else {own}
+        return {*below, *([] if own is None else [own])} or None
     codes = {code, *world.ontology.subclasses(code)}
     return {n for n, one in enumerate(world.graph.class_codes) if one in codes}
 

@@ -124,7 +124,7 @@ PREMODIFYING = frozenset(
 @dataclass(frozen=True)
 class Condition:
     """What holds of a node of a reading: a tie to another node, a date, a text, or that it is of a kind (no tie);
-    ``others``: the tie leads to something other than the child."""
+    ``others``: the tie leads to something other than the child; ``lasting``: dates that reach into the period count."""
 
     tie: Tie | None
     child: int = -1
@@ -133,6 +133,7 @@ class Condition:
     text: str = ""
     among: bool = False
     others: bool = False
+    lasting: bool = False
 
 
 @dataclass(frozen=True)
@@ -337,6 +338,10 @@ class Grammar:
                 said = set(self.words[low : item.first])
                 if said & roles["operators.each"] or said & roles["operators.all"]:
                     yield f"all: {item.text}"
+        for item in self.items:
+            if item.roles & SECOND and self.words[item.last : item.last + 1] in self._joints:
+                after = (one for one in self.items if item.last < one.first <= item.last + 2)
+                yield from (f"two are asked for: {one.text}" for one in after if one.roles & SECOND)
         for item in asking_anew(self.items, self.words, self.own):
             behind = {role for one in self.items if one.first == item.last for role in one.roles}
             if not (
@@ -349,6 +354,11 @@ class Grammar:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield "one date or another"
+
+    @cached_property
+    def _joints(self) -> frozenset[tuple[str]]:
+        """The single words for "and"."""
+        return frozenset((word,) for word in self.own.roles["operators.and"])
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -930,11 +940,14 @@ class Grammar:
                         if self.own.form(self.words[at]) in said_so.intersection(forms)
                         and self.words[at - 1] not in articles
                     )
+            evidence = evidence or (tie.relation == "carried_out_by" and self._is_office(far, item))
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
             if not tie.relation and (tie.cost > FAR or tie.roundabout):
                 doubt |= {f"a long way: {tie.key}"}
+            if self._is_type(item) and tie.last != "P2":
+                doubt |= {f"not by type: {item.text}"}
             if not tie.relation and tie.last in RECEIVING and "agent" in leads:
                 doubt |= {f"who gave or who received: {item.text}"}
             if ambiguous:
@@ -1096,7 +1109,8 @@ class Grammar:
             for gain, tie, covered in scored[: TRIED if period is not None else 1]:
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 doubt = state.doubt | {f"which date: {item.text}"} if rare else state.doubt
-                condition = Condition(tie, period=period, negated=bool(flags.keys() & NEGATIONS))
+                negated, lasting = bool(flags.keys() & NEGATIONS), self._is_office(near, place)
+                condition = Condition(tie, period=period, negated=negated, lasting=lasting)
                 yield replace(
                     state,
                     conditions=(*state.conditions, (parent, condition)),
@@ -1105,6 +1119,11 @@ class Grammar:
                     doubt=doubt,
                     used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
                 )
+
+    def _is_office(self, near: Meaning, place: Item | None) -> bool:
+        """Whether what is said of somebody is a time in which they were it: "who was *mayor* in 1475"."""
+        said = self.form.who and place is not None and place.sort == "noun"
+        return said and bool(near.category & EVENT) and place is not None and self._is_predicate(place)
 
     # plans
 
@@ -1541,7 +1560,7 @@ class Grammar:
             elif one.period is not None:
                 yield Dated(
                     way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated,
-                    edge=EDGES.get(one.tie.relation, "span"),
+                    edge=EDGES.get(one.tie.relation, "span"), certain=not one.lasting,
                 )  # fmt: skip
             elif one.others:  # "by someone other than X"
                 but = Plan(where=(Among(iris=state.nodes[one.child].iris, negated=True),))
@@ -1624,7 +1643,9 @@ WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Plac
 """What "what" may mean beside works, and how unlikely each is."""
 
 
-EDGES: Mapping[str, Edge] = {"creation_began": "begin", "creation_ended": "end"}
+EDGES: Mapping[str, Edge] = {
+    "creation_began": "begin", "creation_ended": "end", "begun_on": "begin", "ended_on": "end",
+}  # fmt: skip
 """Relations to the first or the last day of a date alone."""
 PURCHASE, OWNERSHIP = "E96", frozenset({"P22", "P23", "P24"})
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})

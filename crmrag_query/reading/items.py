@@ -695,7 +695,7 @@ UNHEARD = 2.0
 def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Language) -> int:
     """How many items from ``at`` are two of one sort with "and", "or" or a comma between them; 0 for none."""
     first = found[at]
-    if first.sort not in ("name", "noun"):
+    if first.sort not in ("name", "noun") or _is_both(found, at):
         return 0
     after = found[at + 1]
     if after.roles & JOINS and at + 2 < len(found):
@@ -712,6 +712,12 @@ def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Langu
     between = (i for i in range(first.last, second.first) if i not in held)
     same = second.sort == first.sort and all(words[i] in own.stop for i in between)
     return width if same else 0
+
+
+def _is_both(found: Sequence[Item], at: int) -> bool:
+    """Whether "both" stands right before an item: what is joined must hold of each, and is not any of two."""
+    before = found[at - 1] if at else None
+    return before is not None and "operators.both" in before.roles and before.last == found[at].first
 
 
 def _together(a: Item, b: Item, graph: Graph) -> Item | None:

@@ -769,17 +769,33 @@ class KindWords:
         return self._limits[key]
 
     def _add_classes(self) -> None:
+        for iri, texts in self._classes.items():
+            target = Target(classes=(iri,))
+            if occurs(self.world, target):
+                for text in sorted(texts):
+                    self._add(text, self._kind(target, 0.1))
+
+    @cached_property
+    def _classes(self) -> dict[str, set[str]]:
+        """The names of every class, by code or IRI: of the ontology's in this language, of the data's own in all; of these
+        those too that others are declared to be below and that nothing is of directly."""
         graph, ontology = self.world.graph, self.world.ontology
+        found = dict[str, set[str]]()
         for number in range(len(graph.class_codes)):
-            code, iri = graph.class_name(number), graph.class_iri(number)
-            target = Target(classes=(code if code in ontology.classes else iri,))
-            if not occurs(self.world, target):
-                continue
-            texts = {graph.class_label(number, self.own.code), local_words(iri)}
-            if code in ontology.classes:
-                texts.add(ontology.classes[code].labels.get(self.own.code, ""))
-            for text in sorted(texts):
-                self._add(text, self._kind(target, 0.1))
+            name, iri = graph.class_name(number), graph.class_iri(number)
+            known = name in ontology.classes
+            texts = found.setdefault(name if known else iri, set())
+            texts |= {graph.class_label(number, self.own.code), local_words(iri)}
+            texts |= (
+                {ontology.classes[name].labels.get(self.own.code, "")}
+                if known
+                else {*graph.class_labels(number)}
+            )
+        for iri in self.world.above_all:
+            node = graph.node(iri)
+            labels = () if node is None else graph.labels(node)
+            found[iri] = {local_words(iri), *(label.text for label in labels)}
+        return found
 
     def _add_prefixes(self) -> None:
         """What the names of nearly all entities of a class begin with: "Digital copy of …"."""
@@ -881,22 +897,28 @@ class KindWords:
         return {node for node in found if self._types.categories[node] & wanted}
 
     @cached_property
-    def _own_classes(self) -> Labels:
-        """The classes of the data that the ontology has no label for in this language, by all their labels."""
-        graph, by_text = self.world.graph, dict[str, list[int]]()
-        for number in range(len(graph.class_codes)):
-            iri, term = graph.class_iri(number), self.world.ontology.classes.get(graph.class_name(number))
-            if term is None or not term.labels.get(self.own.code):
-                for text in {local_words(iri), graph.class_label(number), *graph.class_labels(number)}:
-                    by_text.setdefault(fold(text), []).append(number)
-        return Labels(self.own, by_text)
+    def _own_classes(self) -> tuple[list[str], Labels]:
+        """IRIs of the classes that the ontology has no label for in this language, and their labels by place among them."""
+        graph, ontology = self.world.graph, self.world.ontology
+        labels = {
+            graph.class_iri(number): {local_words(graph.class_iri(number)), *graph.class_labels(number)}
+            for number in range(len(graph.class_codes))
+            if (term := ontology.classes.get(graph.class_name(number))) is None
+            or not term.labels.get(self.own.code)
+        } | {iri: self._classes[iri] for iri in self.world.above_all}
+        by_text = dict[str, list[int]]()
+        for at, texts in enumerate(labels.values()):
+            for text in texts:
+                by_text.setdefault(fold(text), []).append(at)
+        return list(labels), Labels(self.own, by_text)
 
     def _own_classes_of(self, entry: Mapping[str, Any]) -> list[str]:
         """Those of its categories that are a general kind by a label in any of the six languages; IRIs."""
         words = (form for some in entry["words"].values() for word in some for form in word.split(" / "))
-        found = {number for form in words for number in self._own_classes.called(form)}
+        every, labels = self._own_classes
+        found = {at for form in words for at in labels.called(form)}
         wanted = sum(int(Category[name]) for name in entry["implies"])
-        iris = [self.world.graph.class_iri(number) for number in sorted(found)]
+        iris = [every[at] for at in sorted(found)]
         return [iri for iri in iris if categories_of(self.world, Target(classes=(iri,))) & wanted]
 
     def _general_kinds(

@@ -236,7 +236,11 @@ def _unlikely(plan: Plan, doubt: frozenset[str]) -> float:
     target = plan.target
     unkind = bool(target.categories) and not (target.types or target.classes)
     loose = sum(one.startswith(BARE) for one in doubt)
-    walks = [path for part in parts_of(plan) if isinstance(part, Way) for path in part.paths]
+    ways = [part for part in parts_of(plan) if isinstance(part, Way)]
+    said = {
+        id(one) for way in ways if way.types for one in (way, way.then)
+    }  # by the type that they are kept to
+    walks = [path for way in ways if id(way) not in said for path in way.paths]
     steps = sum(not step.endswith("*") for path in walks for step in path)
     return WALKED * len(walks) + FARTHER * (steps - len(walks)) + UNKIND * unkind + LOOSE * loose
 

@@ -31,7 +31,7 @@ from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
-NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
+BY_TYPE = 0.3  # what a walk costs that words say by the type of an event, or a role, that it leads through
 MOST_TYPED = 12  # walks through events of a type, between two things
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
 MOST_WALKS = 60  # between two things, the cheapest ones
@@ -101,6 +101,8 @@ class Tie:
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
 MODIFIED = 0.25
 """What it costs that a thing was changed rather than made: "built" is said of both, and making is meant unless words tell."""
+IN_ROLE = ("P01i", "P02")
+"""The steps by which paths of relations lead through participations, which may have a role (P14.1)."""
 OWN = 0.2
 """What a property of the data's own gains by being called like a relation: it was made to say just this."""
 UNLIKELY: Mapping[str, float] = {
@@ -192,7 +194,7 @@ class Ties:
                         continue
                     if reached:
                         yield replace(
-                            walk, way=way, key=f"{' '.join(before)} [{stem}] {' '.join(after)}", cost=walk.cost - NAMED_SO,
+                            walk, way=way, key=f"{' '.join(before)} [{stem}] {' '.join(after)}", cost=walk.cost + BY_TYPE,
                             stems=walk.stems | ({stem} if stem else set()), share=reached / max(len(near.nodes), 1),
                         )  # fmt: skip
                         made += 1
@@ -285,7 +287,40 @@ class Ties:
                 except QuestionError:
                     continue
                 if reached or even_none:
-                    yield self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
+                    tie = self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
+                    yield self._in_role_of(tie, near, far, code) or tie
+
+    def _in_role_of(self, tie: Tie, near: Meaning, far: Meaning, code: str) -> Tie | None:
+        """The relation kept to what people did in the role that the noun for them names, where some of the near did so: what
+        photographers took, they took as photographers and not as assistants."""
+        people = near if tie.inverse else far
+        path = next((one for one in self.world.relations[tie.relation].paths if IN_ROLE[0] in one), None)
+        if path is None or people.target is None or not people.target.types:
+            return None
+        roles = self.lexicon.typed(self._called(people.target.types, code), code).values()
+        if not any(map(len, roles)):
+            return None
+        at = path.index(IN_ROLE[0]) + 1
+        links = (path[:at], path[at:])
+        if tie.inverse:
+            links = (self._turned(links[1]), self._turned(links[0]))
+        iris = tuple(self.world.graph.iri(node) for some in roles for node in some.tolist())
+        way = Way(paths=(links[0],), types=iris, then=Way(paths=(links[1],)))
+        try:
+            reached = self.world.recalled(
+                (way, far.key), partial(nodes_leading_to, self.world, way, far.nodes)
+            ).shared(self._held(near))
+        except QuestionError:
+            return None
+        return replace(tie, way=way, share=reached / max(len(near.nodes), 1)) if reached else None
+
+    def _turned(self, steps: tuple[str, ...]) -> tuple[str, ...]:
+        """Steps in the opposite direction."""
+        inverse = self.world.ontology.inverse
+        return tuple(
+            f"{inverse(step.rstrip('*!')) or step.rstrip('*!')}{'*' if step.endswith('*') else ''}"
+            for step in reversed(steps)
+        )
 
     def _relation(self, id: str, inverse: bool, share: float, code: str) -> Tie:
         words = self._words(id, code)
@@ -519,7 +554,7 @@ GATHERED = ((int(Category.Place), "P89"), (int(Category.Concept), "P127"))
 """By which steps places lead to those that they lie in, and concepts to broader ones."""
 DATE_COST: Mapping[str, float] = {
     "created_on": 0.0, "happened_on": 0.0, "creation_began": 0.75, "creation_ended": 0.75, "born_on": 0.1, "died_on": 0.15,
-    "active_on": 0.1, "acquired_on": 0.2, "exhibited_on": 0.2, "modified_on": 0.25, "ended_on": 0.2, "found_on": 0.15,
-    "destroyed_on": 0.3, "founded_on": 0.15, "dissolved_on": 0.3,
+    "active_on": 0.1, "acquired_on": 0.2, "exhibited_on": 0.2, "modified_on": 0.25, "begun_on": 0.2, "ended_on": 0.2,
+    "found_on": 0.15, "destroyed_on": 0.3, "founded_on": 0.15, "dissolved_on": 0.3,
 }  # fmt: skip
 """What a date costs that no word says: a bare year of a work is when it was made, of an event when it took place."""
