@@ -45,7 +45,7 @@ from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, RANKING, Item, is_like, plan_meaning, text_item
-from crmrag_query.reading.lexicon import PREPOSITIONS, VAGUE, KindWords, category_nodes, vocabulary
+from crmrag_query.reading.lexicon import NARROWER, PREPOSITIONS, VAGUE, KindWords, category_nodes, vocabulary
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold
 from crmrag_query.timing import check
@@ -721,6 +721,12 @@ class Grammar:
             del self._highest[:-BEAM]
             yield made
 
+    def _is_of_another(self, between: range) -> bool:
+        """Whether words before a noun speak of something it has: "*place of birth* of artists", not a "*film* company"."""
+        return not self.open.isdisjoint(between) and any(
+            self.own.preposition_roles(self.words[at]) for at in between
+        )
+
     def _follows_excepted(self, item: Item) -> bool:
         """Whether "and" joins an item to one that is left out: "leaving out Berg and his prints"."""
         before = [one for one in self.items if one.sort in ("name", "noun") and one.last <= item.first]
@@ -776,7 +782,12 @@ class Grammar:
             to = self._anchor(state, condition.child)
             for role, ascending in (("operators.most", False), ("operators.fewest", True)):
                 if role in flags:
-                    measure = Measure(kind="count", way=tie.way, to=to)
+                    way = tie.way
+                    if (
+                        way.inverse and state.nodes[0].generic
+                    ):  # of all places, those that others lie in have the most
+                        way = way.model_copy(update={"direct": True})
+                    measure = Measure(kind="count", way=way, to=to)
                     first = self._first(state, flags[role])
                     made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                     return replace(
@@ -786,7 +797,7 @@ class Grammar:
                         score=state.score + COMPUTED,
                     )
             per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
-            if per is not None and not self.open.isdisjoint(range(per.last, item.first)):
+            if per is not None and self._is_of_another(range(per.last, item.first)):
                 per = None  # "per *place of birth* of artists"
             if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
                 per = item
@@ -940,7 +951,9 @@ class Grammar:
                         if self.own.form(self.words[at]) in said_so.intersection(forms)
                         and self.words[at - 1] not in articles
                     )
-            evidence = evidence or (tie.relation == "carried_out_by" and self._is_office(far, item))
+            evidence |= tie.relation == "carried_out_by" and self._is_office(far, item)
+            below = far.only is not None and far.only.way.paths[:1] == (NARROWER,)
+            evidence |= tie.last == "P2" and below  # each gauge, where things are of its kinds
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
@@ -1138,6 +1151,14 @@ class Grammar:
         says: frozenset[int] = frozenset()
         extra: list[Constraint] = []
         open_words = left
+        called = None if compute is not None or form.counts else self._ranked_by_name(state, ops)
+        if called is not None:
+            compute, said_number = called
+            left = open_words = [at for at in left if at not in said_number]
+            score += self.weights.said + COMPUTED
+            used |= {ops[role].first for role in RANKING & ops.keys()}
+            assert compute.measure is not None
+            state = replace(state, doubt=state.doubt | self._measures(compute.measure.way, head, ops))
         dates = self._best_dates(head) if unit and self._is_split(unit, ops) else []
         if dates:
             # "made per century": these words say the date
@@ -1457,6 +1478,48 @@ class Grammar:
                     )
         return None
 
+    def _ranked_by_name(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int]] | None:
+        """A ranking by the number that the word right behind a superlative names, "the most *seats*", and the words that say
+        that number."""
+        for role, ascending in SIZES:
+            op, last = ops.get(role), len(self.words)
+            if op is None or op.first in state.used:
+                continue
+            at = next((at for at in range(op.last, last) if self.words[at] not in self.own.stop), last)
+            found = self._number_called(self.stems[at], state.nodes[0]) if at in self.open else None
+            if found is not None:
+                measure = Measure(kind="value", way=found[0])
+                first = self._first(state, op)
+                said = frozenset(at for at in self.open if self.stems[at] in found[1])
+                return Compute(kind="rank", measure=measure, first=first, ascending=ascending), said
+        return None
+
+    def _number_called(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
+        """How things lead to the number that a noun names, and all stems that say it: one of the catalogue, a property of the
+        data's own, or a dimension of a type of that name; None where none of the things has one."""
+        return self._once(lambda: self._find_number(stem, near), (near,), "number", stem)
+
+    def _find_number(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
+        lexicon, code, known = self.ties.lexicon, self.own.code, vocabulary(self.own.code).relations
+        for id, words in known.items():
+            relation = self.world.relations.get(id)
+            named = relation is not None and relation.value == "number" and stem in words.ends
+            if named and (way := self._quantity(id, near)) is not None:
+                return way, words.ends | words.says
+        ways = [
+            (Way(paths=((iri,),)), said | (known[like].says if like in known else frozenset()))
+            for iri, like in lexicon.numbers.items()
+            if stem in (said := lexicon.step_stems(iri, code))
+        ]
+        if types := lexicon.dimension_types(code).get(stem, ()):
+            iris, value = (
+                tuple(self.graph.iri(int(one)) for one in types),
+                Way(relations=("dimension_value",)),
+            )
+            paths = self.world.relations["dimension"].paths
+            ways.append((Way(paths=paths, types=iris, then=value), frozenset({stem})))
+        return next((one for one in ways if leading_to(self.world, one[0], None)[near.nodes].any()), None)
+
     @cached_property
     def _works(self) -> tuple[Meaning, Item]:
         """All works, as a noun behind the question that nobody said."""
@@ -1631,6 +1694,10 @@ DETERMINING = frozenset(
 )
 OPENERS = DETERMINING | SECOND
 EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
+SIZES = (
+    ("operators.most", False), ("operators.highest", False), ("operators.fewest", True), ("operators.lowest", True),
+)  # fmt: skip
+"""Superlatives of a number, and whether the least comes first."""
 TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
 SUPERLATIVE = RANKING | {"operators.every", "operators.not", "operators.both"}
 MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({

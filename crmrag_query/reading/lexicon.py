@@ -22,6 +22,7 @@ from crmrag_query.config.relations import Relation
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Anchor, Related, Target, Way
 from crmrag_query.plans.ways import leading_to, numbers, role_steps
@@ -361,6 +362,7 @@ class Lexicon:
     _steps: dict[tuple[str, str], Stems] = field(default_factory=dict)
     _kin: dict[str, Kin | None] = field(default_factory=dict)
     _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
+    _dimensions: dict[str, dict[str, Ints]] = field(default_factory=dict)
 
     @classmethod
     def from_release(cls, release: Release) -> Lexicon:
@@ -441,10 +443,7 @@ class Lexicon:
         world, found = self.world, dict[str, str]()
         known = {id: one for id, one in world.relations.items() if one.value == "number"}
         for iri, number in world.property_numbers.items():
-            if (
-                number not in world.with_literals
-                or world.graph.property_code(number) in world.ontology.properties
-            ):
+            if number not in world.with_literals or normalise_property(iri) is not None:
                 continue
             rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
             if numbers(world, rows)[0].mean() < MOSTLY:
@@ -461,6 +460,25 @@ class Lexicon:
                 called.update(id for id in known if id in said and stems & (said[id].ends | said[id].says))
             found[iri] = called.most_common(1)[0][0] if called else ""
         return found
+
+    def dimension_types(self, code: str) -> dict[str, Ints]:
+        """The types of dimensions by each stem of their names: "seats" for the seating capacity."""
+        if code not in self._dimensions:
+            own, found = language(code), defaultdict[str, set[int]](set)
+            ways = [Way(relations=("dimension",)), Way(paths=(("P2",),))]
+            if "P2" in self.world.adjacency.by_code and self.schema.table.ends(self.world, "dimension")[0]:
+                nodes = leading_to(self.world, ways[0].model_copy(update={"inverse": True}), None)
+                types = leading_to(
+                    self.world,
+                    ways[1].model_copy(update={"inverse": True}),
+                    np.flatnonzero(nodes).astype(np.int32),
+                )
+                for node in np.flatnonzero(types).tolist():
+                    for label in self.world.graph.labels(node):
+                        for stem in own.stems(fold(label.text)):
+                            found[stem].add(node)
+            self._dimensions[code] = {stem: np.array(sorted(some), np.int32) for stem, some in found.items()}
+        return self._dimensions[code]
 
     @cached_property
     def _typing(self) -> tuple[Ints, Longs, Ints]:
@@ -517,6 +535,8 @@ SAMPLED, MOSTLY = (
 )  # literals of a property that are looked at, and how many state numbers where it does
 MADE_SOMETHING = Related(way=Way(relations=("created_by",), inverse=True))
 """That something was made by those who are meant."""
+NARROWER = ("P127", "P127*")
+"""The path from a concept to all that are broader."""
 ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
 SYNONYM = 0.65
@@ -692,6 +712,7 @@ class KindWords:
         """The types by all their labels."""
         by_text, languages = self._types.by_text, self._types.languages
         by_label = Labels(self.own, by_text)
+        broader = set(self.world.kept(broader_ones).tolist())
         for text, nodes in by_text.items():
             if (
                 0 < len(self.own.stems(text)) <= MOST_WORDS
@@ -699,7 +720,15 @@ class KindWords:
             ):
                 self._add(text, kind)
                 self._heads.setdefault(head_of(text, languages.get(text, ""), self.own), set()).update(nodes)
+                if any(node in broader for node in nodes):
+                    self._add(text, self._narrower(nodes))
         return by_label
+
+    def _narrower(self, nodes: Iterable[int]) -> Kind:
+        """The concepts below some, as those by which things are told apart: each *gauge*, the *techniques*."""
+        to = Anchor(iris=tuple(map(self.world.graph.iri, sorted(nodes))))
+        only = Related(way=Way(paths=(NARROWER,)), to=to)
+        return self._limited(Target(categories=("Concept",)), only, 0.35)
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells
@@ -711,6 +740,7 @@ class KindWords:
                 if word != head_of(text, self._types.languages.get(text, ""), self.own):
                     stem = self.own.stem(word)
                     inside[stem] = inside.get(stem, 0) | mask
+        broader = set(self.world.kept(broader_ones).tolist())
         for head, nodes in self._heads.items():
             stem = self.own.stem(
                 head
@@ -729,6 +759,8 @@ class KindWords:
                 is not None
             ):
                 self._add(head, kind)
+                if below := nodes & broader:
+                    self._add(head, replace(self._narrower(below), cost=kind.cost + 0.1))
 
     def _add_roles(self) -> None:
         """Who took part in something in a role, by what the role is called, and who stands at an end of a relation between
@@ -769,11 +801,26 @@ class KindWords:
         return self._limits[key]
 
     def _add_classes(self) -> None:
-        for iri, texts in self._classes.items():
+        for iri, texts in self._classes.items():  # codes, for those of the ontology
             target = Target(classes=(iri,))
             if occurs(self.world, target):
                 for text in sorted(texts):
                     self._add(text, self._kind(target, 0.1))
+                    if iri not in self.world.ontology.classes and (part := self._without_general(fold(text))):
+                        self._add(part, self._kind(target, 0.3))
+
+    def _without_general(self, text: str) -> str:
+        """A name of several words without its noun, where that only says what its classes of the ontology are called: "wreck"
+        for a "wreck event"; "" for others."""
+        words = [word for word in tokenize(text) if word not in self.own.stop]
+        head, rest = (words[-1:], words[:-1]) if self.own.head_last else (words[:1], words[1:])
+        return " ".join(rest) if rest and self.own.stem(head[0]) in self._general_nouns else ""
+
+    @cached_property
+    def _general_nouns(self) -> Stems:
+        """The names of the ontology's classes that are one word: event, activity, object."""
+        labels = (one.labels.get(self.own.code, "") for one in self.world.ontology.classes.values())
+        return frozenset(stems[0] for label in labels if len(stems := self.own.stems(label)) == 1)
 
     @cached_property
     def _classes(self) -> dict[str, set[str]]:
@@ -994,6 +1041,11 @@ def every_role(world: World) -> list[int]:
             rows = world.adjacency.forward
             found.update(rows.val[rows.ptr[rows.prop[prop]] : rows.ptr[rows.prop[prop + 1]]].tolist())
     return sorted(found)
+
+
+def broader_ones(world: World) -> Ints:
+    """The concepts that others are below, ascending; see `World.kept`."""
+    return np.flatnonzero(leading_to(world, Way(paths=(("P127i",),)), None)).astype(np.int32)
 
 
 def category_nodes(world: World, name: str) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -149,12 +149,12 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     """Plans of a question, best first; those that cannot be executed left out. Raises Stopped alone."""
     own = language(analysis.reading.language)
     heard = asked(analysis.reading.question, own.capitals_name, ())
-    lexicon = release[Lexicon]
+    lexicon, ties = release[Lexicon], release[Ties]
     stems = tuple(map(own.stem, heard.words))
     opening = {one.first for one in heard.chunks if one.opens}
     before = as_list(earlier.plan) if earlier is not None and earlier.plan is not None else None
     grammar = Grammar(
-        release[World], release[Graph], release[Ties], lexicon.kinds(own.code), own, heard.words, stems,
+        release[World], release[Graph], ties, lexicon.kinds(own.code), own, heard.words, stems,
         capitals=heard.capitals - opening, chunks=heard.chunks, earlier=before,
         pictured=vocabulary(own.code).relations["depicts"].starts, saying=verbs(own.code),
     )  # fmt: skip
@@ -185,7 +185,9 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
                 for reading in grammar.readings(variant, score + gained):
                     plan = flattened(reading.plan)
                     reading = replace(
-                        reading, plan=plan, score=reading.score - _unlikely(plan, reading.doubt)
+                        reading,
+                        plan=plan,
+                        score=reading.score - _unlikely(plan, reading.doubt, ties.in_roles),
                     )
                     key = reading.plan.model_dump_json()
                     if key not in found or found[key].score < reading.score:
@@ -231,15 +233,13 @@ def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float
         yield gained - 0.3 * (together != one), one
 
 
-def _unlikely(plan: Plan, doubt: frozenset[str]) -> float:
-    """The points that a reading loses before its set is known."""
+def _unlikely(plan: Plan, doubt: frozenset[str], in_roles: Collection[Way]) -> float:
+    """The points that a reading loses before its set is known. ``in_roles``: ways that are relations kept to a role."""
     target = plan.target
     unkind = bool(target.categories) and not (target.types or target.classes)
     loose = sum(one.startswith(BARE) for one in doubt)
     ways = [part for part in parts_of(plan) if isinstance(part, Way)]
-    said = {
-        id(one) for way in ways if way.types for one in (way, way.then)
-    }  # by the type that they are kept to
+    said = {id(one) for way in ways if way in in_roles for one in (way, way.then)}
     walks = [path for way in ways if id(way) not in said for path in way.paths]
     steps = sum(not step.endswith("*") for path in walks for step in path)
     return WALKED * len(walks) + FARTHER * (steps - len(walks)) + UNKIND * unkind + LOOSE * loose

@@ -31,7 +31,7 @@ from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
-BY_TYPE = 0.3  # what a walk costs that words say by the type of an event, or a role, that it leads through
+NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
 MOST_TYPED = 12  # walks through events of a type, between two things
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
 MOST_WALKS = 60  # between two things, the cheapest ones
@@ -128,6 +128,7 @@ class Ties:
         self._counts: dict[str, tuple[int, int]] = {}
         self._said: dict[tuple[str, str], RelationWords] = {}
         self._asked: dict[tuple[str, str, bool], Stems] = {}
+        self.in_roles: set[Way] = set()
 
     @classmethod
     def from_release(cls, release: Release) -> Ties:
@@ -194,7 +195,7 @@ class Ties:
                         continue
                     if reached:
                         yield replace(
-                            walk, way=way, key=f"{' '.join(before)} [{stem}] {' '.join(after)}", cost=walk.cost + BY_TYPE,
+                            walk, way=way, key=f"{' '.join(before)} [{stem}] {' '.join(after)}", cost=walk.cost - NAMED_SO,
                             stems=walk.stems | ({stem} if stem else set()), share=reached / max(len(near.nodes), 1),
                         )  # fmt: skip
                         made += 1
@@ -312,7 +313,10 @@ class Ties:
             ).shared(self._held(near))
         except QuestionError:
             return None
-        return replace(tie, way=way, share=reached / max(len(near.nodes), 1)) if reached else None
+        if not reached:
+            return None
+        self.in_roles.add(way)
+        return replace(tie, way=way, share=reached / max(len(near.nodes), 1))
 
     def _turned(self, steps: tuple[str, ...]) -> tuple[str, ...]:
         """Steps in the opposite direction."""
