@@ -74,6 +74,37 @@ def test_groups_count_distinct_members(museum: Sample) -> None:
     assert len(places.excluded["ungrouped"]) == 2
 
 
+NESTED = """
+:east crm:P2_has_type :district . :west crm:P2_has_type :district . :mill crm:P89_falls_within :east .
+:east crm:P89_falls_within :country . :west crm:P89_falls_within :country . :district a crm:E55_Type .
+:a a :Bowl . :b a :Jug . :c a :Jug . :Bowl rdfs:subClassOf :Pot . :Jug rdfs:subClassOf :Pot .
+:Pot a rdfs:Class ; rdfs:subClassOf crm:E22_Man-Made_Object .
+:a crm:P108i_was_produced_by :p1 . :b crm:P108i_was_produced_by :p2 . :c crm:P108i_was_produced_by :p3 .
+:p1 crm:P7_took_place_at :mill . :p2 crm:P7_took_place_at :east . :p3 crm:P7_took_place_at :west .
+""" + "".join(f":{name} a crm:E53_Place . " for name in ("mill", "east", "west", "country"))
+
+
+def test_groups_of_ends_of_a_type_reach_what_lies_around(tmp_path: Path) -> None:
+    sample = sample_of(NESTED, tmp_path)
+    made_in, districts = {"relations": ["made_in"]}, {"types": [BASE + "district"]}
+
+    def groups(**to: object) -> dict[str, int]:
+        found = run(sample, OBJECTS, kind="group", way=made_in, **to).groups.tolist()
+        return {cell(sample.world, key).removeprefix(BASE): count for key, count in found}
+
+    assert groups() == {"mill": 1, "east": 1, "west": 1}
+    assert groups(to=districts) == {"east": 2, "west": 1}
+    works = {"kind": "count", "way": {**made_in, "inverse": True}}
+    most = run(sample, districts, kind="rank", measure=works, first=1)
+    assert names(sample, most) == ["east"]
+
+
+def test_a_class_that_others_are_below_holds_what_they_do(tmp_path: Path) -> None:
+    sample = sample_of(NESTED, tmp_path)
+    assert names(sample, run(sample, {"classes": [BASE + "Pot"]})) == ["a", "b", "c"]
+    assert names(sample, run(sample, {"classes": [BASE + "Jug"]})) == ["b", "c"]
+
+
 def test_groups_of_at_least_so_many_and_of_rows(museum: Sample) -> None:
     birthplaces = {**MADE_BY, "then": BORN_IN}
     by_work = run(museum, OBJECTS, kind="group", way=birthplaces)
