@@ -64,13 +64,14 @@ def no_triple_lost(context: BuildContext) -> Finding:
 
 
 def has_entities(context: BuildContext) -> Finding:
-    """The graph describes entities, and some are of a Fundamental Category: else no document could say anything. If not, the
+    """The graph describes entities, and some are of a Fundamental Category where a source has to hold CIDOC-CRM. If not, the
     source is no CIDOC-CRM, or of an ontology whose table is missing in config/ontology.
     """
     graph = graph_of(context)
     entity = _entities(graph)
     known, count = int((entity & (graph.category_of_node != 0)).sum()), int(entity.sum())
-    if known:
+    asked = any(one.config.crm for one in context.config.sources)
+    if known or (count and not asked):
         says = f"{count:,} entities, {known:,} of them of a Fundamental Category."
     elif count:
         says = f"None of the {count:,} entities has a class of a Fundamental Category."
@@ -81,7 +82,7 @@ def has_entities(context: BuildContext) -> Finding:
         f"know can be added to config/ontology. Then run crmrag build {context.name}."
     )
     counts = {"entities": count, "with_category": known, "nodes": graph.nodes}
-    return Finding(bool(known), says, counts, remedy=remedy)
+    return Finding(bool(known or (count and not asked)), says, counts, remedy=remedy)
 
 
 def not_much_is_gone(context: BuildContext) -> Finding:
