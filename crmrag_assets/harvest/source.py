@@ -125,8 +125,9 @@ class Observed(Protocol):
 class Foreseen(Protocol):
     """A source whose harvest has a price in requests, which can be told beforehand."""
 
-    def forecast(self, folder: Path, sample: Traffic) -> tuple[int, float]:
-        """Requests and seconds of the whole harvest, from the discovery in ``folder`` and what asking for a sample took."""
+    def forecast(self, found: Discovery, folder: Path, sample: Traffic) -> tuple[int, float]:
+        """Requests and seconds of the whole harvest, from what discovery ``found``, in ``folder``, and what asking for a
+        sample took."""
 
 
 @runtime_checkable

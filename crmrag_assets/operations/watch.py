@@ -228,23 +228,23 @@ def watch(context: BuildContext, memory: str | None, limits: Watching, now: floa
     entries, folder = context.config.sources, base_of(context).folder("entities")
     if not isinstance(source, Several):
         return _Look(context, entries[0], source, folder, built, limits, now).verdict(state)
-    found = {}
+    found = []
     for part in source.parts:
         known = built.sources.get(part.entry.identity, "") if built else ""
         own = built and replace(built, source=known, harvest=known)
         look = _Look(context, part.entry, part.source, part.home(folder), own, limits, now)
-        found[part.entry] = look.verdict(state.parts.get(part.entry.identity, Watched()))
+        found.append((part.entry, look.verdict(state.parts.get(part.entry.identity, Watched()))))
     return _together(found)
 
 
-def _together(found: Mapping[SourceEntry, Verdict]) -> Verdict:
+def _together(found: Sequence[tuple[SourceEntry, Verdict]]) -> Verdict:
     """Of several sources: a change of any is to be built, and all are confirmed where each is."""
-    changed = [verdict for verdict in found.values() if verdict.change]
+    changed = [verdict for _, verdict in found if verdict.change]
     return Verdict(
-        Watched(parts={entry.identity: verdict.state for entry, verdict in found.items()}),
-        " ".join(f"{entry.config.described()}: {verdict.says}" for entry, verdict in found.items()),
+        Watched(parts={entry.identity: verdict.state for entry, verdict in found}),
+        " ".join(f"{entry.config.described()}: {verdict.says}" for entry, verdict in found),
         "+".join(verdict.change for verdict in changed),
-        all(verdict.confirmed for verdict in found.values()),
+        all(verdict.confirmed for _, verdict in found),
         any(verdict.refresh for verdict in changed),
     )
 

@@ -213,10 +213,10 @@ class Several:
         known = [count for count in counts if count is not None]
         return Counted(sum(known) if len(known) == len(counts) else None) if asked else None
 
-    def forecast(self, folder: Path, sample: Traffic) -> tuple[int, float]:
+    def forecast(self, found: Discovery, folder: Path, sample: Traffic) -> tuple[int, float]:
         """Of all that are asked, one after another."""
         asked = [
-            part.source.forecast(part.home(folder), sample)
+            part.source.forecast(Discovery.load(part.home(folder)), part.home(folder), sample)
             for part in self.parts
             if isinstance(part.source, Foreseen)
         ]

@@ -124,9 +124,9 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
     paid = embedding.provider == "litellm"
     price = prices(embedding.model) if paid else None
     requests = harvest = None
-    source = source_of(replace(context, sample=None))
+    source = source_of(base_of(context))
     if context.config.asks and isinstance(source, Foreseen):  # by what discovery and the sample took there
-        requests, harvest = source.forecast(base_of(context).folder("entities"), measured.traffic)
+        requests, harvest = source.forecast(found, base_of(context).folder("entities"), measured.traffic)
     count, tokens = round(measured.windows * each), round(measured.tokens * each)
     dimension = embedding.dimension or (0 if paid else encoder_of(context).dimension)
     among = found.entities / max(measured.near, 1)

@@ -156,8 +156,8 @@ class SparqlEndpoint:
         blanks = self._from_blanks(folder).filter(pl.col("s").is_in(list(iris)))
         return pl.concat([blanks.select(*COLUMNS), *own])
 
-    def forecast(self, folder: Path, sample: Traffic) -> tuple[int, float]:
-        found, asked = Discovery.load(folder), self.config.resolved(self.method.requests)
+    def forecast(self, found: Discovery, folder: Path, sample: Traffic) -> tuple[int, float]:
+        asked = self.config.resolved(self.method.requests)
         return forecast(found, asked, seconds_of_batch(sample, found, asked))
 
     def signals(self, folder: Path, limits: Watching) -> dict[str, str]:

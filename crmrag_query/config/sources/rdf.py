@@ -11,9 +11,10 @@ from crmrag_query.config.sources import SourceConfig, matching_files, named_file
 
 
 class RdfConfig(SourceConfig):
-    """Files or globs of RDF, below the folder that config/ stands in.
+    """Files of RDF with CIDOC-CRM.
 
-    `base_iri`: for relative IRIs. `contexts`: files that stand in for JSON-LD contexts, by their addresses.
+    `files`: names or globs, from the folder that config/ stands in. `base_iri`: for relative IRIs. `contexts`: files that
+    stand in for JSON-LD contexts, by their addresses.
     """
 
     alone: ClassVar[str] = "files"
