@@ -47,7 +47,7 @@ def format_of(path: Path) -> str:
 
 
 def rows_of(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[tuple[int, int, Row]]:
-    """The rows of a table with their numbers, from 1, and the bytes read so far; values as text, those that are empty left out.
+    """The rows of a table with their numbers, from 1, and the bytes read so far; values as text, without empty ones.
 
     A row that cannot be read is told to the tally, and so is where a file breaks off; SourceError where nothing can be read.
     """
@@ -85,8 +85,11 @@ def _separated(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[t
         lines = _lines(stream)
         first = next(lines, "")
         comma = "\t" if is_tabbed else ";" if ";" in first and "," not in first else ","
-        quoting = csv.QUOTE_NONE if is_tabbed else csv.QUOTE_MINIMAL
-        reader = csv.reader(_again(first, lines), delimiter=comma, quoting=quoting, strict=True)
+        reader = (
+            csv.reader(_again(first, lines), delimiter=comma, quoting=csv.QUOTE_NONE)
+            if is_tabbed
+            else csv.reader(_again(first, lines), delimiter=comma, strict=True)
+        )
         head = list(columns) or [name.strip() for name in next(reader, [])]
         for values in reader:
             if not values or values == [""]:
@@ -142,8 +145,8 @@ def _text(value: Any) -> str:
 
 
 def arrays_of(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` by name: numbers and texts. SourceError, which names it, for one that holds objects, or says that it
-    is larger than its bytes: nothing of it is loaded."""
+    """The arrays of an `.npz` by name: numbers and texts. SourceError, which names it, for one that holds objects, or says
+    that it is larger than its bytes: nothing of it is loaded."""
     found = {}
     try:
         with zipfile.ZipFile(path) as archive:

@@ -26,6 +26,7 @@ _LANGUAGE = re.compile(r"\bxml:lang\s*=\s*[\"']([A-Za-z-]+)[\"']")
 _DECLARED = re.compile(r"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 BYTE_ORDER = {b"<\0": b"\xff\xfe", b"\0<": b"\xfe\xff"}  # of UTF-16 that lacks its mark, and the mark
 MARKED = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+LITTLE = 4096  # bytes
 CATEGORY, FILE = 14, 6  # numbers of namespaces, the same in every MediaWiki
 NAMES = {CATEGORY: {"category"}, FILE: {"file", "image"}}  # by which any MediaWiki knows them
 
@@ -132,23 +133,37 @@ class Dump:
 
 
 class _Marked:
-    """The bytes of a file for an XML parser: UTF-16 always with its mark, by which parsers know it."""
+    """The bytes of a file for an XML parser: UTF-16 always with its mark, by which parsers know it, and all that comes before
+    a fault in the file."""
 
     def __init__(self, stream: ByteStream) -> None:
         first = stream.read(2)
         self._stream, self._held = stream, BYTE_ORDER.get(first, b"") + first
+        self._fault: SourceError | None = None
 
     def read(self, size: int = -1) -> bytes:
-        part, self._held = (self._held, b"") if size < 0 else (self._held[:size], self._held[size:])
-        return part or self._stream.read(size)
+        size = HEAD if size < 0 else size
+        self._fill(min(size, HEAD))
+        part, self._held = self._held[:size], self._held[size:]
+        if not part and self._fault is not None:
+            raise self._fault
+        return part
 
     def head(self) -> str:
         """The beginning as text; it is read again."""
-        held = self._held
-        while len(held) < HEAD and (part := self._stream.read(HEAD)):
-            held += part
-        self._held = held
-        return held.decode(MARKED.get(held[:2], "utf-8"), "replace")
+        self._fill(HEAD)
+        return self._held.decode(MARKED.get(self._held[:2], "utf-8"), "replace")
+
+    def _fill(self, size: int) -> None:
+        """Read little by little, as what is read together with a fault is lost."""
+        parts, held = [self._held], len(self._held)
+        try:
+            while self._fault is None and held < size and (part := self._stream.read(LITTLE)):
+                parts.append(part)
+                held += len(part)
+        except SourceError as error:
+            self._fault = error
+        self._held = b"".join(parts)
 
 
 def _site(element: Any, language: str) -> Site:

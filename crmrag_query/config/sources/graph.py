@@ -30,8 +30,8 @@ class Table(Record):
 
 
 class EdgeTable(Table):
-    """Edges: CSV, TSV, JSON lines, Parquet, or `.npz` of plain arrays. `source`, `target`, `relation`: the columns of the two ends
-    and of what the edge says; without the last all edges say the same."""
+    """Edges: CSV, TSV, JSON lines, Parquet, or `.npz` of plain arrays. `source`, `target`, `relation`: the columns of the two
+    ends and of what the edge says; without the last all edges say the same."""
 
     source: str = "source"
     target: str = "target"
@@ -50,9 +50,9 @@ class NodeTable(Table):
 class GraphConfig(SourceConfig):
     """A graph: its edges, and tables of its nodes.
 
-    `base`: what the IRI of a node begins with. `relation`: what an edge says, an IRI or a few words. `node_class`: the class of
-    every node, an IRI. `names`, `attributes`, `classes`: of an `.npz`, files with the names of nodes, of their features and of
-    their labels, one a line.
+    `base`: what the IRI of a node begins with. `relation`: what an edge says, an IRI or a few words. `node_class`: the class
+    of every node, an IRI. `names`, `attributes`, `classes`: of an `.npz`, files with the names of nodes, of their features
+    and of their labels, one a line.
     """
 
     alone: ClassVar[str] = "edges"
