@@ -110,13 +110,19 @@ class SpooledFiles:
 
     def write(self, path: Path, writer: SpoolWriter, tally: Tally, progress: Progress) -> int:
         """Read a file into the spool; how many triples it has. Progress is told in bytes of the file."""
-        triples, blank = 0, list[ox.Quad]()
+        triples, blank, held = 0, list[ox.Quad](), list[ox.Quad]()
         for position, quads in self.statements(path, tally):
             rest = iter(quads)
-            while part := list(islice(rest, PORTION)):
-                triples += len(part)
-                blank += writer.add(part)
-            progress.advance(position, None, f"reading {tally.file}")
+            while part := list(islice(rest, PORTION - len(held))):
+                held += part
+                if len(held) < PORTION:
+                    break
+                triples += len(held)
+                blank += writer.add(held)
+                held = []
+                progress.advance(position, None, f"reading {tally.file}")
+        triples += len(held)
+        blank += writer.add(held)
         writer.add_blank(blank)
         return triples
 

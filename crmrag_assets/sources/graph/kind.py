@@ -25,6 +25,7 @@ from crmrag_query.errors import SourceError
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 CONCEPT, HAS_TYPE = ox.NamedNode(f"{CRM}E55_Type"), ox.NamedNode(f"{CRM}P2_has_type")
 TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
@@ -84,7 +85,9 @@ class GraphFiles(SpooledFiles):
     def _edge(self, source: str, target: str, relation: str) -> Iterator[ox.Quad]:
         yield from self._named(source)
         yield from self._named(target)
-        yield ox.Quad(self._iri(source), self._property(relation or self.config.relation), self._iri(target))
+        said = self._property(relation or self.config.relation)
+        yield from self._declared(said, relation or self.config.relation)
+        yield ox.Quad(self._iri(source), said, self._iri(target))
 
     def _node(self, table: NodeTable, row: Row) -> Iterator[ox.Quad]:
         node = row[table.id]
@@ -98,6 +101,7 @@ class GraphFiles(SpooledFiles):
             elif column == table.type:
                 yield from self._typed(iri, value)
             else:
+                yield from self._declared(self._property(column), column)
                 yield ox.Quad(iri, self._property(column), ox.Literal(value))
 
     def _named(self, node: str, label: str = "") -> Iterator[ox.Quad]:
@@ -118,6 +122,13 @@ class GraphFiles(SpooledFiles):
             self._told.add(concept.value)
             yield ox.Quad(concept, TYPE, CONCEPT)
             yield ox.Quad(concept, LABEL, ox.Literal(" ".join(name.replace("_", " ").split()) or name))
+
+    def _declared(self, said: ox.NamedNode, words: str) -> Iterator[ox.Quad]:
+        """What a property of the graph's own is called, once: by this it is asked for."""
+        if said.value != words and said.value not in self._told:
+            self._told.add(said.value)
+            yield ox.Quad(said, TYPE, PROPERTY)
+            yield ox.Quad(said, LABEL, ox.Literal(words.replace("_", " "), language="en"))
 
     def _arrays(self, path: Path) -> Iterator[ox.Quad]:
         arrays = arrays_of(path)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crmrag_assets.harvest.report import Tally
-from crmrag_assets.sources.streams import EXTENSIONS, MOST, RATIO, UNJUDGED, ByteStream
+from crmrag_assets.sources.streams import EXTENSIONS, LITTLE, MOST, RATIO, UNJUDGED, ByteStream
 from crmrag_query.errors import SourceError
 from crmrag_query.syntax import LONGEST
 
@@ -68,7 +68,7 @@ def rows_of(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[tupl
 def _lines(stream: ByteStream) -> Iterator[str]:
     """The lines of a text in UTF-8; SourceError for one longer than a value may be."""
     held = b""
-    while part := stream.read(1 << 20):
+    while part := stream.read(LITTLE):
         *whole, held = (held + part).split(b"\n")
         for line in whole:
             yield line.decode() + "\n"

@@ -23,7 +23,15 @@ CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 OTHER_LABEL = ox.NamedNode("http://www.w3.org/2004/02/skos/core#altLabel")
-PAGE, SUBJECT = ox.NamedNode(f"{CRM}E73_Information_Object"), ox.NamedNode(f"{CRM}E55_Type")
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+PAGE, SUBJECT = ox.NamedNode("urn:crmrag:wiki:Page"), ox.NamedNode(f"{CRM}E55_Type")
+PAGES = {"en": "Page", "de": "Seite", "el": "Σελίδα", "es": "Página", "fr": "Page", "it": "Pagina"}
+VOCABULARY = (
+    ox.Quad(PAGE, TYPE, ox.NamedNode(f"{RDFS}Class")),
+    ox.Quad(PAGE, ox.NamedNode(f"{RDFS}subClassOf"), ox.NamedNode(f"{CRM}E73_Information_Object")),
+    *(ox.Quad(PAGE, LABEL, ox.Literal(name, language=language)) for language, name in PAGES.items()),
+)
+"""What a page is: by this class it is asked for."""
 REFERS_TO, TEXT, HAS_TYPE = (
     ox.NamedNode(CRM + name) for name in ("P67_refers_to", "P190_has_symbolic_content", "P2_has_type")
 )
@@ -83,7 +91,9 @@ class WikiDumps(SpooledFiles):
 
     def statements(self, path: Path, tally: Tally) -> Iterator[tuple[int, Iterator[ox.Quad]]]:
         dump = Dump(path, tally)
-        for page in dump.pages():
+        for number, page in enumerate(dump.pages()):
+            if not number:
+                yield dump.position, iter(VOCABULARY)
             yield dump.position, self._page(page, dump.site, tally)
 
     def _page(self, page: WikiPage, site: Site, tally: Tally) -> Iterator[ox.Quad]:

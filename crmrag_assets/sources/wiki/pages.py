@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from crmrag_assets.harvest.report import Tally
-from crmrag_assets.sources.streams import HEAD, ByteStream
+from crmrag_assets.sources.streams import HEAD, LITTLE, ByteStream
 from crmrag_query.errors import MissingExtraError, SourceError
 
 try:
@@ -26,7 +26,6 @@ _LANGUAGE = re.compile(r"\bxml:lang\s*=\s*[\"']([A-Za-z-]+)[\"']")
 _DECLARED = re.compile(r"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 BYTE_ORDER = {b"<\0": b"\xff\xfe", b"\0<": b"\xfe\xff"}  # of UTF-16 that lacks its mark, and the mark
 MARKED = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-LITTLE = 4096  # bytes
 CATEGORY, FILE = 14, 6  # numbers of namespaces, the same in every MediaWiki
 NAMES = {CATEGORY: {"category"}, FILE: {"file", "image"}}  # by which any MediaWiki knows them
 

@@ -21,7 +21,8 @@ BREAKS = frozenset({"br", "hr"})
 _QUOTES = re.compile(r"'{2,}")  # italics and bold
 _BLANK = re.compile(r"[ \t]+")
 _LINES = re.compile(r"\n{3,}")
-_EMPTY = re.compile(r"\(\s*[;,]?\s*\)")  # what templates leave behind
+_LEFT = re.compile(r"\((?:\s*[;,:])+\s*")  # of what templates would have given …
+_EMPTY = re.compile(r" ?\(\s*\)")  # … where that was all
 
 
 @dataclass(frozen=True)
@@ -78,4 +79,5 @@ def _running(code: Wikicode, site: Site) -> str:
 def _plain(text: str) -> str:
     text = _QUOTES.sub("", text)
     lines = (_BLANK.sub(" ", line).strip(" *#:;") for line in text.replace("\xa0", " ").split("\n"))
-    return _EMPTY.sub("", _LINES.sub("\n\n", "\n".join(lines))).replace(" ,", ",").strip()
+    whole = _EMPTY.sub("", _LEFT.sub("(", "\n".join(lines)))
+    return _LINES.sub("\n\n", whole).replace(" ,", ",").strip()

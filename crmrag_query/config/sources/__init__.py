@@ -119,14 +119,14 @@ class SourceEntry(Record):
     @model_serializer
     def _as_written(self) -> dict[str, Any]:
         return {self.kind: self.config.model_dump(mode="json")} | (
-            {"graph": self.graph} if self.graph else {}
+            {"named_graph": self.graph} if self.graph else {}
         )
 
 
 class _Beside(Record):
     """What may stand beside the kind in an entry of `sources`."""
 
-    graph: Iri | None = None
+    named_graph: Iri | None = None
 
 
 def parse_sources(listed: Any, file: Path | str, key: str) -> tuple[SourceEntry, ...]:
@@ -162,7 +162,7 @@ def _parsed(entry: Any, file: Path | str, place: str, short: str) -> SourceEntry
         raise ConfigError.single(file, f"{place}.{kind}", "no such kind of source", remedy=remedy)
     beside = parse_part(_Beside, {key: value for key, value in entry.items() if key != kind}, file, place)
     config = parse_part(config_of(kind), entry[kind], file, f"{place}.{kind}")
-    return SourceEntry(kind=kind, config=config, graph=beside.graph or "", key=f"{short}.{kind}")
+    return SourceEntry(kind=kind, config=config, graph=beside.named_graph or "", key=f"{short}.{kind}")
 
 
 @cache

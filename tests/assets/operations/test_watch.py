@@ -495,6 +495,7 @@ def test_a_memory_reads_back_as_it_was_written_and_another_version_is_forgotten(
     state = Watched(
         known={"a": "1"}, amount=5, content="c", pending={"a": "2"}, since=3.5, checksums=("x",),
         volatile=("ETag",), harvest="h", asked=True, faults=2, fault="why", before=9.0,
+        parts={"p": Watched(amount=1, known={"b": "1"})},
     )  # fmt: skip
     assert state.model_fields_set == set(Watched.model_fields)
     assert Watched.loaded(state.dumped()) == state

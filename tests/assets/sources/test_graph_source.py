@@ -91,8 +91,14 @@ FORMATS = ["e.csv", "semi.csv", "e.csv.gz", "e.tsv", "e.tsv.gz", "e.jsonl", "e.p
 def test_edges_say_the_same_in_every_format(tmp_path: Path, name: str) -> None:
     write(tmp_path, name, EDGES)
     found, triples = discovered(tmp_path, edges=name)
-    assert edges_of(triples) == expected(EDGES) and found.entities == 4
-    assert {o for _, p, o in triples if p == LABEL} == {"Great bell", "Tower", "Hill", "a/b&c;\"d'"}
+    assert edges_of(triples) == expected(EDGES) and found.entities == 4 + 1  # the property is one
+    assert {o for _, p, o in triples if p == LABEL} == {
+        "Great bell",
+        "Tower",
+        "Hill",
+        "a/b&c;\"d'",
+        "links to",
+    }
     assert found.report.broken_count == 0 and found.report.skipped == {}
 
 
@@ -158,7 +164,7 @@ def test_what_cannot_be_held_or_read_is_told(tmp_path: Path) -> None:
 
 
 def test_a_table_that_breaks_off_gives_its_first_rows_and_says_so(tmp_path: Path) -> None:
-    edges = [(f"a{n}", f"b{n * 7919}") for n in range(300_000)]
+    edges = [(f"a{n}", f"b{n * 7919}") for n in range(60_000)]
     write(tmp_path, "e.csv.gz", edges)
     packed = (tmp_path / "e.csv.gz").read_bytes()
     (tmp_path / "e.csv.gz").write_bytes(packed[: len(packed) * 3 // 4])
@@ -263,8 +269,8 @@ def test_an_array_that_lies_or_is_no_list_of_edges_is_refused(
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "g.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("edges.npy", header("(25000000, 2)") + bytes(400_000_000))
-    with pytest.raises(SourceError, match=r"g\.npz expands to 381 MiB"):
+        archive.writestr("edges.npy", header("(2500000, 2)") + bytes(40_000_000))
+    with pytest.raises(SourceError, match=r"g\.npz expands to 38 MiB"):
         arrays_of(tmp_path / "g.npz")
 
 

@@ -107,7 +107,7 @@ def test_the_order_of_sources_and_of_chunks_changes_nothing(two: Project, tmp_pa
 
 
 def test_a_triple_that_two_sources_state_has_the_graphs_of_both(tmp_path: Path) -> None:
-    sources = [{"rdf": "churches.ttl"}, {"rdf": "churches.ttl", "graph": "http://example.org/again"}]
+    sources = [{"rdf": "churches.ttl"}, {"rdf": "churches.ttl", "named_graph": "http://example.org/again"}]
     project = make_project(tmp_path / "project", turtle(2), sources=sources, write_markdown=False)
     build_all(project.context())
     release = open_release("churches", project.data)

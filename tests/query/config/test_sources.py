@@ -49,7 +49,7 @@ def test_sources_of_all_kinds_stand_in_a_list_and_each_has_a_graph_of_its_own(pr
         project,
         sources=[
             {"rdf": "a.ttl"},
-            {"rdf": {"files": ["b.ttl"], "base_iri": "http://b/"}, "graph": "http://example.org/b"},
+            {"rdf": {"files": ["b.ttl"], "base_iri": "http://b/"}, "named_graph": "http://example.org/b"},
             {"endpoint": URL},
             {"rdf": ["a.ttl", "b.ttl"]},
         ],
@@ -96,10 +96,10 @@ def test_the_identity_of_a_source_is_that_of_its_data_and_not_of_its_place(proje
         ([{"rfd": "a.ttl"}], "museum.sources[0].rfd: no such kind of source. Did you mean rdf?"),
         ([{"pages": "a"}], "museum.sources[0].pages: no such kind of source. There are: endpoint"),
         ([{"rdf": "a.ttl", "endpoint": URL}], "museum.sources[0]: it must hold one kind of source"),
-        ([{"graph": "urn:g"}], "museum.sources[0]: it must hold one kind of source"),
+        ([{"named_graph": "urn:g"}], "museum.sources[0]: it must hold one kind of source"),
         (["a.ttl"], "museum.sources[0]: it must hold one kind of source"),
         ([{"rdf": "a.ttl"}, {"rdf": {"file": "b.ttl"}}], "[1].rdf.file: unknown key (found 'b.ttl'). Did you mean files?"),
-        ([{"rdf": "a.ttl", "graph": "g"}], "sources[0].graph: 'g' is not an absolute IRI"),
+        ([{"rdf": "a.ttl", "named_graph": "g"}], "sources[0].named_graph: 'g' is not an absolute IRI"),
         ([{"rdf": 3}], "sources[0].rdf: it holds files, or keys: files, base_iri, contexts"),
         ([{"rdf": {}}], "sources[0].rdf.files: required, but missing"),
         ([{"endpoint": {"url": URL, "grahps": "all"}}], "sources[0].endpoint.grahps: unknown key. Did you mean graphs?"),
@@ -159,7 +159,7 @@ def test_a_source_without_its_place_is_refused(project: Path) -> None:
 
 def test_a_nested_list_is_written_with_its_keys_and_read_back(project: Path) -> None:
     listed = [
-        {"endpoint": {"url": URL, "requests": {"parallel": 1}}, "graph": "urn:a,b"},
+        {"endpoint": {"url": URL, "requests": {"parallel": 1}}, "named_graph": "urn:a,b"},
         {"rdf": ["a.ttl", "b.ttl"]},
     ]
     path = project / "config" / "datasets.yaml"
