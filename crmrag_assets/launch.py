@@ -20,6 +20,7 @@ from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
+from crmrag_assets.build.store import Published
 from crmrag_assets.checks import REMEDY
 from crmrag_assets.instance import (
     ELSEWHERE,
@@ -242,7 +243,12 @@ def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator
         if refresh:
             yield f"'{base.name}' is made from files, whose changes every build notices: --refresh adds nothing."
         return
-    harvested, kinds = harvested_at(opened), " and ".join(opened.config.refreshable)
+    kinds, published = " and ".join(opened.config.refreshable), Published.read(opened.store.root)
+    harvested = harvested_at(opened)
+    if published and published.sources and published.fetched:
+        # of several sources what was asked for may be older than what was discovered last
+        fetched = datetime.fromisoformat(published.fetched)
+        harvested = fetched if fetched < started.replace(microsecond=0) else harvested
     if harvested is not None and harvested < started:
         sample = f" --sample {opened.sample}" if opened.sample else ""
         yield (
