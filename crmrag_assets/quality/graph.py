@@ -70,8 +70,8 @@ def has_entities(context: BuildContext) -> Finding:
     graph = graph_of(context)
     entity = _entities(graph)
     known, count = int((entity & (graph.category_of_node != 0)).sum()), int(entity.sum())
-    asked = any(one.config.crm for one in context.config.sources)
-    if known or (count and not asked):
+    holds = bool(known or (count and not context.config.crm))
+    if holds:
         says = f"{count:,} entities, {known:,} of them of a Fundamental Category."
     elif count:
         says = f"None of the {count:,} entities has a class of a Fundamental Category."
@@ -82,7 +82,7 @@ def has_entities(context: BuildContext) -> Finding:
         f"know can be added to config/ontology. Then run crmrag build {context.name}."
     )
     counts = {"entities": count, "with_category": known, "nodes": graph.nodes}
-    return Finding(bool(known or (count and not asked)), says, counts, remedy=remedy)
+    return Finding(holds, says, counts, remedy=remedy)
 
 
 def not_much_is_gone(context: BuildContext) -> Finding:
@@ -110,7 +110,8 @@ def _entities(graph: Graph) -> Bools:
 
 def terms_are_known(context: BuildContext) -> Finding:
     """Few uses of classes and properties that no ontology table has and no key of method.yaml names: no Fundamental
-    Relationship follows these. If there are more, add the ontology's table, or a row in config/ontology/renames.csv.
+    Relationship follows these. If there are more, add the ontology's table, or a row in config/ontology/renames.csv. Nothing is
+    asked of sources that need not hold CIDOC-CRM.
     """
     graph = graph_of(context)
     stored = json.loads((context.folder("graph") / "unmapped.json").read_bytes())
@@ -131,7 +132,7 @@ def terms_are_known(context: BuildContext) -> Finding:
         "What is not mapped is shown in documents and followed by no Fundamental Relationship. Add the ontology's table "
         "(crmrag ontology extract FILE -o config/ontology) or a row in config/ontology/renames.csv."
     )
-    few = max(shares) <= context.method.checks.unmapped_share
+    few = max(shares) <= context.method.checks.unmapped_share or not context.config.crm
     return Finding(few, f"{'; '.join(parts)}.", counts, tables, remedy)
 
 

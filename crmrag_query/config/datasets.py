@@ -174,6 +174,11 @@ class DatasetConfig(Record):
         return tuple(dict.fromkeys(one.kind for one in self.sources if one.config.refreshable))
 
     @property
+    def crm(self) -> bool:
+        """Whether any of its sources has to hold CIDOC-CRM."""
+        return any(one.config.crm for one in self.sources)
+
+    @property
     def asks(self) -> bool:
         """Whether a server is asked for any of it."""
         return any(one.config.server() for one in self.sources)

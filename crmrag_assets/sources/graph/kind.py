@@ -27,7 +27,9 @@ CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
-CONCEPT, HAS_TYPE = ox.NamedNode(f"{CRM}E55_Type"), ox.NamedNode(f"{CRM}P2_has_type")
+CONCEPT, HAS_TYPE, BROADER = (
+    ox.NamedNode(CRM + name) for name in ("E55_Type", "P2_has_type", "P127_has_broader_term")
+)
 TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
 NAMED, KIND_OF = "node/", "type/"
 WORDS = 1000  # strongest features of a node that are told
@@ -99,7 +101,7 @@ class GraphFiles(SpooledFiles):
             if column == table.text:
                 yield ox.Quad(iri, TEXT, ox.Literal(value))
             elif column == table.type:
-                yield from self._typed(iri, value)
+                yield from self._typed(iri, value, table.separator)
             else:
                 yield from self._declared(self._property(column), column)
                 yield ox.Quad(iri, self._property(column), ox.Literal(value))
@@ -115,13 +117,20 @@ class GraphFiles(SpooledFiles):
         if self.config.node_class:
             yield ox.Quad(self._iri(node), TYPE, ox.NamedNode(self.config.node_class))
 
-    def _typed(self, iri: ox.NamedNode, name: str) -> Iterator[ox.Quad]:
-        concept = ox.NamedNode(self.config.base + KIND_OF + quote(name, safe=""))
-        yield ox.Quad(iri, HAS_TYPE, concept)
-        if concept.value not in self._told:
+    def _typed(self, iri: ox.NamedNode, name: str, separator: str = "") -> Iterator[ox.Quad]:
+        parts = name.split(separator) if separator else [name]
+        levels = [(separator.join(parts[: n + 1]), part) for n, part in enumerate(parts) if part.strip()]
+        concepts = [ox.NamedNode(f"{self.config.base}{KIND_OF}{quote(path, safe='')}") for path, _ in levels]
+        if concepts:
+            yield ox.Quad(iri, HAS_TYPE, concepts[-1])
+        for number, (concept, (_, part)) in enumerate(zip(concepts, levels, strict=True)):
+            if concept.value in self._told:
+                continue
             self._told.add(concept.value)
             yield ox.Quad(concept, TYPE, CONCEPT)
-            yield ox.Quad(concept, LABEL, ox.Literal(" ".join(name.replace("_", " ").split()) or name))
+            yield ox.Quad(concept, LABEL, ox.Literal(" ".join(part.replace("_", " ").split()) or part))
+            if number:
+                yield ox.Quad(concept, BROADER, concepts[number - 1])
 
     def _declared(self, said: ox.NamedNode, words: str) -> Iterator[ox.Quad]:
         """What a property of the graph's own is called, once: by this it is asked for."""

@@ -39,12 +39,14 @@ class EdgeTable(Table):
 
 
 class NodeTable(Table):
-    """Nodes. `id`, `label`, `text`, `type`: the columns of these; what is in others is stated by their names."""
+    """Nodes. `id`, `label`, `text`, `type`: the columns of these; what is in others is stated by their names. `separator`: in
+    a type, between it and the broader ones before it, as in `Science.Biology.Birds`."""
 
     id: str = "id"
     label: str = "label"
     text: str = "text"
     type: str = "type"
+    separator: str = ""
 
 
 class GraphConfig(SourceConfig):

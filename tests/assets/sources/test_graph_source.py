@@ -152,6 +152,21 @@ def test_nodes_have_labels_texts_types_and_what_else_is_said_of_them(tmp_path: P
     assert (node("x_3"), LABEL, "x 3") in triples, "by its id, as nothing else is told"
 
 
+def test_types_may_be_paths_of_which_each_step_is_broader(tmp_path: Path) -> None:
+    write(tmp_path, "e.csv", [("owl", "elm")])
+    (tmp_path / "t.csv").write_text(
+        "id,type\nowl,Science.Biology.Night_birds\nelm,Science.\n", encoding="utf-8"
+    )
+    _, triples = discovered(tmp_path, edges="e.csv", nodes={"files": "t.csv", "separator": "."})
+    names = {s: o for s, p, o in triples if p == LABEL}
+    broader = {(names[s], names[o]) for s, p, o in triples if p.endswith("P127_has_broader_term")}
+    assert broader == {("Night birds", "Biology"), ("Biology", "Science")}
+    assert {(names[s], names[o]) for s, p, o in triples if p == HAS_TYPE} == {
+        ("owl", "Night birds"),
+        ("elm", "Science"),
+    }
+
+
 def test_what_cannot_be_held_or_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("source,target,weight\na,b,1\na,,2\nc\nb,c,3\n", encoding="utf-8")
     found, triples = discovered(tmp_path, edges="e.csv")
