@@ -110,8 +110,8 @@ def _entities(graph: Graph) -> Bools:
 
 def terms_are_known(context: BuildContext) -> Finding:
     """Few uses of classes and properties that no ontology table has and no key of method.yaml names: no Fundamental
-    Relationship follows these. If there are more, add the ontology's table, or a row in config/ontology/renames.csv. Nothing is
-    asked of sources that need not hold CIDOC-CRM.
+    Relationship follows these. If there are more, add the ontology's table, or a row in config/ontology/renames.csv. Sources
+    that need not hold CIDOC-CRM are asked for nothing.
     """
     graph = graph_of(context)
     stored = json.loads((context.folder("graph") / "unmapped.json").read_bytes())

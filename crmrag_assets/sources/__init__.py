@@ -46,5 +46,5 @@ def source_for(
     if len(entries) == 1 and not entries[0].graph:
         return opened(entries[0], home)
     places = [home / PARTS / one.identity for one in entries]
-    parts = [Part(one, opened(one, place), place) for one, place in zip(entries, places, strict=True)]
+    parts = [Part(one, opened(one, place), place, chosen) for one, place in zip(entries, places, strict=True)]
     return several(parts, chosen)

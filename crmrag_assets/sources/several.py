@@ -40,10 +40,12 @@ from crmrag_assets.harvest.source import (
 )
 from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, RDF_TYPE, distinct_sorted
 from crmrag_query.artifacts.files import BUCKETS, bucket_of, canonical_json, write_text
+from crmrag_query.config import config_hash
 from crmrag_query.config.loading import Method
 from crmrag_query.config.sources import SourceEntry
 
 ROWS = 200_000  # triples that are looked at together, about
+WRITER = 1  # raised when what is kept of a source that is asked would be read otherwise
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Part:
     entry: SourceEntry
     source: Source
     work: Path
+    method: Method
 
     @property
     def graph(self) -> str:
@@ -65,7 +68,10 @@ class Part:
     @cached_property
     def _kept(self) -> Path | None:
         """The folder of what this harvest gave, where it is kept."""
-        return self.work / self.source.fingerprint()[:16] if self.entry.config.refreshable else None
+        if not self.entry.config.refreshable:
+            return None
+        told = f"{self.source.fingerprint()} {config_hash(self.method.discovery)} {WRITER}"
+        return self.work / hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def home(self, folder: Path) -> Path:
         """The folder that its discovery filled, where that of all is ``folder``."""
@@ -114,20 +120,19 @@ class _Kept:
     def write(self, buckets: range, found: Fetched) -> Fetched:
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         frame = found.frame.select(*COLUMNS)
-        name = f"{buckets.start:03}-{buckets.stop:03}"
-        draft = self.folder / f"{name}.new"
+        draft = self._file(buckets).with_suffix(".new")
         frame.write_parquet(draft, compression="zstd")
-        write_text(
-            self.folder / f"{name}.json", canonical_json({"at": at, **gathered_as_dict(found.gathered)})
-        )
-        draft.replace(self.folder / f"{name}.parquet")
+        told = canonical_json({"at": at, **gathered_as_dict(found.gathered)})
+        write_text(self._file(buckets).with_suffix(".json"), told)
+        for one in self._held():
+            if buckets.start <= one.start and one.stop <= buckets.stop:
+                self._file(one).unlink()
+        draft.replace(self._file(buckets))
         return replace(found, frame=frame, at=at)
 
     def read(self, buckets: range) -> Fetched | None:
         """What was fetched of these buckets; None where any of them was not."""
-        held = [
-            range(*map(int, path.stem.split("-"))) for path in sorted(self.folder.glob("???-???.parquet"))
-        ]
+        held = self._held()
         covering = next(
             ([one] for one in held if one.start <= buckets.start and buckets.stop <= one.stop), None
         )
@@ -136,10 +141,9 @@ class _Kept:
             return None
         parts = []
         for one in chosen:
-            name = f"{one.start:03}-{one.stop:03}"
-            raw = json.loads((self.folder / f"{name}.json").read_bytes())
+            raw = json.loads(self._file(one).with_suffix(".json").read_bytes())
             at = raw.pop("at")
-            parts.append(Fetched(pl.read_parquet(self.folder / f"{name}.parquet"), gathered_from(raw), at))
+            parts.append(Fetched(pl.read_parquet(self._file(one)), gathered_from(raw), at))
         frame = pl.concat([part.frame for part in parts])
         if covering:
             subjects = frame.get_column("s").unique()
@@ -147,6 +151,13 @@ class _Kept:
             frame = frame.filter(pl.col("s").is_in(wanted))
         gathered = reduce(add, (part.gathered for part in parts))
         return Fetched(frame, gathered, min(part.at for part in parts))
+
+    def _held(self) -> list[range]:
+        files = sorted(self.folder.glob("???-???.parquet"))
+        return [range(*map(int, path.stem.split("-"))) for path in files]
+
+    def _file(self, buckets: range) -> Path:
+        return self.folder / f"{buckets.start:03}-{buckets.stop:03}.parquet"
 
 
 @dataclass(frozen=True)

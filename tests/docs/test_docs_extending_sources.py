@@ -52,7 +52,7 @@ def _forget() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    (entry,) = yaml.safe_load(block("yaml", "- table:"))["datasets"].values()
+    (entry,) = yaml.safe_load(block("text", "- table:"))["datasets"].values()
     made = make_project(tmp_path / "project", turtle(3), write_markdown=False, **entry)
     (made.root / "loans.csv").write_text(TABLE, encoding="utf-8")
     return made

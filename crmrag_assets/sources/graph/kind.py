@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -32,6 +33,7 @@ CONCEPT, HAS_TYPE, BROADER = (
 )
 TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
 NAMED, KIND_OF = "node/", "type/"
+LOOKED_AT = 1000  # rows of each table
 WORDS = 1000  # strongest features of a node that are told
 Ints = npt.NDArray[np.int64]
 A = TypeVar("A", bound=Table)
@@ -250,4 +252,24 @@ def open_graph(config: GraphConfig, opening: Opening) -> GraphFiles:
     return GraphFiles(opening.paths, opening.method, opening.root, config=config, tables=tables, lists=lists)
 
 
-KIND = Kind(GraphConfig, open_graph)
+def look(config: GraphConfig, opening: Opening) -> Iterator[str]:
+    """What is wrong with the first rows of each table, and with arrays."""
+    source = open_graph(config, opening)
+    for path in source.files:
+        tally, first = Tally(), list[ox.Quad]()
+        try:
+            for _, quads in islice(source.statements(path, tally), LOOKED_AT):
+                first += islice(quads, LOOKED_AT)
+        except SourceError as error:
+            yield str(error)
+            continue
+        if tally.broken:
+            first_fault = (
+                f"{tally.broken_count} of the first {LOOKED_AT:,} rows cannot be read ({tally.broken[0]})"
+            )
+            yield f"{path}: {first_fault}. Correct them."
+        elif not first:
+            yield f"{path}: there is no row in it. Did the export fail? Write it again."
+
+
+KIND = Kind(GraphConfig, open_graph, look)

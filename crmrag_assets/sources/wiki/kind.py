@@ -17,6 +17,7 @@ from crmrag_assets.sources.spooled import SpooledFiles
 from crmrag_assets.sources.wiki.pages import Dump, Site, WikiPage
 from crmrag_assets.sources.wiki.wikitext import read
 from crmrag_query.config.sources.wiki import WikiConfig
+from crmrag_query.errors import SourceError
 from crmrag_query.syntax import LONGEST
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
@@ -144,4 +145,15 @@ def open_dumps(config: WikiConfig, opening: Opening) -> WikiDumps:
     return WikiDumps(opening.paths, opening.method, opening.root, config=config)
 
 
-KIND = Kind(WikiConfig, open_dumps)
+def look(config: WikiConfig, opening: Opening) -> Iterator[str]:
+    """What is wrong with the first page of each dump."""
+    for path in opening.paths:
+        tally = Tally()
+        try:
+            if next(Dump(path, tally).pages(), None) is None:
+                yield f"{path}: there is no page in it. {' '.join(map(str, tally.broken))}".strip()
+        except SourceError as error:
+            yield str(error)
+
+
+KIND = Kind(WikiConfig, open_dumps, look)

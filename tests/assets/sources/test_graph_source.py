@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.harvest.source import Discovery
-from crmrag_assets.sources.graph.kind import GraphFiles, open_graph
+from crmrag_assets.sources.graph.kind import GraphFiles, look, open_graph
 from crmrag_assets.sources.graph.rows import arrays_of
 from crmrag_assets.sources.kinds import Opening
 from crmrag_query.answers.ask import prepare
@@ -187,6 +187,15 @@ def test_a_table_that_breaks_off_gives_its_first_rows_and_says_so(tmp_path: Path
     read = edges_of(triples)
     assert 0 < len(read) < len(edges) and read == expected(edges[: len(read)])
     assert f"after {len(read):,} rows" in found.report.broken[0].text
+
+
+def test_a_check_reads_the_first_rows_of_each_table(tmp_path: Path) -> None:
+    write(tmp_path, "e.csv", EDGES)
+    (tmp_path / "odd.csv").write_text("source,target\na\n", encoding="utf-8")
+    (tmp_path / "none.csv").write_text("source,target\n", encoding="utf-8")
+    config = GraphConfig.model_validate({"edges": "*.csv"})
+    none, odd = look(config, Opening(METHOD, config.paths(tmp_path, "x"), tmp_path))
+    assert "none.csv: there is no row in it" in none and "odd.csv: 1 of the first" in odd
 
 
 # Arrays.

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.opened import harvest_of
+from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.wiki.kind import NO_PAGE, NO_TARGET, WikiDumps
 from crmrag_assets.sources.wiki.pages import Site
 from crmrag_assets.sources.wiki.wikitext import read
 from crmrag_query import Client
+from crmrag_query.config.datasets import parse_dataset
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.sources.wiki import WikiConfig
 from crmrag_query.errors import SourceError
@@ -222,6 +224,16 @@ def test_what_is_no_dump_or_a_trap_is_refused_by_name(
     with pytest.raises(SourceError, match=told) as caught:
         discovered(dumps(written(tmp_path, content)), tmp_path / "d")
     assert "dump.xml" in str(caught.value)
+
+
+def test_a_check_reads_the_first_page_of_each_dump(tmp_path: Path) -> None:
+    written(tmp_path)
+    written(tmp_path, BOMB + HEAD + FOOT, "bomb.xml")
+    written(tmp_path, HEAD + FOOT, "none.xml")
+    file = tmp_path / "config" / "datasets.yaml"
+    dataset = parse_dataset("bells", {"sources": [{"wiki": "*.xml"}]}, file)
+    bomb, none = first_statements(dataset, METHOD)
+    assert "bomb.xml declares entities" in bomb and "none.xml: there is no page in it" in none
 
 
 def test_a_compressed_bomb_is_let_alone_where_it_begins_to_expand(tmp_path: Path) -> None:
