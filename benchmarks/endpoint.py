@@ -30,10 +30,10 @@ from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_p
 from crmrag_assets.harvest.source import Source
 from crmrag_assets.sources.endpoint.client import Client
 from crmrag_assets.sources.endpoint.source import SparqlEndpoint
-from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.sources.rdf.files import RdfFiles
 from crmrag_assets.sources.streams import ByteStream, format_of
 from crmrag_query.config import load_method
-from crmrag_query.config.datasets import EndpointConfig
+from crmrag_query.config.sources.endpoint import EndpointConfig
 
 EVERYTHING = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
 METHOD = load_method()

@@ -16,7 +16,7 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
-from crmrag_assets.build.locks import endpoint_turns, is_locked
+from crmrag_assets.build.locks import is_locked, server_turns
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import confirm
 from crmrag_assets.instance import LOST, run_error
@@ -59,12 +59,12 @@ def names_of(datasets: Iterable[str], prefix: str) -> dict[str, str]:
     return found
 
 
-def build_request(context: BuildContext, key: str | None, why: str) -> dg.RunRequest:
-    """A run of the job `build` for a data set; an endpoint is asked again."""
+def build_request(context: BuildContext, key: str | None, why: str, refresh: bool) -> dg.RunRequest:
+    """A run of the job `build` for a data set; ``refresh``: what was asked for before is asked for again."""
     tags = {BUILDS_TAG: context.name, "crmrag/why": why}
-    if (turns := endpoint_turns(context)) is not None:
+    for turns in list(server_turns(context).values())[:1]:  # the queue takes one; requests take turns at each
         tags[ENDPOINT_TAG] = turns.folder.name
-    config = build_config(context.name, context.config.endpoint is not None)
+    config = build_config(context.name, refresh)
     return dg.RunRequest(run_key=key, run_config=config, tags=tags)
 
 
@@ -229,7 +229,11 @@ def _schedule(dataset: DatasetConfig, name: str) -> dg.ScheduleDefinition:
         execution_timezone=dataset.rebuild.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description=f"Build '{dataset.name}' at {when}, "
-        + ("asking its endpoint again." if dataset.endpoint else "from its files as they are then."),
+        + (
+            f"asking its {' and '.join(dataset.refreshable)} again."
+            if dataset.refreshable
+            else "from its files as they are then."
+        ),
     )
     def schedule(
         context: dg.ScheduleEvaluationContext, build: BuildResource
@@ -237,7 +241,7 @@ def _schedule(dataset: DatasetConfig, name: str) -> dg.ScheduleDefinition:
         opened = build.opened(dataset.name)
         if reason := busy(opened, context.instance):
             return dg.SkipReason(f"{reason} It is built again at the next time.")
-        return build_request(opened, None, f"schedule {when}")
+        return build_request(opened, None, f"schedule {when}", bool(opened.config.refreshable))
 
     return schedule
 
@@ -293,7 +297,7 @@ def look(
     if not found.change:
         return dg.SensorResult(skip_reason=found.says, cursor=memory)
     context.log.info(found.says)
-    request = build_request(opened, f"{dataset}:{found.change}", "its source changed")
+    request = build_request(opened, f"{dataset}:{found.change}", "its source changed", found.refresh)
     return dg.SensorResult(run_requests=[request], cursor=memory)
 
 

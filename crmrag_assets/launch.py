@@ -20,6 +20,7 @@ from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
+from crmrag_assets.build.store import Published
 from crmrag_assets.checks import REMEDY
 from crmrag_assets.instance import (
     ELSEWHERE,
@@ -144,7 +145,7 @@ def _run(
     result, started = BuildResult(name), datetime.now(UTC)
     with dataset_lock(opened.store.root, name), reporting_to(_Recording(current_reporter(reporter), result)):
         opened.store.clean()
-        if request.refresh and opened.config.endpoint is not None:
+        if request.refresh and opened.config.refreshable:
             base = base_of(opened)
             with dataset_lock(base.store.root, base.name):
                 opened = ask_again(opened)
@@ -238,16 +239,21 @@ def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstan
 def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator[str]:
     """What a person should know of the data's age: that an old harvest was taken, or that files need no refresh."""
     base = base_of(opened)
-    if opened.config.endpoint is None:
+    if not opened.config.refreshable:
         if refresh:
             yield f"'{base.name}' is made from files, whose changes every build notices: --refresh adds nothing."
         return
+    kinds, published = " and ".join(opened.config.refreshable), Published.read(opened.store.root)
     harvested = harvested_at(opened)
+    if published and published.sources and published.fetched:
+        # of several sources what was asked for may be older than what was discovered last
+        fetched = datetime.fromisoformat(published.fetched)
+        harvested = fetched if fetched < started.replace(microsecond=0) else harvested
     if harvested is not None and harvested < started:
         sample = f" --sample {opened.sample}" if opened.sample else ""
         yield (
-            f"The endpoint's data is as harvested on {harvested:%Y-%m-%d at %H:%M} UTC. "
-            f"Ask the endpoint again: crmrag build {base.name}{sample} --refresh"
+            f"The {kinds}'s data is as harvested on {harvested:%Y-%m-%d at %H:%M} UTC. "
+            f"Ask the {kinds} again: crmrag build {base.name}{sample} --refresh"
         )
 
 

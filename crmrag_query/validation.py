@@ -58,18 +58,19 @@ def check_dataset(
     if chosen and chosen not in known:
         there = f"There are: {', '.join(sorted(known))}."
         found.append(Mistake(f"{key}.relationships", repr(chosen), "no such set", there))
-    for named in (dataset.files, dataset.questions_file, dataset.context_files):
+    for named in (dataset.require_files, dataset.questions_file):
         try:
             named()
         except ConfigError as error:
             found += error.mistakes
-    endpoint = dataset.endpoint
-    if endpoint is not None:
-        for name in endpoint.variables():
+    for one in dataset.sources:
+        place = f"{key}.{one.key}"
+        for name in one.config.variables():
             if not environment.get(name, "").strip():
                 reason = f"the environment variable {name} is not set"
-                found.append(Mistake(f"{key}.endpoint", "", reason, f"Before a build: export {name}=…"))
-        found += _waits(endpoint.resolved(method.requests), f"{key}.endpoint.requests")
+                found.append(Mistake(place, "", reason, f"Before a build: export {name}=…"))
+        if one.config.server():
+            found += _waits(one.config.resolved(method.requests), f"{place}.requests")
     return tuple(found)
 
 

@@ -21,11 +21,11 @@ from tests.support.builds import turtle
 def read(file: Path, scratch: Path) -> None:
     """Read a file as a build does first of all."""
     from crmrag_assets.build.step import SilentProgress
-    from crmrag_assets.sources.files import RdfFiles
+    from crmrag_assets.sources.rdf.files import RdfFiles
     from crmrag_query.config import load_method
 
     scratch.mkdir()
-    RdfFiles((file,), load_method(), "http://example.org/").discover(scratch, SilentProgress())
+    RdfFiles((file,), load_method(), base_iri="http://example.org/").discover(scratch, SilentProgress())
 
 
 def bombs() -> Iterator[tuple[str, bytes]]:

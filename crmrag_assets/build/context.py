@@ -52,7 +52,7 @@ def open_context(
         data=data.resolve(),
         threads=threads or os.cpu_count() or 1,
         sample=None if base == name else sample_size(data, name),
-        refreshed=refresh_time(data, base) if dataset.endpoint else "",
+        refreshed=refresh_time(data, base) if dataset.refreshable else "",
         operations=operations,
     )
 

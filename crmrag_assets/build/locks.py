@@ -10,11 +10,10 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
@@ -170,12 +169,11 @@ GUESSED = "openai"  # litellm's provider of a model that is named without one
 _REPORTED: set[tuple[str, str, tuple[str, ...]]] = set()  # data set, server, and with whom it is shared
 
 
-def endpoint_turns(context: BuildContext) -> Turns | None:
-    """Where the data set's requests take turns at its endpoint; None of files."""
-    if context.config.endpoint is None:
-        return None
-    host = urlsplit(context.config.endpoint.url).netloc.rpartition("@")[2].lower()
-    return turns_at(context.data, host, context.operations.limits.endpoint_requests or sys.maxsize)
+def server_turns(context: BuildContext) -> dict[str, Turns]:
+    """Where the data set's requests take turns, by the servers that its sources ask; none of files."""
+    most = context.operations.limits.endpoint_requests or sys.maxsize
+    servers = [server for one in context.config.sources if (server := one.config.server())]
+    return {server: turns_at(context.data, server, most) for server in servers}
 
 
 def api_turns(context: BuildContext) -> Turns | None:
@@ -188,11 +186,14 @@ def api_turns(context: BuildContext) -> Turns | None:
 
 
 @contextmanager
-def reading_endpoint(context: BuildContext) -> Iterator[None]:
-    """Within the block others see that the endpoint is read; the reporter is told once whom it is shared with."""
-    turns, endpoint = endpoint_turns(context), context.config.endpoint
-    most = endpoint.resolved(context.method.requests).parallel if endpoint else 0
-    with _shared(context, turns and turns.at_most(most), "endpoint"):
+def asking_servers(context: BuildContext) -> Iterator[None]:
+    """Within the block others see which servers are asked; the reporter is told once whom they are shared with."""
+    turns = server_turns(context)
+    with ExitStack() as stack:
+        for one in context.config.sources:
+            if server := one.config.server():
+                most = one.config.resolved(context.method.requests).parallel
+                stack.enter_context(_shared(context, turns[server].at_most(most), one.kind))
         yield
 
 

@@ -15,7 +15,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -162,12 +162,16 @@ class Store:
 PUBLISHED, CONFIRMED = "published.json", "confirmed"
 
 
+FIELDS = ("release", "at", "source", "harvest", "fetched")
+
+
 @dataclass(frozen=True)
 class Published:
     """A build that was finished: the release that it published, when it ended (ISO, UTC), and what it was made from.
 
     ``source``: the source's fingerprint as it was read, "" where the source changed meanwhile. ``harvest``: the version of
-    what was found in it, and ``fetched``, when the oldest part of that was fetched.
+    what was found in it, and ``fetched``, when the oldest part of that was fetched. ``sources``: of several sources the
+    fingerprint of each, by its identity.
     """
 
     release: str
@@ -175,6 +179,7 @@ class Published:
     source: str
     harvest: str
     fetched: str
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, root: Path) -> None:
         """Keep it in a data set's working folder."""
@@ -185,7 +190,9 @@ class Published:
         """What was kept in a working folder; None where there is nothing, or nothing that can be read."""
         try:
             raw = json.loads((root / PUBLISHED).read_text(encoding="utf-8"))
-            return cls(*(str(raw[name]) for name in ("release", "at", "source", "harvest", "fetched")))
+            release, at, source, harvest, fetched = (str(raw[field]) for field in FIELDS)
+            sources = {str(key): str(value) for key, value in raw.get("sources", {}).items()}
+            return cls(release, at, source, harvest, fetched, sources)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -39,7 +39,8 @@ class ChunkReport:
     """Entities and distinct triples of one chunk, the schema subjects left out with their triples, and what was met.
 
     As a dict it holds what is content: what is missing, but no traffic and no notes, which differ from run to run, so that
-    a chunk that is harvested again with the same triples is the same artifact.
+    a chunk that is harvested again with the same triples is the same artifact. ``at``: when the oldest triples were fetched,
+    "" for now.
     """
 
     chunk: str
@@ -48,6 +49,7 @@ class ChunkReport:
     excluded_subjects: int
     excluded_triples: int
     gathered: Gathered = field(default_factory=Gathered)
+    at: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         counts = {name: getattr(self, name) for name in ("chunk", *COUNTS)}
@@ -70,7 +72,7 @@ def prefetch_chunk(
     fetched = source.fetch(discovery, buckets_of(chunk, bits))
     found = without_schema(distinct_sorted(fetched.frame), method.discovery)
     counts = (found.entities, len(found.frame), found.excluded_subjects, found.excluded_triples)
-    return to_table(found.frame), ChunkReport(chunk, *counts, fetched.gathered)
+    return to_table(found.frame), ChunkReport(chunk, *counts, fetched.gathered, fetched.at)
 
 
 def write_prefetch(table: pa.Table, report: ChunkReport, folder: Path) -> None:

@@ -104,13 +104,25 @@ class FileRead:
     triples: int
 
 
+@dataclass(frozen=True, slots=True)
+class PartRead:
+    """One of several sources: its kind, where it is, the graph of its triples that name none, and what it holds by itself."""
+
+    kind: str
+    places: str
+    graph: str
+    entities: int
+    triples: int
+
+
 @dataclass(frozen=True)
 class HarvestReport:
     """Counts over a whole source; ``entities`` and ``triples`` are distinct, after the exclusion of schema subjects.
 
     ``broken`` holds the first of ``broken_count`` faults; ``skipped`` counts triples left out, by reason;
     ``repaired`` those read with a repaired IRI; ``blank_merged`` components of blank nodes that repeat another one;
-    ``blank_unproven`` those too symmetric to prove that their names do not depend on the order of the file.
+    ``blank_unproven`` those too symmetric to prove that their names do not depend on the order of the file. ``parts``:
+    the sources of a data set that has several.
     """
 
     files: tuple[FileRead, ...] = ()
@@ -129,12 +141,16 @@ class HarvestReport:
     blank_components: int = 0
     blank_merged: int = 0
     blank_unproven: int = 0
+    parts: tuple[PartRead, ...] = ()
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> HarvestReport:
         """From plain values, as `asdict` gives them."""
         files = tuple(FileRead(**one) for one in raw["files"])
-        return cls(**{**raw, "files": files, "broken": tuple(Broken(**one) for one in raw["broken"])})
+        parts = tuple(PartRead(**one) for one in raw.get("parts", ()))
+        return cls(
+            **{**raw, "parts": parts, "files": files, "broken": tuple(Broken(**one) for one in raw["broken"])}
+        )
 
 
 @dataclass

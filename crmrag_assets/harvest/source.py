@@ -11,8 +11,9 @@ from typing import Protocol, runtime_checkable
 import polars as pl
 
 from crmrag_assets.build.step import Progress
-from crmrag_assets.harvest.report import Gathered, HarvestReport, gathered_as_dict, gathered_from
+from crmrag_assets.harvest.report import Gathered, HarvestReport, Traffic, gathered_as_dict, gathered_from
 from crmrag_query.artifacts.files import canonical_json, write_text
+from crmrag_query.config.operations import Watching
 from crmrag_query.errors import BuildError
 
 DISCOVERY = "discovery.json"
@@ -33,10 +34,14 @@ class Counted:
 
 @dataclass(frozen=True)
 class Fetched:
-    """Triples with columns of schema TRIPLES, in any order, repetitions allowed; and what fetching them met."""
+    """Triples with columns of schema TRIPLES, in any order, repetitions allowed; and what fetching them met.
+
+    ``at``: when the oldest of them were fetched (ISO, UTC), "" for now.
+    """
 
     frame: pl.DataFrame
     gathered: Gathered = field(default_factory=Gathered)
+    at: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,8 +88,46 @@ class Source(Protocol):
     def fetch(self, folder: Path, buckets: range) -> Fetched:
         """All triples of the subjects in these buckets."""
 
-    def recount(self) -> Counted | None:
-        """What the source counts now, to compare with what it counted at discovery; None for files."""
+    def recount(self, folder: Path) -> Counted | None:
+        """What the source counts now, to compare with what it counted at discovery, in ``folder``; None for files."""
+
+
+@runtime_checkable
+class OfFiles(Protocol):
+    """A source that is read from files: a look at their sizes and times, then at their content, tells whether it changed."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files."""
+
+    def fingerprint_of(self, checksums: Mapping[Path, str]) -> str:
+        """What `fingerprint` gives for files of this SHA-256 each."""
+
+
+TRIPLES = "triples"
+"""The signal that counts the triples of a source: one that has far fewer than before is taken for a fault."""
+HEADERS = frozenset({"ETag", "Last-Modified"})
+"""Signals that some servers make up for every response: they count where they stay, and delay nothing where they do not."""
+
+
+@runtime_checkable
+class Observed(Protocol):
+    """A source that can be asked between builds whether it has changed, without reading it."""
+
+    def signals(self, folder: Path, limits: Watching) -> dict[str, str]:
+        """What it tells of itself now, by name: values that differ when it has changed; what it does not tell is left out.
+
+        ``folder`` is what `discover` filled. Raises SourceError where the source does not answer at all.
+        """
+
+
+@runtime_checkable
+class Foreseen(Protocol):
+    """A source whose harvest has a price in requests, which can be told beforehand."""
+
+    def forecast(self, found: Discovery, folder: Path, sample: Traffic) -> tuple[int, float]:
+        """Requests and seconds of the whole harvest, from what discovery ``found``, in ``folder``, and what asking for a
+        sample took."""
 
 
 @runtime_checkable

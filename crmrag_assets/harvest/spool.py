@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -108,10 +109,10 @@ class SpoolWriter:
         vocabulary = {name: list(self._codes[name]) for name in CODED}
         write_text(self._folder / NAMES[2], canonical_json(vocabulary))
 
-    def report(self, **counts: int) -> HarvestReport:
+    def report(self, **counts: Any) -> HarvestReport:
         """What was met, with further counts of the report."""
         tally, blank = self._tally, self.skolemiser
-        return HarvestReport(
+        report = HarvestReport(
             files=tuple(tally.files),
             broken=tuple(tally.broken),
             broken_count=tally.broken_count,
@@ -122,8 +123,8 @@ class SpoolWriter:
             blank_components=blank.components,
             blank_merged=blank.merged,
             blank_unproven=blank.unproven,
-            **counts,
         )
+        return replace(report, **counts)
 
     @property
     def graphs(self) -> int:

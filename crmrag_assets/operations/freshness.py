@@ -88,7 +88,7 @@ def age(context: BuildContext, now: datetime) -> Age:
         return Age(context.name, None, allowed, 0.0)
     times = [confirmed] if (confirmed := confirmed_at(root)) else []
     with suppress(ValueError):
-        made = datetime.fromisoformat(built.fetched if context.config.endpoint is not None else built.at)
+        made = datetime.fromisoformat(built.fetched if context.config.refreshable else built.at)
         times.append(made if made.tzinfo else made.replace(tzinfo=UTC))
     if not times:
         return Age(context.name, None, allowed, 0.0)

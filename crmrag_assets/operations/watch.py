@@ -1,8 +1,8 @@
 """Watching a source between builds: one look, compared with what is known, and whether it is time to build.
 
-A look at an endpoint costs at most three requests, each allowed to fail; one at files their names, sizes and times, and
-checksums where these have changed. A change is told from a flicker by two looks, some time apart, that say the same. What a
-watch remembers from look to look is JSON with a version; anything else is a watch that begins anew.
+A look at files costs their names, sizes and times, and checksums where these have changed; one at a server a few requests,
+each allowed to fail. Of several sources each is looked at. A change is told from a flicker by two looks, some time apart,
+that say the same. What a watch remembers from look to look is JSON with a version; anything else is a watch that begins anew.
 """
 
 from __future__ import annotations
@@ -12,96 +12,23 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from crmrag_assets.build.context import base_of
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published
-from crmrag_assets.harvest.source import Discovery
-from crmrag_assets.sources.endpoint.client import Unanswered
-from crmrag_assets.sources.endpoint.queries import Part, count_triples, rows_of, stated_dates
-from crmrag_assets.sources.endpoint.source import SUBJECTS, SparqlEndpoint
-from crmrag_assets.sources.files import content_fingerprint
+from crmrag_assets.harvest.source import HEADERS, TRIPLES, Discovery, Observed, OfFiles, Source
+from crmrag_assets.sources.several import Several
 from crmrag_assets.steps.source import source_of
 from crmrag_query.artifacts.files import canonical_json, sha256_file
-from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.operations import Watching
+from crmrag_query.config.sources import SourceEntry
 from crmrag_query.errors import BuildError, ConfigError, SourceError
-
-TRIPLES, STATED, ETAG, MODIFIED = "triples", "stated", "ETag", "Last-Modified"
-SAMPLE = "sample of {} entities ({})"
-
-
-def look(source: SparqlEndpoint, entities: Path, limits: Watching) -> dict[str, str]:
-    """What the endpoint tells of itself now, by signal; one that it does not answer for is left out.
-
-    ``entities``: the folder that discovery filled. Raises SourceError where the endpoint does not answer at all.
-    """
-    client = source.brief_client(limits.request_seconds)
-
-    def counted() -> dict[str, str]:
-        """The number of triples; and what the response says of its age, where that is not simply now."""
-        found = {TRIPLES: str(client.count(count_triples(client.scope), patient=False))}
-        if etag := client.headers.get("etag"):
-            found[ETAG] = etag
-        modified, sent = client.headers.get("last-modified", ""), client.headers.get("date", "")
-        if modified and _seconds(modified) < _seconds(sent):
-            found[MODIFIED] = modified
-        return found
-
-    def stated() -> dict[str, str]:
-        """Dates and sizes that the endpoint states of its data sets, where it describes any."""
-        values = sorted(client.strings(stated_dates(client.scope), "stated"))
-        return {STATED: ", ".join(values)} if values else {}
-
-    def sampled() -> dict[str, str]:
-        """A hash over the triples of some entities, blank nodes aside; none where no entity has any."""
-        iris = sample_of(entities, min(limits.sampled, client.settings.batch_entities))
-        if not iris:
-            return {}
-        query = rows_of(Part(tuple(iris), unnamed=True), client.scope)
-        rows = {"\t".join(map(str, row)) for row in client.rows(query, client.scope.width, patient=False)}
-        name = SAMPLE.format(len(iris), _hash("\n".join(iris))[:8])
-        return {name: _hash("\n".join(sorted(rows)))} if rows else {}
-
-    # A request that begins until then may take as long again.
-    end = time.monotonic() + 2 * limits.request_seconds
-    found: dict[str, str] = {}
-    for ask in (counted, stated, sampled):
-        if time.monotonic() + client.settings.pause_seconds > end:
-            break
-        with suppress(Unanswered):
-            found |= ask()
-    return found
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-
-
-def _seconds(date: str) -> float:
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
-
-
-def sample_of(entities: Path, size: int) -> list[str]:
-    """Entities that discovery listed, the same each time, from everywhere in the list; none before a discovery."""
-    try:
-        listed = pl.read_parquet(entities / SUBJECTS, columns=["raw", "iri", "excluded"])
-    except (OSError, pl.exceptions.PolarsError):
-        return []
-    named = listed.filter(~pl.col("excluded") & (pl.col("raw") == pl.col("iri"))).get_column("iri")
-    return named.gather_every(max(1, len(named) // size)).head(size).to_list()
-
 
 FILES = "files"  # the signal
 
@@ -141,10 +68,9 @@ class Listing:
             found.append(f"{size} bytes of {changed}" if size > most else sha256_file(path))
         return tuple(found)
 
-    def fingerprint(self, checksums: Sequence[str], config: DatasetConfig) -> str:
-        """What `RdfFiles.fingerprint` gives for these files, where none was told by its size and time."""
-        found = dict(zip(self.files, checksums, strict=True))
-        return content_fingerprint(found, config.base_iri, config.context_files())
+    def fingerprint(self, checksums: Sequence[str], source: OfFiles) -> str:
+        """What the source's `fingerprint` gives for these files, where none was told by its size and time."""
+        return source.fingerprint_of(dict(zip(self.files, checksums, strict=True)))
 
 
 VERSION = 1
@@ -160,7 +86,7 @@ class Watched(BaseModel):
     fingerprint of files. ``pending``: signals that differ from it, first seen at ``since``; ``checksums``: of its files, as
     far as they were made. ``volatile``: signals that change for no reason. ``harvest``: version of the latest that was built;
     ``asked``: whether a build was launched since. ``faults``: looks in a row that failed, lastly for the reason in ``fault``;
-    the next is not ``before`` a time.
+    the next is not ``before`` a time. ``parts``: of several sources the memory of each, by its identity.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
@@ -177,6 +103,7 @@ class Watched(BaseModel):
     faults: int = 0
     fault: str = ""
     before: Seconds = 0.0
+    parts: dict[str, Watched] = {}
 
     def dumped(self) -> str:
         """As JSON, without what is as at the beginning: operators see it in the UI."""
@@ -211,8 +138,6 @@ class Watched(BaseModel):
         return self.but(faults=self.faults + 1, fault=reason, before=now + wait)
 
 
-HEADERS = frozenset({"ETag", "Last-Modified"})
-"""Signals that some servers make up for every response: they count where they stay, and delay nothing where they do not."""
 SHOWN = 80  # characters of values
 
 
@@ -279,13 +204,15 @@ class Verdict:
     """What came of a look: the memory to keep and a sentence for people.
 
     ``change`` identifies a settled change that is to be built, "" for none: the same change has the same identity, also
-    after a restart. ``confirmed``: the source is what was built last.
+    after a restart. ``confirmed``: the source is what was built last. ``refresh``: to build it, what is kept of a source that
+    was asked has to be asked for again.
     """
 
     state: Watched
     says: str
     change: str = ""
     confirmed: bool = False
+    refresh: bool = False
 
 
 def watch(context: BuildContext, memory: str | None, limits: Watching, now: float) -> Verdict:
@@ -294,70 +221,139 @@ def watch(context: BuildContext, memory: str | None, limits: Watching, now: floa
     if built is None and context.store.record("release") is None:
         start = f"Start the first build yourself: crmrag build {context.name}"
         return Verdict(state, f"'{context.name}' has not been built yet. {start}")
-    if (
-        now < state.before <= now + limits.longest_wait_seconds
-    ):  # a later one was set by a clock that was wrong
-        again = datetime.fromtimestamp(state.before, UTC)
-        return Verdict(state, f"{state.fault} It is looked at again from {again:%H:%M:%S} UTC on.")
-    return (_files if context.config.endpoint is None else _endpoint)(context, state, built, limits, now)
-
-
-def _files(
-    context: BuildContext, state: Watched, built: Published | None, limits: Watching, now: float
-) -> Verdict:
-    settings = context.config.rebuild
-    if FILES not in state.known:
-        state = state.but(
-            known={FILES: ""}
-        )  # never seen: their content tells whether they are what was built
     try:
-        listing = Listing.of(context.config.files())
-        if reason := _shrunk(listing.bytes, state, context, "bytes"):
-            return _fault(state, reason, now, 0.0, 0.0)
-        found = compare(state, listing.signals, listing.bytes, now, settings.settle_seconds)
-        if not found.changed:
-            same = built is not None and built.source == found.state.content
-            return _unchanged(found, same)
-        made = listing.checksums(found.state.checksums, limits.hash_bytes, limits.hash_seconds)
-        if len(made) < len(listing.files):
-            progress = f"{len(made):,} of {len(listing.files):,} files are compared."
-            return Verdict(found.state.but(checksums=made), f"{found.says} {progress}")
-        if Listing.of(context.config.files()) != listing:
-            return Verdict(found.state.but(pending={}), "Changed while it was read. Looked at again.")
-    except (OSError, ConfigError) as error:
+        source = source_of(base_of(context))
+    except ConfigError as error:  # of a file that is not there
         return _fault(state, f"The files cannot be read: {error}", now, 0.0, 0.0)
-    content = listing.fingerprint(made, context.config)
-    settled = found.state.settled(listing.signals, listing.bytes).but(content=content)
-    if built is not None and content == built.source:
-        return Verdict(settled, "The content of the files is what was built.", confirmed=True)
-    if content == state.content:
-        return Verdict(settled, "The content of the files is what a build was launched for before.")
-    return Verdict(settled, f"{found.says} A build is launched.", _identity(found.state.since, content))
+    entries, folder = context.config.sources, base_of(context).folder("entities")
+    if not isinstance(source, Several):
+        return _Look(context, entries[0], source, folder, built, limits, now).verdict(state)
+    found = []
+    for part in source.parts:
+        known = built.sources.get(part.entry.identity, "") if built else ""
+        own = built and replace(built, source=known, harvest=known)
+        look = _Look(context, part.entry, part.source, part.home(folder), own, limits, now)
+        found.append((part.entry, look.verdict(state.parts.get(part.entry.identity, Watched()))))
+    return _together(found)
 
 
-def _endpoint(
-    context: BuildContext, state: Watched, built: Published | None, limits: Watching, now: float
-) -> Verdict:
-    settings, source = context.config.rebuild, source_of(context)
-    assert isinstance(source, SparqlEndpoint)
-    state = _after_harvest(context, state, built)
-    waits = 2.0 * settings.every_seconds, limits.longest_wait_seconds
-    try:
-        seen: Signals = look(source, context.folder("entities"), limits)
-    except SourceError as error:
-        return _fault(state, f"No change is seen in a fault: {error}", now, *waits)
-    if not seen:
-        return _fault(state, "The endpoint answered none of the questions of a look.", now, *waits)
-    amount = int(seen.get(TRIPLES, state.amount))
-    if TRIPLES in seen and (reason := _shrunk(amount, state, context, "triples")):
-        return _fault(state, reason, now, *waits)
-    found = compare(state, seen, amount, now, settings.settle_seconds)
-    if not found.changed:
-        return _unchanged(found, built is not None and not found.state.asked)
-    core = {name: value for name, value in seen.items() if name not in HEADERS}
-    settled = found.state.settled({**state.known, **seen}, amount).but(asked=True)
-    content = canonical_json(core or dict(seen))
-    return Verdict(settled, f"{found.says} A build is launched.", _identity(found.state.since, content))
+def _together(found: Sequence[tuple[SourceEntry, Verdict]]) -> Verdict:
+    """Of several sources: a change of any is to be built, and all are confirmed where each is."""
+    changed = [verdict for _, verdict in found if verdict.change]
+    return Verdict(
+        Watched(parts={entry.identity: verdict.state for entry, verdict in found}),
+        " ".join(f"{entry.config.described()}: {verdict.says}" for entry, verdict in found),
+        "+".join(verdict.change for verdict in changed),
+        all(verdict.confirmed for _, verdict in found),
+        any(verdict.refresh for verdict in changed),
+    )
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A look at one source; ``folder``: of its discovery, ``built``: the last build, with the fingerprint of this source."""
+
+    context: BuildContext
+    entry: SourceEntry
+    source: Source
+    folder: Path
+    built: Published | None
+    limits: Watching
+    now: float
+
+    def verdict(self, state: Watched) -> Verdict:
+        """What came of it, by what was known before."""
+        if self.now < state.before <= self.now + self.limits.longest_wait_seconds:
+            # a later one was set by a clock that was wrong
+            again = datetime.fromtimestamp(state.before, UTC)
+            return Verdict(state, f"{state.fault} It is looked at again from {again:%H:%M:%S} UTC on.")
+        if isinstance(self.source, OfFiles):
+            return self._at_files(self.source, state)
+        if isinstance(self.source, Observed):
+            return self._at_signals(self.source, state)
+        return Verdict(
+            state,
+            f"A source of the kind `{self.entry.kind}` cannot be watched: build it when it has changed.",
+        )
+
+    def _at_files(self, source: OfFiles, state: Watched) -> Verdict:
+        settings, built = self.context.config.rebuild, self.built
+        if FILES not in state.known:
+            # never seen: their content tells whether they are what was built
+            state = state.but(known={FILES: ""})
+        try:
+            listing = Listing.of(source.files)
+            if reason := self._shrunk(listing.bytes, state, "bytes"):
+                return _fault(state, reason, self.now, 0.0, 0.0)
+            found = compare(state, listing.signals, listing.bytes, self.now, settings.settle_seconds)
+            if not found.changed:
+                same = built is not None and built.source == found.state.content
+                return _unchanged(found, same)
+            made = listing.checksums(found.state.checksums, self.limits.hash_bytes, self.limits.hash_seconds)
+            if len(made) < len(listing.files):
+                progress = f"{len(made):,} of {len(listing.files):,} files are compared."
+                return Verdict(found.state.but(checksums=made), f"{found.says} {progress}")
+            if Listing.of(self.context.config.paths_of(self.entry)) != listing:
+                return Verdict(found.state.but(pending={}), "Changed while it was read. Looked at again.")
+        except (OSError, ConfigError) as error:
+            return _fault(state, f"The files cannot be read: {error}", self.now, 0.0, 0.0)
+        content = listing.fingerprint(made, source)
+        settled = found.state.settled(listing.signals, listing.bytes).but(content=content)
+        if built is not None and content == built.source:
+            return Verdict(settled, "The content of the files is what was built.", confirmed=True)
+        if content == state.content:
+            return Verdict(settled, "The content of the files is what a build was launched for before.")
+        return Verdict(settled, f"{found.says} A build is launched.", _identity(found.state.since, content))
+
+    def _at_signals(self, source: Observed, state: Watched) -> Verdict:
+        settings = self.context.config.rebuild
+        state = self._after_harvest(state)
+        waits = 2.0 * settings.every_seconds, self.limits.longest_wait_seconds
+        try:
+            seen: Signals = source.signals(self.folder, self.limits)
+        except SourceError as error:
+            return _fault(state, f"No change is seen in a fault: {error}", self.now, *waits)
+        if not seen:
+            what = f"The {self.entry.kind} answered none of the questions of a look."
+            return _fault(state, what, self.now, *waits)
+        amount = int(seen.get(TRIPLES, state.amount))
+        if TRIPLES in seen and (reason := self._shrunk(amount, state, "triples")):
+            return _fault(state, reason, self.now, *waits)
+        found = compare(state, seen, amount, self.now, settings.settle_seconds)
+        if not found.changed:
+            return _unchanged(found, self.built is not None and not found.state.asked)
+        core = {name: value for name, value in seen.items() if name not in HEADERS}
+        settled = found.state.settled({**state.known, **seen}, amount).but(asked=True)
+        content = canonical_json(core or dict(seen))
+        change = _identity(found.state.since, content)
+        return Verdict(settled, f"{found.says} A build is launched.", change, refresh=True)
+
+    def _after_harvest(self, state: Watched) -> Watched:
+        """The memory after a harvest that it does not know: what was seen before counts, where a look had it launched; else
+        what the source counted then is all that is known."""
+        harvest = self.built.harvest if self.built is not None else ""
+        if harvest == state.harvest:
+            return state
+        if state.asked and state.harvest:
+            return state.but(harvest=harvest, asked=False)
+        counted = None
+        with suppress(BuildError):
+            found = Discovery.load(self.folder).counted
+            counted = found.triples if found is not None else None
+        known = {TRIPLES: str(counted)} if counted is not None else {}
+        return Watched().but(known=known, amount=counted or 0, harvest=harvest, volatile=state.volatile)
+
+    def _shrunk(self, amount: int, state: Watched, unit: str) -> str:
+        """Why a source that holds much less than it did is not taken at its word, "" for one that does not."""
+        if amount and amount >= self.context.config.rebuild.least_share * state.amount:
+            return ""
+        if not state.amount:
+            return f"The source is empty (0 {unit}): that is taken for a fault."
+        refresh = " --refresh" if self.entry.config.refreshable else ""
+        return (
+            f"The source has {amount:,} {unit} where it had {state.amount:,}: that is taken for a fault. "
+            f"If it is meant: crmrag build {self.context.name}{refresh}"
+        )
 
 
 def _unchanged(found: Comparison, built: bool) -> Verdict:
@@ -368,33 +364,8 @@ def _unchanged(found: Comparison, built: bool) -> Verdict:
     return Verdict(found.state, f"{found.says}{waiting}", confirmed=built)
 
 
-def _after_harvest(context: BuildContext, state: Watched, built: Published | None) -> Watched:
-    """The memory after a harvest that it does not know: what was seen before counts, where a look had it launched; else
-    what the endpoint counted then is all that is known."""
-    harvest = built.harvest if built is not None else ""
-    if harvest == state.harvest:
-        return state
-    if state.asked and state.harvest:
-        return state.but(harvest=harvest, asked=False)
-    counted = None
-    with suppress(BuildError):
-        found = Discovery.load(base_of(context).folder("entities")).counted
-        counted = found.triples if found is not None else None
-    known = {TRIPLES: str(counted)} if counted is not None else {}
-    return Watched().but(known=known, amount=counted or 0, harvest=harvest, volatile=state.volatile)
-
-
-def _shrunk(amount: int, state: Watched, context: BuildContext, unit: str) -> str:
-    """Why a source that holds much less than it did is not taken at its word, "" for one that does not."""
-    if amount and amount >= context.config.rebuild.least_share * state.amount:
-        return ""
-    if not state.amount:
-        return f"The source is empty (0 {unit}): that is taken for a fault."
-    refresh = " --refresh" if context.config.endpoint else ""
-    return (
-        f"The source has {amount:,} {unit} where it had {state.amount:,}: that is taken for a fault. "
-        f"If it is meant: crmrag build {context.name}{refresh}"
-    )
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def _fault(state: Watched, reason: str, now: float, first: float, longest: float) -> Verdict:

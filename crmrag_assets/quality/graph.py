@@ -64,13 +64,14 @@ def no_triple_lost(context: BuildContext) -> Finding:
 
 
 def has_entities(context: BuildContext) -> Finding:
-    """The graph describes entities, and some are of a Fundamental Category: else no document could say anything. If not, the
+    """The graph describes entities, and some are of a Fundamental Category where a source has to hold CIDOC-CRM. If not, the
     source is no CIDOC-CRM, or of an ontology whose table is missing in config/ontology.
     """
     graph = graph_of(context)
     entity = _entities(graph)
     known, count = int((entity & (graph.category_of_node != 0)).sum()), int(entity.sum())
-    if known:
+    holds = bool(known or (count and not context.config.crm))
+    if holds:
         says = f"{count:,} entities, {known:,} of them of a Fundamental Category."
     elif count:
         says = f"None of the {count:,} entities has a class of a Fundamental Category."
@@ -81,7 +82,7 @@ def has_entities(context: BuildContext) -> Finding:
         f"know can be added to config/ontology. Then run crmrag build {context.name}."
     )
     counts = {"entities": count, "with_category": known, "nodes": graph.nodes}
-    return Finding(bool(known), says, counts, remedy=remedy)
+    return Finding(holds, says, counts, remedy=remedy)
 
 
 def not_much_is_gone(context: BuildContext) -> Finding:
@@ -109,7 +110,8 @@ def _entities(graph: Graph) -> Bools:
 
 def terms_are_known(context: BuildContext) -> Finding:
     """Few uses of classes and properties that no ontology table has and no key of method.yaml names: no Fundamental
-    Relationship follows these. If there are more, add the ontology's table, or a row in config/ontology/renames.csv.
+    Relationship follows these. If there are more, add the ontology's table, or a row in config/ontology/renames.csv. Sources
+    that need not hold CIDOC-CRM are asked for nothing.
     """
     graph = graph_of(context)
     stored = json.loads((context.folder("graph") / "unmapped.json").read_bytes())
@@ -130,7 +132,7 @@ def terms_are_known(context: BuildContext) -> Finding:
         "What is not mapped is shown in documents and followed by no Fundamental Relationship. Add the ontology's table "
         "(crmrag ontology extract FILE -o config/ontology) or a row in config/ontology/renames.csv."
     )
-    few = max(shares) <= context.method.checks.unmapped_share
+    few = max(shares) <= context.method.checks.unmapped_share or not context.config.crm
     return Finding(few, f"{'; '.join(parts)}.", counts, tables, remedy)
 
 

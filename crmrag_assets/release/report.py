@@ -50,11 +50,15 @@ def harvest_lines(harvest: Mapping[str, Any], where: str, level: int = 2) -> Ite
         yield ""
         yield from (f"- {escaped(concern)}" for concern in harvest["concerns"])
     source = {
-        key: value if isinstance(value, str) else ", ".join(value) for key, value in harvest["source"].items()
+        key: value if isinstance(value, str) else ", ".join(value)
+        for key, value in harvest["source"].items()
+        if key != "sources"  # which a table of their own has
     }
     yield from titled(
         "Source", ("what", "value"), [{"what": key, "value": value} for key, value in source.items()]
     )
+    parts = harvest["reading"].get("parts", [])
+    yield from titled("Sources", ("kind", "places", "graph", "entities", "triples"), parts)
     counts = {name.replace("_", " "): harvest[name] for name in (*HARVESTED, "chunks")}
     yield from titled("Harvested", ("what", "count"), _rows(counts))
     counted = harvest["counted"]

@@ -1,16 +1,21 @@
-"""Where RDF comes from."""
+"""Where a data set's triples come from."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from crmrag_assets.build.locks import Turns
 from crmrag_assets.harvest.source import Discovery, Source
-from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.sources.kinds import Opening, kind_of
+from crmrag_assets.sources.several import Part, several
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, load_method
+from crmrag_query.config.sources import SourceEntry
 
 __all__ = ["Discovery", "Source", "source_for"]
+PARTS = "sources"  # in the working folder: what each of several sources keeps, by its identity
 
 
 def source_for(
@@ -19,21 +24,27 @@ def source_for(
     method: Method | None = None,
     work: Path | None = None,
     refreshed: str = "",
-    turns: Turns | None = None,
+    turns: Mapping[str, Turns] = MappingProxyType({}),
 ) -> Source:
-    """The source that a data set declares; ConfigError for an entry of `rdf` that matches no file.
+    """The source that a data set declares, or its several ones as one; ConfigError for an entry that matches no file.
 
-    ``root``: where relative paths start, in place of the configuration's. For an endpoint, ``work`` is the data set's
-    working folder, and ``refreshed`` the time at which it was last to be asked again ("" for never);
-    ``turns``: at which it is asked.
+    ``root``: where relative paths start, in place of the configuration's. Where a server is asked, ``work`` is the data
+    set's working folder, ``refreshed`` the time at which it was last to be asked again ("" for never), and ``turns`` tells,
+    by server, when.
     """
-    if config.endpoint is not None:
-        from crmrag_assets.sources.endpoint.source import SparqlEndpoint
-
-        if work is None:
-            raise ValueError("an endpoint needs the data set's working folder")
-        return SparqlEndpoint(config.endpoint, method or load_method(), work, refreshed, turns)
     rooted = config if root is None else config.model_copy(update={"root": root})
-    return RdfFiles(
-        rooted.files(), method or load_method(), rooted.base_iri, rooted.root, rooted.context_files()
-    )
+    if work is None and rooted.asks:
+        raise ValueError("a source that is asked needs the data set's working folder")
+    chosen, home = method or load_method(), work or Path()
+
+    def opened(one: SourceEntry, work: Path) -> Source:
+        own = turns.get(one.config.server())
+        opening = Opening(chosen, rooted.paths_of(one), rooted.root, work, refreshed, own)
+        return kind_of(one.kind).open(one.config, opening)
+
+    entries = rooted.sources
+    if len(entries) == 1 and not entries[0].graph:
+        return opened(entries[0], home)
+    places = [home / PARTS / one.identity for one in entries]
+    parts = [Part(one, opened(one, place), place, chosen) for one, place in zip(entries, places, strict=True)]
+    return several(parts, chosen)

@@ -19,6 +19,9 @@ RATIO = 200  # bytes that one may expand to: RDF compresses to a hundredth at mo
 UNJUDGED = 1 << 24  # bytes up to which any ratio goes
 MOST = 1 << 38  # bytes that a compressed file may hold: over a billion triples
 PORTION = 1 << 20  # bytes unpacked at once
+LITTLE = (
+    4096  # bytes read at once where all that comes before a fault is wanted: what is read with it is lost
+)
 HEAD = 1 << 16  # bytes looked at for a format
 N_TRIPLES, N_QUADS = ox.RdfFormat.N_TRIPLES, ox.RdfFormat.N_QUADS
 TURTLE, TRIG = ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
+from crmrag_assets.build.context import base_of
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.step import BuildContext, chunks_of, run_step
 from crmrag_assets.harvest.prefetch import prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import Traffic
-from crmrag_assets.harvest.source import Connected, Discovery
+from crmrag_assets.harvest.source import Connected, Discovery, Foreseen
 from crmrag_assets.indexes.embed import windows
 from crmrag_assets.indexes.encoder import Encoder
 from crmrag_assets.opened import documents_of, encoder_of, graph_of
-from crmrag_assets.sources.endpoint.look import forecast, seconds_of_batch
 from crmrag_assets.steps.rebuild import Rebuild, rebuild_of
 from crmrag_assets.steps.registry import STEPS
 from crmrag_assets.steps.source import ENTITIES, SampleSource, by_hash, source_of
@@ -26,7 +26,7 @@ from crmrag_query.config.reading import default_folder
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
 SAMPLE = 2000  # entities whose documents are counted; a smaller data set is estimated whole
-ASKED = 400  # of an endpoint, which is asked for them
+ASKED = 400  # where a server is asked for them
 HOPS = 2  # around them, so that their documents are nearly whole, and join what they join in a build
 TIMED = 24  # windows encoded to measure
 FLOAT = 4  # bytes of a vector's component
@@ -44,8 +44,8 @@ Prices = Callable[[str], float | None]
 class Estimate:
     """A forecast: ``seconds`` on this machine, ``bytes`` of the release, ``price`` in US dollars for a paid encoder.
 
-    ``price`` is None where the encoder is local or no price is known; ``paid`` tells which. Of an endpoint also how many
-    ``requests`` its harvest takes and for how many seconds, which are part of ``seconds``; None for files.
+    ``price`` is None where the encoder is local or no price is known; ``paid`` tells which. Where a server is asked also how
+    many ``requests`` its harvest takes and for how many seconds, which are part of ``seconds``; None for files.
     """
 
     dataset: str
@@ -107,7 +107,7 @@ class _Measured:
 def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> Estimate:
     """Discover the source (which the build will not repeat), build a sample but for its vectors elsewhere, and scale.
 
-    ``size``: entities of the sample, by default `SAMPLE`, of an endpoint `ASKED`.
+    ``size``: entities of the sample, by default `SAMPLE`, where a server is asked `ASKED`.
     ``prices``: US dollars a token by model. Nothing is sent to a paid encoder. Raises what discovery raises.
     """
     with dataset_lock(context.store.root, context.name):
@@ -115,7 +115,7 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
         run_step(ENTITIES, context)
         discovery = time.monotonic() - start
     found = Discovery.load(context.folder("entities"))
-    size = size or (SAMPLE if context.config.endpoint is None else ASKED)
+    size = size or (ASKED if context.config.asks else SAMPLE)
     with tempfile.TemporaryDirectory(prefix="crmrag-estimate-") as folder:
         measured = _measure(replace(context, data=Path(folder)), context, min(size, found.entities))
     anew = rebuild_of(context) if context.sample is None else None
@@ -124,9 +124,9 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
     paid = embedding.provider == "litellm"
     price = prices(embedding.model) if paid else None
     requests = harvest = None
-    if context.config.endpoint is not None:  # by what discovery and the sample took there
-        asked = context.config.endpoint.resolved(context.method.requests)
-        requests, harvest = forecast(found, asked, seconds_of_batch(measured.traffic, found, asked))
+    source = source_of(base_of(context))
+    if context.config.asks and isinstance(source, Foreseen):  # by what discovery and the sample took there
+        requests, harvest = source.forecast(found, base_of(context).folder("entities"), measured.traffic)
     count, tokens = round(measured.windows * each), round(measured.tokens * each)
     dimension = embedding.dimension or (0 if paid else encoder_of(context).dimension)
     among = found.entities / max(measured.near, 1)

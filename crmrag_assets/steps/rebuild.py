@@ -40,10 +40,10 @@ class Rebuild:
 
 
 def rebuild_of(context: BuildContext) -> Rebuild | None:
-    """Compare what discovery has found now with what the last build harvested; None where no build was finished, or from an
-    endpoint, which has to be asked for that. BuildError before discovery."""
+    """Compare what discovery has found now with what the last build harvested; None where no build was finished, or
+    where a server has to be asked for that. BuildError before discovery."""
     wanted = ("graph", "documents", "release")
-    if context.config.endpoint or any(context.store.record(artifact) is None for artifact in wanted):
+    if context.config.asks or any(context.store.record(artifact) is None for artifact in wanted):
         return None
     changes = _changes(context)
     if not len(changes):

@@ -35,6 +35,7 @@ from crmrag_assets.release.publish import (
     require_consistent,
 )
 from crmrag_assets.release.report import make_report, report_markdown
+from crmrag_assets.sources.several import Several
 from crmrag_assets.steps.communities import STEPS as COMMUNITY_STEPS
 from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
@@ -161,12 +162,14 @@ def publish_release(context: BuildContext) -> None:
     accept = partial(require_consistent, context)
     publish(context.data, manifest, pinned_files(context), provenance, companion_files(context), keep, accept)
     source, fetched = provenance["source"]["fingerprint"], provenance["fetched"].values()
+    made_of = source_of(context)
     Published(
         release=manifest.id,
         at=provenance["built"],
         source=source if is_source(context, source) else "",
         harvest=context.finished(ENTITIES.artifact).version,
         fetched=min(fetched, default=""),
+        sources=made_of.fingerprints() if isinstance(made_of, Several) else {},
     ).write(context.store.root)
 
 

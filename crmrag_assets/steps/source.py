@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ import polars as pl
 
 from crmrag_assets.build.chunks import buckets_of, chunk_bits, chunk_keys
 from crmrag_assets.build.context import base_of
-from crmrag_assets.build.locks import dataset_lock, endpoint_turns, reading_endpoint
+from crmrag_assets.build.locks import asking_servers, dataset_lock, server_turns
 from crmrag_assets.build.step import BuildContext, Inputs, Progress, Stats, Step, bits_of, chunks_of, run_step
 from crmrag_assets.build.store import data_version
 from crmrag_assets.harvest.entities import without_schema
@@ -188,7 +187,7 @@ class SampleSource:
         wanted = [subject for subject in subjects if bucket_of(subject) in buckets]
         return Fetched(sample.filter(pl.col("s").is_in(wanted)))
 
-    def recount(self) -> Counted | None:
+    def recount(self, folder: Path) -> Counted | None:
         return None
 
     def _asked(self, base: Connected, progress: Progress) -> tuple[list[str], Fetched]:
@@ -237,7 +236,7 @@ def source_of(context: BuildContext) -> Source:
         method=context.method,
         work=base.store.root,
         refreshed=context.refreshed,
-        turns=endpoint_turns(context),
+        turns=server_turns(context),
     )
     if context.sample is None:
         return source
@@ -275,7 +274,7 @@ def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> St
         base = base_of(context)
         with dataset_lock(base.store.root, base.name):
             run_step(ENTITIES, base)
-    with reading_endpoint(context):
+    with asking_servers(context):
         found = source_of(context).discover(folder, context.progress)
     found.save(folder)
     report = found.report
@@ -301,13 +300,13 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     Every triple is an outgoing triple of exactly one subject, so each is fetched once and none is missed. Read by `graph`;
     a chunk whose triples stay the same is never read again.
     """
-    with reading_endpoint(context):
+    with asking_servers(context):
         table, report = prefetch_chunk(
             source_of(context), context.folder("entities"), chunk or "", bits_of(context), context.method
         )
     write_prefetch(table, report, folder)
     stats: Stats = {
-        "fetched": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "fetched": report.at or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "entities": report.entities,
         "triples": report.triples,
         "excluded": report.excluded_subjects,
@@ -319,20 +318,16 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
 ENTITIES = Step("entities", 3, write_entities, inputs=entities_inputs, lasting=True)
 PREFETCH = Step(
     "prefetch", 2, write_chunk, needs=("entities",), inputs=prefetch_inputs, chunked=True, lasting=True,
-    apart=lambda context: context.config.endpoint is None,  # an endpoint is asked at the pace that is configured
+    apart=lambda context: not context.config.asks,  # a server is asked at the pace that is configured
 )  # fmt: skip
 
 
 def described(config: DatasetConfig) -> dict[str, Any]:
     """Where a data set says that its triples are: no secret is among it, and no query string, which may hold one."""
-    if config.endpoint is None:
-        return {"declared": list(config.rdf or ())}
-    parts = urlsplit(config.endpoint.url)
-    graphs = config.endpoint.graphs
-    return {
-        "endpoint": parts._replace(query="", fragment="").geturl(),
-        "graphs": graphs if isinstance(graphs, str) else list(graphs),
-    }
+    if len(config.sources) == 1:
+        return config.sources[0].config.stated()
+    told = [{"kind": one.kind, "graph": one.graph, **one.config.stated()} for one in config.sources]
+    return {"declared": [one.config.described() for one in config.sources], "sources": told}
 
 
 def harvest_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -360,8 +355,8 @@ def write_harvest_report(context: BuildContext, folder: Path, chunk: str | None)
     with suppress(
         SourceError
     ):  # that it does not answer any more is no reason to lose a harvest: it is reported
-        after = source_of(context).recount()
-    countable = context.config.endpoint is not None and context.sample is None
+        after = source_of(context).recount(context.folder("entities"))
+    countable = context.config.asks and context.sample is None
     account = Account(Discovery.load(context.folder("entities")), chunks, after=after, countable=countable)
     named = {"dataset": context.name, "title": context.config.title, "source": described(context.config)}
     values = named | as_dict(account)

@@ -293,22 +293,26 @@ def lineage(release: Release, s: str, p: str, o: str, source: str = "") -> Linea
         complete = search.left > 0
     chunk = chunk_of(s, release.manifest.counts.get("chunks", 1))
     return Lineage(
-        s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk), complete
+        s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk, graphs), complete
     )  # fmt: skip
 
 
-def origin(release: Release, chunk: str) -> Origin | None:
-    """Where the release's triples were read, and when those of ``chunk`` were; None without provenance."""
+def origin(release: Release, chunk: str, graphs: Sequence[str] = ()) -> Origin | None:
+    """Where the release's triples were read, and when those of ``chunk`` were; None without provenance.
+
+    Of several sources those that a triple of these ``graphs`` is from; all of them where none has such a graph.
+    """
     told = release.provenance
     if told is None:
         return None
     source, harvest = told.get("source", {}), told.get("harvest", {})
-    endpoint = source.get("endpoint", "")
+    stated = [one for one in source.get("sources", ()) if one.get("graph") in graphs] or [source]
+    places = [[one["endpoint"]] if one.get("endpoint") else one.get("declared", ()) for one in stated]
     read = (harvest.get("reading") or {}).get("files", ())
     return Origin(
-        (endpoint,) if endpoint else tuple(map(str, source.get("declared", ()))),
+        tuple(str(place) for one in places for place in one),
         tuple(str(one.get("file", "")) for one in read),
-        bool(endpoint),
+        any(one.get("endpoint") for one in stated),
         str((told.get("fetched") or {}).get(chunk, "")),
         str(told.get("built", "")),
         str(source.get("fingerprint", "")),

@@ -29,7 +29,6 @@ ORDER = (
     "languages", "image_pattern", "licence", "attribution", "wikidata", "examples", "questions", "relationships",
 )  # fmt: skip
 CHANGING = "Changing what was built of a data set"
-NO_CONTACT = "  does not say who asks: set `contact` to an address that its operators can write to"
 
 FILE = click.option(
     "--file", type=click.Path(dir_okay=False, path_type=Path),
@@ -64,6 +63,10 @@ def datasets() -> None:
 @click.option("--pause", "pause_seconds", type=float, metavar="S", help="Seconds between two requests.")
 @click.option("--parallel", type=int, metavar="N", help="Requests at once.")
 @click.option("--batch", "batch_entities", type=int, metavar="N", help="Entities in one request.")
+@click.option(
+    "--source", "sources", multiple=True, metavar="KIND=PLACE",
+    help="A source of any kind, such as rdf=more/*.ttl, in place of or beside the others; may be repeated.",
+)  # fmt: skip
 @click.option("--title", default="")
 @click.option(
     "--language", "languages", multiple=True, help="Language of labels, best first; may be repeated."
@@ -83,21 +86,24 @@ def datasets() -> None:
 @click.option("--wikidata", is_flag=True, help="Add texts from Wikidata to answers.")
 @FILE
 def add(name: str, file: Path | None, **options: Any) -> None:
-    """Declare data set NAME: of RDF files (--rdf), or of a SPARQL endpoint (--endpoint)."""
+    """Declare data set NAME: of RDF files (--rdf), of a SPARQL endpoint (--endpoint), or of several sources (--source)."""
     from crmrag_query.config.datasets import add_dataset, own_datasets_file
 
-    values = {
-        "title": options["title"],
+    stated: dict[str, Any] = {
         "rdf": options["rdf"],
         "contexts": _contexts(options["contexts"]),
         "endpoint": _endpoint(**{key: options[key] for key in ENDPOINT_OPTIONS}),
+    }
+    values = {
+        "title": options["title"],
+        **(_sources(_given(stated), options["sources"]) if options["sources"] else stated),
         **{key: options[key] for key in ORDER},
         "embedding": _given({"model": options["model"], "provider": options["provider"]}),
     }
     target = file or own_datasets_file()
     dataset = add_dataset(target, name, _given(values))
-    made_of = "a SPARQL endpoint" if dataset.endpoint else f"{len(dataset.files())} files"
-    first = f"crmrag datasets check {name} --ask" if dataset.endpoint else f"crmrag build {name}"
+    made_of = " and ".join(_made_of(dataset))
+    first = f"crmrag datasets check {name} --ask" if dataset.asks else f"crmrag build {name}"
     click.echo(f"{target}: added {name} ({made_of}). Next: {first}")
 
 
@@ -111,6 +117,22 @@ def _contexts(given: tuple[str, ...]) -> dict[str, str]:
             f"--context {wrong}: give the context's address and its file, as ADDRESS=FILE."
         )
     return {address: file for address, _, file in parts.values()}
+
+
+def _sources(others: dict[str, Any], given: tuple[str, ...]) -> dict[str, Any]:
+    """The list `sources` of what other options say and of KIND=PLACE each."""
+    listed: list[dict[str, Any]] = []
+    if "rdf" in others:
+        files = {"files": list(others["rdf"]), "contexts": others.get("contexts", {})}
+        listed.append({"rdf": _given(files) if files["contexts"] else files["files"]})
+    if "endpoint" in others:
+        listed.append({"endpoint": others["endpoint"]})
+    for one in given:
+        kind, sign, place = one.partition("=")
+        if not (kind and sign and place):
+            raise click.UsageError(f"--source {one}: give the kind and where it is, as KIND=PLACE.")
+        listed.append({kind: place})
+    return {"sources": listed}
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -147,12 +169,12 @@ def list_(file: Path | None, as_json: bool) -> None:
 
     found = load_datasets(file)
     if as_json:
-        shown = [one.model_dump(mode="json") for one in found.values()]
+        shown = [one.model_dump(mode="json", by_alias=True) for one in found.values()]
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return
     width = max((len(name) for name in found), default=0)
     for name, one in found.items():
-        made_of = one.endpoint.described() if one.endpoint else ", ".join(one.declared)
+        made_of = "; ".join(source.config.described() for source in one.sources)
         click.echo(f"{name:<{width}}  {one.title}  [{', '.join(one.languages)}]  {made_of}")
 
 
@@ -183,7 +205,7 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
             remedy=f"There are: {', '.join(declared)}.",
         )  # fmt: skip
     chosen = declared if name is None else {name: declared[name]}
-    if ask and (name is None or chosen[name].endpoint is None):
+    if ask and (name is None or not chosen[name].asks):
         raise click.UsageError(
             "--ask is for one data set that has an endpoint: crmrag datasets check NAME --ask"
         )
@@ -192,7 +214,7 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
         problems += map(str, mistakes)
         for line in _declaration(one, method, bool(mistakes)):
             click.echo(line)
-        if one.rdf and not mistakes:
+        if not mistakes:
             problems += _first_statements(one, method)
     _report_paths(method, ontology, dead)
     for problem in problems:
@@ -201,8 +223,9 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
         sys.exit(1)
     if ask and name:
         first_look = _of_building("crmrag.endpoint", "first_look", "Asking an endpoint")
-        for line in first_look(chosen[name].endpoint, method):
-            click.echo(line)
+        for source in chosen[name].sources:
+            for line in first_look(source.config, method) if source.config.server() else ():
+                click.echo(line)
     click.echo("No mistakes found.")
 
 
@@ -281,22 +304,27 @@ def _first_statements(one: DatasetConfig, method: Method) -> list[str]:
 
 
 def _declaration(one: DatasetConfig, method: Method, mistaken: bool) -> Iterator[str]:
-    """What a data set is made of; of an endpoint also how it is asked, and whether its environment variables are set."""
-    if one.endpoint is None:
-        if not mistaken:
-            yield f"{one.name}: {len(one.files())} files"
-        return
-    endpoint, requests = one.endpoint, one.endpoint.resolved(method.requests)
-    yield f"{one.name}: {endpoint.described()}"
-    yield (
-        f"  asks for {requests.batch_entities:,} entities at a time, {requests.parallel} requests at once, "
-        f"{requests.pause_seconds:g} s apart"
-    )
-    yield f"  says that it asks for {endpoint.contact}" if endpoint.contact else NO_CONTACT
-    for variable in endpoint.variables():
-        yield f"  {variable}: {'set' if os.environ.get(variable, '').strip() else 'not set'}"
-    if endpoint.variables() and endpoint.url.startswith("http:"):
-        yield "  what signs in is sent unencrypted: the address begins with http:"
+    """What a data set is made of; of a server also how it is asked, and whether its environment variables are set."""
+    several = len(one.sources) > 1
+    if several:
+        yield f"{one.name}: {len(one.sources)} sources"
+    for source in one.sources:
+        head = f"  {source.kind}" if several else one.name
+        if source.config.server():
+            yield f"{head}: {source.config.described()}"
+        elif not mistaken:
+            yield f"{head}: {len(one.paths_of(source))} files"
+        yield from (f"  {line}" if several else line for line in source.config.told(method.requests))
+        if several:
+            yield f"    its triples are in the graph {source.graph}, but for those that name another"
+
+
+def _made_of(one: DatasetConfig) -> Iterator[str]:
+    for source in one.sources:
+        if source.config.server():
+            yield "a SPARQL endpoint" if source.kind == "endpoint" else source.config.described()
+        else:
+            yield f"{len(one.paths_of(source))} files"
 
 
 def _report_paths(method: Any, ontology: Any, verbose: bool) -> None:

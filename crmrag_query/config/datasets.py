@@ -5,28 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
-from crmrag_query.config.build import Rebuild, Requests, Suspects
+from crmrag_query.config.build import Rebuild, Suspects
 from crmrag_query.config.former import FORMER
 from crmrag_query.config.reading import (
     ENVIRONMENT,
-    FORBIDDEN_IN_IRI,
     Count,
     NotNegative,
     Pattern,
@@ -36,211 +27,30 @@ from crmrag_query.config.reading import (
     parse_part,
     read_yaml,
 )
+from crmrag_query.config.sources import SourceEntry, named_file, parse_sources
+from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources.rdf import RdfConfig
 from crmrag_query.errors import ConfigError, Mistake
-
-GRAPHS = ("default", "named", "all")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.")
-# Capitals only, as is the custom: nearly every secret that is pasted here by mistake has a small letter or a sign.
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_SECRET = re.compile(r"(?i)key|token|secret|passw|pwd|auth|user|sig")
-_OWN_HEADERS = {
-    "accept", "accept-charset", "accept-encoding", "connection", "content-encoding", "content-length", "content-type",
-    "cookie", "host", "transfer-encoding",
-}  # fmt: skip
-
-
-def _address(text: str) -> str:
-    if FORBIDDEN_IN_IRI.search(text) or not text.isascii():
-        raise ValueError("an address holds no spaces, quotes or letters beyond ASCII: percent-encode them")
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-        raise ValueError("not the address of an endpoint, as https://example.org/sparql")
-    if parts.username is not None or parts.password is not None:
-        raise ValueError("an address does not hold credentials: name environment variables under `auth`")
-    if any(_SECRET.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
-        raise ValueError(
-            "an address does not hold credentials: name an environment variable under `auth` or `headers`"
-        )
-    if "#" in text:
-        raise ValueError("an endpoint's address ends before '#': what follows is for a page in a browser")
-    return text
-
-
-def _iri(text: str) -> str:
-    if not _SCHEME.match(text) or FORBIDDEN_IN_IRI.search(text):
-        raise ValueError(f"{text!r} is not an absolute IRI, as http://example.org/graph/1")
-    return text
-
-
-def _graphs(value: Any) -> Any:
-    """One of the words, or distinct IRIs in their order."""
-    if isinstance(value, str) and value in GRAPHS:
-        return value
-    listed = [value] if isinstance(value, str) and _SCHEME.match(value) else value
-    if not isinstance(listed, list | tuple) or not listed or not all(isinstance(one, str) for one in listed):
-        raise ValueError(f"it is {', '.join(GRAPHS)}, or a list of the IRIs of named graphs")
-    return tuple(dict.fromkeys(_iri(one) for one in listed))
 
 
 def _some(languages: tuple[str, ...]) -> tuple[str, ...]:
     return languages or ("en",)
 
 
-def _variable(text: str) -> str:
-    if text.startswith("$"):
-        raise ValueError("the name of an environment variable stands here without $ and braces")
-    if not _VARIABLE.fullmatch(text):
-        raise ValueError(
-            "not the name of an environment variable in capitals, as MUSEUM_TOKEN; the secret itself never stands here"
-        )
-    return text
-
-
-def _header(text: str) -> str:
-    if not _HEADER.fullmatch(text):
-        raise ValueError("not the name of an HTTP header")
-    if text.lower() == "user-agent":
-        raise ValueError("who asks is said by `contact`, which goes into this header")
-    if text.lower() in _OWN_HEADERS:
-        raise ValueError("this header belongs to each request itself")
-    return text
-
-
-def _plain(text: str) -> str:
-    if not text.isprintable() or not text.isascii():
-        raise ValueError("it goes into an HTTP header, which takes plain ASCII characters in one line")
-    return text
-
-
-Variable = Annotated[str, AfterValidator(_variable)]
-HeaderName = Annotated[str, AfterValidator(_header)]
-Graphs = Annotated[Literal["default", "named", "all"] | tuple[str, ...], BeforeValidator(_graphs)]
-
-
-class Auth(Record):
-    """How to sign in; each value is the *name* of an environment variable that holds the secret.
-
-    Without a `kind`, a `token` means bearer, else basic is meant.
-    """
-
-    kind: Literal["basic", "digest", "bearer"]
-    user: Variable | None = None
-    password: Variable | None = None
-    token: Variable | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _kind(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            raise ValueError("it holds keys: kind (basic, digest or bearer), and user and password, or token")
-        return {"kind": "bearer" if value.get("token") else "basic", **value}
-
-    @model_validator(mode="after")
-    def _complete(self) -> Auth:
-        secret, signed = ("token",), ("user", "password")
-        needed, others = (secret, signed) if self.kind == "bearer" else (signed, secret)
-        if missing := [name for name in needed if getattr(self, name) is None]:
-            raise ValueError(f"{self.kind} needs {' and '.join(missing)}, the names of environment variables")
-        if given := [name for name in others if getattr(self, name) is not None]:
-            raise ValueError(f"{self.kind} takes no {' and '.join(given)}")
-        return self
-
-    def variables(self) -> tuple[str, ...]:
-        """Names of the environment variables that hold what signs in."""
-        return tuple(name for name in (self.user, self.password, self.token) if name is not None)
-
-
-class OwnRequests(Record):
-    """What a data set sets otherwise than the method's `requests`."""
-
-    batch_entities: Count | None = None
-    page_rows: Count | None = None
-    subject_rows: int | None = Field(default=None, ge=0)
-    timeout_seconds: Positive | None = None
-    pause_seconds: NotNegative | None = None
-    parallel: Count | None = None
-    retries: int | None = Field(default=None, ge=0)
-    first_wait_seconds: NotNegative | None = None
-    longest_wait_seconds: NotNegative | None = None
-    response_bytes: Count | None = None
-    blank_rows: int | None = Field(default=None, ge=0)
-    blank_depth: Count | None = None
-    request_budget: Count | None = None
-
-
-class EndpointConfig(Record):
-    """A SPARQL 1.1 endpoint and what is read of it.
-
-    `graphs`: the endpoint's default graph as it defines it, all its named graphs, both, or the named graphs of a list.
-    `default_graphs`: graphs whose union is to be the default graph (the protocol's `default-graph-uri`).
-    `headers`: HTTP header -> environment variable that holds its value. `contact` goes into the User-Agent header.
-    """
-
-    url: Annotated[str, AfterValidator(_address)]
-    graphs: Graphs = "default"
-    default_graphs: tuple[Annotated[str, AfterValidator(_iri)], ...] = ()
-    auth: Auth | None = None
-    headers: dict[HeaderName, Variable] = Field(default_factory=dict)
-    contact: Annotated[str, AfterValidator(_plain)] = ""
-    requests: OwnRequests = OwnRequests()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _address_alone(cls, value: Any) -> Any:
-        """An address alone is a whole declaration; a key without a value is one that is not given."""
-        if isinstance(value, str):
-            return {"url": value}
-        if not isinstance(value, Mapping):
-            raise ValueError("it holds the address of an endpoint, or keys such as url, graphs and contact")
-        return {key: given for key, given in value.items() if given is not None}
-
-    @model_validator(mode="after")
-    def _agreeing(self) -> EndpointConfig:
-        if self.default_graphs and self.graphs != "default":
-            raise ValueError(
-                "`default_graphs` make up the default graph, which `graphs` does not read: keep one"
-            )
-        if self.auth is not None and any(name.lower() == "authorization" for name in self.headers):
-            raise ValueError("`auth` and a header Authorization stand both: keep one")
-        return self
-
-    def resolved(self, method: Requests) -> Requests:
-        """The method's requests with what the data set sets for itself."""
-        return method.model_copy(update=self.requests.model_dump(exclude_none=True))
-
-    def variables(self) -> tuple[str, ...]:
-        """Names of the environment variables that a request needs, each once."""
-        named = (*(self.auth.variables() if self.auth else ()), *self.headers.values())
-        return tuple(dict.fromkeys(named))
-
-    def described(self) -> str:
-        """The address, what is read there, and how to sign in, in one line without a secret."""
-        if isinstance(self.graphs, str):
-            graphs = {"default": "default graph", "named": "named graphs", "all": "all graphs"}[self.graphs]
-            graphs += f" of {', '.join(self.default_graphs)}" if self.default_graphs else ""
-        else:
-            graphs = (
-                f"graph {self.graphs[0]}" if len(self.graphs) == 1 else f"{len(self.graphs)} named graphs"
-            )
-        ways = ([f"{self.auth.kind} authentication"] if self.auth else []) + [
-            f"header {name}" for name in self.headers
-        ]
-        return f"{self.url} ({', '.join([graphs, *ways])})"
-
-
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 SAMPLE_MARK = "-sample"  # at the end of a sample's name, after that of its data set
 OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes"})
 """Keys that say how a data set is run and nothing of what is made of it: no release depends on them."""
-_MAGIC = re.compile(r"[*?\[]")
 _NEITHER = (
-    "a data set has `rdf`, files, or `endpoint`, the address of a SPARQL endpoint, and this has neither"
+    "a data set has `rdf`, files, `endpoint`, a SPARQL endpoint, or a list `sources`, and this has neither"
 )
-_BOTH = "a data set has either `rdf` or `endpoint`, and this has both"
+_BOTH = "a data set has either `rdf` or `endpoint`, and this has both: list them under `sources`"
+SOURCE_GRAPH = "urn:crmrag:source:"
+"""Begins the graph of a source that is one of several and names no other."""
 # Keys whose values may hold a secret that was pasted in the wrong place, and those of an endpoint that cannot.
 _PRIVATE = re.compile(r"(?i)auth|credential|header|key|pass|pwd|secret|token|user")
-_OPEN = re.compile(r"endpoint\.(graphs|default_graphs(\[\d+\])?|contact|requests\..+)")
+_ENDPOINT = re.compile(r"(sources\[\d+\]\.)?endpoint(\.|$)")
+_OPEN = re.compile(r"(sources\[\d+\]\.)?endpoint\.(graphs|default_graphs(\[\d+\])?|contact|requests\..+)")
 
 
 class EmbeddingConfig(Record):
@@ -275,7 +85,8 @@ class Ceiling(Record):
 
 
 class DatasetConfig(Record):
-    """One data set, from files or from an endpoint: either `rdf` or `endpoint` is given.
+    """One data set. What it is made of are its `sources`; `rdf`, with `base_iri` and `contexts`, or `endpoint` is the short
+    form of a single one.
 
     `rdf` holds files or globs below `root`, the folder that config/ stands in; `questions` a file there, of questions with
     known answers; `contexts` files that stand in for JSON-LD contexts, by their addresses; `shapes` files of SHACL shapes, in
@@ -287,9 +98,10 @@ class DatasetConfig(Record):
     name: str
     title: str = ""
     rdf: tuple[str, ...] | None = Field(default=None, min_length=1)
-    endpoint: EndpointConfig | None = Field(default=None, validate_default=True)
     base_iri: str = ""
     contexts: dict[str, str] = Field(default_factory=dict)
+    listed: tuple[SourceEntry, ...] = Field(default=(), alias="sources")
+    endpoint: EndpointConfig | None = Field(default=None, validate_default=True)
     languages: Annotated[tuple[str, ...], AfterValidator(_some)] = ("en",)
     embedding: EmbeddingConfig = EmbeddingConfig()
     ceiling: Ceiling = Ceiling()
@@ -323,51 +135,86 @@ class DatasetConfig(Record):
             raise ValueError("it holds a control character")
         return line
 
+    @field_validator("listed")
+    @classmethod
+    def _alone(cls, listed: tuple[SourceEntry, ...], info: ValidationInfo) -> tuple[SourceEntry, ...]:
+        beside = [key for key in ("rdf", "base_iri", "contexts") if info.data.get(key)]
+        if listed and beside:
+            raise ValueError(f"`{beside[0]}` stands beside them: it belongs to one of the sources")
+        return listed
+
     @field_validator("endpoint")
     @classmethod
     def _either(cls, endpoint: EndpointConfig | None, info: ValidationInfo) -> EndpointConfig | None:
-        if "rdf" in info.data and (endpoint is None) == (info.data["rdf"] is None):
-            raise ValueError(_NEITHER if endpoint is None else _BOTH)
+        if "rdf" not in info.data or "listed" not in info.data:
+            return endpoint
+        given = [bool(info.data["rdf"]), endpoint is not None, bool(info.data["listed"])]
+        if sum(given) != 1:
+            raise ValueError(_BOTH if any(given) else _NEITHER)
         return endpoint
 
     @property
+    def sources(self) -> tuple[SourceEntry, ...]:
+        """What the data set is made of; each of several has a graph of its own."""
+        if self.rdf:
+            rdf = RdfConfig(files=self.rdf, base_iri=self.base_iri, contexts=self.contexts)
+            return (SourceEntry(kind="rdf", config=rdf, key="rdf"),)
+        if self.endpoint:
+            return (SourceEntry(kind="endpoint", config=self.endpoint, key="endpoint"),)
+        return tuple(_with_graphs(self.listed)) if len(self.listed) > 1 else self.listed
+
+    @property
     def declared(self) -> tuple[str, ...]:
-        """Where the data comes from, as declared: the entries of `rdf`, or the endpoint's address."""
-        return (self.endpoint.url,) if self.endpoint else self.rdf or ()
+        """Where the data comes from, as declared: files, globs, addresses."""
+        return tuple(place for one in self.sources for place in one.config.places())
+
+    @property
+    def refreshable(self) -> tuple[str, ...]:
+        """The kinds of its sources that give anew only when they are asked again."""
+        return tuple(dict.fromkeys(one.kind for one in self.sources if one.config.refreshable))
+
+    @property
+    def crm(self) -> bool:
+        """Whether any of its sources has to hold CIDOC-CRM."""
+        return any(one.config.crm for one in self.sources)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a server is asked for any of it."""
+        return any(one.config.server() for one in self.sources)
+
+    def require_files(self) -> None:
+        """ConfigError for the first file that is named and not there, of any source."""
+        for one in self.sources:
+            one.config.require(self.root, f"datasets.{self.name}.{one.key}")
+
+    def paths_of(self, entry: SourceEntry) -> tuple[Path, ...]:
+        """The files that one of its sources names, sorted and distinct; ConfigError for an entry without any."""
+        return entry.config.paths(self.root, f"datasets.{self.name}.{entry.key}")
 
     def files(self) -> tuple[Path, ...]:
-        """The files that `rdf` names, sorted and distinct, none for an endpoint; ConfigError for an entry without any."""
-        found: set[Path] = set()
-        for number, entry in enumerate(self.rdf or ()):
-            matches = _matches(self.root, entry)
-            if not matches:
-                raise ConfigError.single(
-                    "datasets.yaml", f"datasets.{self.name}.rdf[{number}]", _nothing_at(self.root, entry),
-                    remedy=f"Is the export there? Paths and globs are taken from {self.root.resolve()}.",
-                )  # fmt: skip
-            found.update(matches)
-        return tuple(sorted(found))
+        """The files of all sources, sorted and distinct; ConfigError for an entry without any."""
+        return tuple(sorted({path for one in self.sources for path in self.paths_of(one)}))
 
     def questions_file(self) -> Path | None:
         """The file that `questions` names, None where it names none; ConfigError where there is no such file."""
         return self._file("questions", self.questions) if self.questions else None
-
-    def context_files(self) -> dict[str, Path]:
-        """The files that `contexts` names, by the addresses of the contexts; ConfigError where there is no such file."""
-        return {address: self._file(f"contexts.{address}", name) for address, name in self.contexts.items()}
 
     def shapes_files(self) -> tuple[Path, ...]:
         """The files of SHACL shapes that `shapes` names; ConfigError where there is no such file."""
         return tuple(self._file(f"shapes[{number}]", name) for number, name in enumerate(self.shapes))
 
     def _file(self, key: str, name: str) -> Path:
-        file = self.root / name
-        if not file.is_file():
-            raise ConfigError.single(
-                "datasets.yaml", f"datasets.{self.name}.{key}", _nothing_at(self.root, name),
-                remedy=f"Paths are taken from {self.root.resolve()}.",
-            )  # fmt: skip
-        return file
+        return named_file(self.root, name, f"datasets.{self.name}.{key}")
+
+
+def _with_graphs(listed: Sequence[SourceEntry]) -> Iterator[SourceEntry]:
+    """Each with a graph: its own, or one that is named by its kind, and counted from the second of a kind on."""
+    seen = Counter[str]()
+    for one in listed:
+        seen[one.kind] += 1
+        number = f":{seen[one.kind]}" if seen[one.kind] > 1 else ""
+        yield one if one.graph else one.model_copy(update={"graph": f"{SOURCE_GRAPH}{one.kind}{number}"})
 
 
 def load_datasets(path: Path | str | None = None) -> dict[str, DatasetConfig]:
@@ -409,19 +256,23 @@ def parse_dataset(name: str, entry: Any, file: Path) -> DatasetConfig:
     require_name(name, file)
     if not isinstance(entry, dict):
         raise ConfigError.single(
-            file, key, "it must hold keys such as 'rdf' or 'endpoint'", value=repr(entry)[:80]
+            file, key, "it must hold keys such as 'rdf', 'endpoint' or 'sources'", value=repr(entry)[:80]
         )
     given = sorted({"name", "root"} & set(entry))
     if given:
         raise ConfigError.single(
             file, f"{key}.{given[0]}", "unknown key", remedy="The key above it is the name."
         )
+    mistakes: tuple[Mistake, ...] = ()
     try:
-        dataset = parse_part(DatasetConfig, {**entry, "name": name}, file, key)
+        listed = (
+            {"sources": parse_sources(entry["sources"], file, f"{key}.sources")}
+            if entry.get("sources")
+            else {}
+        )
+        dataset = parse_part(DatasetConfig, {**entry, **listed, "name": name}, file, key)
     except ConfigError as error:
         mistakes = tuple(_without_secret(mistake, key) for mistake in error.mistakes)
-    else:
-        mistakes = ()
     if mistakes:  # raised here, so that it carries no other error, which would show what it hides
         raise ConfigError(file, mistakes)
     return dataset.model_copy(update={"root": project_root(file), "title": dataset.title or name})
@@ -433,8 +284,8 @@ def _without_secret(mistake: Mistake, key: str) -> Mistake:
     remedy = mistake.remedy
     if mistake.reason == "unknown key" and place in EndpointConfig.model_fields:
         remedy = "It stands under `endpoint`."
-    inside = place.partition(".")[0] == "endpoint"
-    plain = place == "endpoint.url" and not re.search(r"[@?#]", mistake.value)
+    inside = _ENDPOINT.match(place)
+    plain = place.endswith("endpoint.url") and not re.search(r"[@?#]", mistake.value)
     hidden = _PRIVATE.search(place) or (inside and not plain and not _OPEN.fullmatch(place))
     return replace(mistake, value="" if hidden else mistake.value, remedy=remedy)
 
@@ -445,26 +296,12 @@ def project_root(file: Path) -> Path:
     return folder.parent if folder.name in ("config", "_config") else folder
 
 
-def _nothing_at(root: Path, entry: str) -> str:
-    """Why an entry gives no file."""
-    if (root / entry).is_dir():
-        return f"{entry!r} is a folder: name its files, as in '{entry.rstrip('/')}/*.ttl'"
-    return f"no file matches {entry!r}" if _MAGIC.search(entry) else f"no such file: {entry!r}"
-
-
-def _matches(root: Path, entry: str) -> list[Path]:
-    parts = (root / entry).parts
-    fixed = next((number for number, part in enumerate(parts) if _MAGIC.search(part)), len(parts))
-    folder = Path(*parts[:fixed])
-    matches = [folder] if fixed == len(parts) else folder.glob("/".join(parts[fixed:]))
-    return [match for match in matches if match.is_file()]
-
-
 Declared: TypeAlias = dict[str, DatasetConfig]
-Value: TypeAlias = "str | bool | int | float | Sequence[str] | Mapping[str, Value]"
+Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value]"
 COMMENTS = {
     "rdf": "files or globs, from the folder that config/ stands in",
     "endpoint": "a SPARQL endpoint; secrets stay in the environment",
+    "sources": "their triples join; the graph of each tells where it is from",
     "languages": "labels are taken in this order",
     "image_pattern": "more addresses that are images",
     "wikidata": "texts from Wikidata at question time",
@@ -492,9 +329,8 @@ def add_dataset(file: Path, name: str, values: Mapping[str, Value]) -> DatasetCo
             file, f"datasets.{name}", "a data set of this name exists", remedy="Choose another."
         )
     parsed = parse_dataset(name, dict(values), file)
-    parsed.files()
+    parsed.require_files()
     parsed.questions_file()
-    parsed.context_files()
     old = file.read_text(encoding="utf-8") if file.exists() else _HEAD
     opened = re.sub(r"^datasets:[ \t]*(\{\}|null|~)[ \t]*$", "datasets:", old, flags=re.MULTILINE)
     text = opened.rstrip("\n") + "\n\n" + entry_text(name, values, _indent(old))
@@ -589,8 +425,14 @@ def _lines(
             yield f"{head} {_scalar(value)}{comment}"
         elif isinstance(value, bool | int | float | Mapping):
             yield f"{head} {str(yaml.safe_dump(value)).partition(chr(10))[0]}{comment}"
+        elif entries := [one for one in value if isinstance(one, Mapping)]:
+            yield f"{head}{comment}"
+            for entry in entries:
+                first, *others = _lines(entry, indent, depth + 2, {})
+                yield f"{indent * (depth + 1)}-{indent[1:]}{first.lstrip()}"
+                yield from others
         else:
-            yield f"{head} [{', '.join(_scalar(item, in_list=True) for item in value)}]{comment}"
+            yield f"{head} [{', '.join(_scalar(str(item), in_list=True) for item in value)}]{comment}"
 
 
 def _scalar(text: str, in_list: bool = False) -> str:

@@ -66,10 +66,10 @@ class Project:
 
 
 def make_project(root: Path, source: str | None = None, **dataset: object) -> Project:
-    """Write a project; ``dataset`` adds keys to its entry in datasets.yaml, where `endpoint` takes the place of `rdf`."""
+    """Write a project; ``dataset`` adds keys to its entry, where `endpoint` or `sources` take the place of `rdf`."""
     (root / "config").mkdir(parents=True)
     (root / "churches.ttl").write_text(source or turtle(), encoding="utf-8")
-    origin = {} if "endpoint" in dataset else {"rdf": ["churches.ttl"]}
+    origin = {} if {"endpoint", "sources"} & set(dataset) else {"rdf": ["churches.ttl"]}
     entry = origin | {"languages": ["en", "el"], "embedding": {"model": "hash"}} | dataset
     text = yaml.safe_dump({"datasets": {"churches": entry}}, allow_unicode=True)
     (root / "config" / "datasets.yaml").write_text(text, encoding="utf-8")

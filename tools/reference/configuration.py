@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from crmrag_query.config import sources
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import (
     CategoriesPart,
@@ -30,6 +32,7 @@ from crmrag_query.config.relations import RelationsPart
 from crmrag_query.config.sentences import SentencesPart
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.config.sets import SetsPart
+from crmrag_query.config.sources.endpoint import EndpointConfig
 from tools.reference.comments import Comments, Keys, read_comments
 from tools.reference.text import cell, code, notes, summary, table, value
 
@@ -84,7 +87,7 @@ Language models and embedding APIs have variables of their own for their keys, s
 DATASETS = """\
 ## datasets.yaml
 
-The data sets, each under a name of its own below `datasets:`. Either `rdf` or `endpoint` is needed, and nothing else.
+The data sets, each under a name of its own below `datasets:`. One of `rdf`, `endpoint` and `sources` is needed.
 `crmrag datasets add` writes an entry; [Your own data](../data.md) and [SPARQL endpoints](../endpoints.md) explain
 them."""
 # What the comments of datasets.yaml cannot tell, as the entries there are examples.
@@ -92,6 +95,8 @@ OF_A_DATASET = {
     "title": "shown to readers; else the name",
     "rdf": "files or globs, from the folder that config/ stands in: Turtle, N-Triples, N-Quads, TriG, RDF/XML, JSON-LD; "
     "plain, .gz, .bz2 or .zst",
+    "contexts": "files that stand in for JSON-LD contexts, by their addresses",
+    "sources": "what it is made of, where that is more than `rdf` or `endpoint` can say: [a list](#sources-of-a-data-set)",
     "endpoint": "a SPARQL 1.1 endpoint: its address, or the keys below",
     "endpoint.url": "its address",
     "endpoint.contact": "goes into the User-Agent header: an address that its operators can write to",
@@ -132,12 +137,19 @@ OF_A_DATASET = {
     "write_triples_pickle": "an extra triples_index.pkl for other programs; never read by us",
     "suspects": "in place of the method's [suspects](#suspects), by the same keys: when an IRI seems to be several things",
 }
-TOLD_ELSEWHERE = ("endpoint.requests", "suspects")
+TOLD_ELSEWHERE = ("endpoint.requests", "suspects", "sources[]")
+OF_SOURCES = """\
+### Sources of a data set
+
+Each entry of `sources` has one kind of source, with the keys of that kind below it, and may have `named_graph`, that of
+its triples that are in none. Without it each of several sources has the graph `urn:crmrag:source:KIND`, with a number
+from the second of a kind on. The value of the first key may stand alone (`rdf: exports/*.ttl`). `endpoint` has the keys
+above; those of the others follow. A kind of your own is [a package](../extending.md#a-source)."""
 
 
 def page() -> str:
     """The page."""
-    lines = [HEAD, "", ENVIRONMENT, "", DATASETS, "", *_datasets()]
+    lines = [HEAD, "", ENVIRONMENT, "", DATASETS, "", *_datasets(), "", OF_SOURCES, *_sources()]
     for file, model in PARTS.items():
         lines += ["", f"## {file}", "", *_part(file, model)]
     return "\n".join(lines) + "\n"
@@ -146,11 +158,23 @@ def page() -> str:
 def _datasets() -> list[str]:
     comments = Comments("", {tuple(key.split(".")): text for key, text in OF_A_DATASET.items()}, {})
     inner = tuple(code(f"{key}.")[:-1] for key in TOLD_ELSEWHERE)
-    rows = (row[:3] for row in _rows(DatasetConfig, {}, comments, Place((), ())))
+    rows = [row[:3] for row in _rows(DatasetConfig, {}, comments, Place((), ()))]
+    rows = [[code("sources"), *row[1:]] if row[0] == code("sources[]") else row for row in rows]
     return table(
         ("key", "default", "what"),
         (row for row in rows if row[0] != code("name") and not row[0].startswith(inner)),
     )
+
+
+def _sources() -> Iterator[str]:
+    """A table of the keys of each of our kinds of sources, but those that a short form tells already."""
+    for kind in (module.name for module in pkgutil.iter_modules(sources.__path__)):
+        model = sources.config_of(kind)
+        if model is EndpointConfig:
+            continue
+        rows = (row[:3] for row in _rows(model, {}, Comments("", {}, {}), Place((), ())))
+        yield from ("", f"`{kind}`: {_sentence(summary(model.__doc__))}", "")
+        yield from table(("key", "default", "what"), rows)
 
 
 def _part(file: str, model: type[BaseModel]) -> Iterator[str]:

@@ -36,7 +36,7 @@ from crmrag_assets.sources.endpoint.queries import (
     walks,
 )
 from crmrag_assets.sources.endpoint.results import Row, Term
-from crmrag_assets.sources.lines import valid_iri
+from crmrag_assets.sources.rdf.lines import valid_iri
 from crmrag_query.config.build import Requests
 
 T = TypeVar("T")

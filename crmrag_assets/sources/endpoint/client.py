@@ -36,7 +36,7 @@ from crmrag_assets.sources.endpoint.results import (
 from crmrag_assets.sources.endpoint.transport import Credentials, Failure, Limits, Response
 from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.config.build import Requests
-from crmrag_query.config.datasets import EndpointConfig
+from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError, SourceUnreachable
 from crmrag_query.version import __version__
 

@@ -27,8 +27,8 @@ from crmrag_assets.sources.endpoint.queries import (
 )
 from crmrag_assets.sources.endpoint.results import TSV, Row, Table
 from crmrag_query.config.build import Requests
-from crmrag_query.config.datasets import EndpointConfig
 from crmrag_query.config.loading import Method
+from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError
 from crmrag_query.ontology.codes import normalise_class, normalise_property
 

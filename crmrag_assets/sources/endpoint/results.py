@@ -14,7 +14,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from crmrag_assets.harvest.report import shortened
-from crmrag_assets.sources.lines import valid_iri
+from crmrag_assets.sources.rdf.lines import valid_iri
 from crmrag_query.syntax import OutOfBounds, require_bounds
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple

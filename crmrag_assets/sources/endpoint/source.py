@@ -16,23 +16,32 @@ from crmrag_assets.build.chunks import chunk_bits
 from crmrag_assets.build.locks import Turns
 from crmrag_assets.build.step import Progress, SilentProgress
 from crmrag_assets.harvest.entities import in_namespace, without_schema
-from crmrag_assets.harvest.report import MERGED, REPEATED, Gathered, Missing, Tally
+from crmrag_assets.harvest.report import MERGED, REPEATED, Gathered, Missing, Tally, Traffic
 from crmrag_assets.harvest.source import Counted, Discovery, Fetched
 from crmrag_assets.harvest.spool import SpoolWriter, read_buckets
 from crmrag_assets.harvest.triples import COLUMNS
 from crmrag_assets.sources.endpoint.batches import Harvested, harvest, harvest_odd
 from crmrag_assets.sources.endpoint.blanks import harvest_blanks
 from crmrag_assets.sources.endpoint.client import Client, Learned, Unanswered
-from crmrag_assets.sources.endpoint.look import joined, pointing, require_crm, settle_format
+from crmrag_assets.sources.endpoint.look import (
+    forecast,
+    joined,
+    pointing,
+    require_crm,
+    seconds_of_batch,
+    settle_format,
+)
 from crmrag_assets.sources.endpoint.queries import count_subjects, count_triples, is_iri
+from crmrag_assets.sources.endpoint.signals import SUBJECTS, signals
 from crmrag_assets.sources.endpoint.subjects import Journal, Subjects, discover_subjects
-from crmrag_assets.sources.lines import valid_iri
+from crmrag_assets.sources.rdf.lines import valid_iri
 from crmrag_query.artifacts.files import BUCKETS, bucket_of, canonical_json, write_text
 from crmrag_query.config.build import Requests
-from crmrag_query.config.datasets import EndpointConfig
 from crmrag_query.config.loading import Method
+from crmrag_query.config.operations import Watching
+from crmrag_query.config.sources.endpoint import EndpointConfig
 
-SUBJECTS, SETTLED, JOURNAL = "subjects.parquet", "blank_nodes.json", "journal"
+SETTLED, JOURNAL = "blank_nodes.json", "journal"
 
 
 @dataclass
@@ -113,7 +122,7 @@ class SparqlEndpoint:
         self._remember()
         return Fetched(pl.concat(parts), self._gathered(found.missing))
 
-    def recount(self) -> Counted:
+    def recount(self, folder: Path) -> Counted:
         counted = self._counts()
         try:
             return replace(counted, subjects=self._client.count(count_subjects(self._client.scope)))
@@ -147,7 +156,14 @@ class SparqlEndpoint:
         blanks = self._from_blanks(folder).filter(pl.col("s").is_in(list(iris)))
         return pl.concat([blanks.select(*COLUMNS), *own])
 
-    def brief_client(self, seconds: float) -> Client:
+    def forecast(self, found: Discovery, folder: Path, sample: Traffic) -> tuple[int, float]:
+        asked = self.config.resolved(self.method.requests)
+        return forecast(found, asked, seconds_of_batch(sample, found, asked))
+
+    def signals(self, folder: Path, limits: Watching) -> dict[str, str]:
+        return signals(self._brief_client(limits.request_seconds), folder, limits)
+
+    def _brief_client(self, seconds: float) -> Client:
         """A client for a look at the endpoint between builds: it asks once, and waits no longer for a response."""
         requests = self.config.resolved(self.method.requests)
         patience = {"retries": 0, "timeout_seconds": min(seconds, requests.timeout_seconds)}

@@ -16,13 +16,14 @@ from crmrag_assets.harvest.report import Gathered, Missing, Traffic
 from crmrag_assets.harvest.source import Counted, Discovery, Fetched
 from crmrag_assets.opened import harvest_of
 from crmrag_assets.quality.source import harvest_is_whole
-from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.sources.rdf.files import RdfFiles
 from crmrag_assets.steps import source as build_source
 from crmrag_assets.steps.registry import STEPS
 from crmrag_assets.steps.source import HARVEST_MARKDOWN, HARVEST_REPORT, described
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.config.datasets import DatasetConfig, EndpointConfig
+from crmrag_query.config.datasets import DatasetConfig
+from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError
 from tests.support.builds import Project, build_all, contents, made, make_project
 
@@ -68,7 +69,7 @@ class Served(RdfFiles):
         gathered = Gathered(self.service.traffic, missing, notes=self.service.notes)
         return Fetched(super().fetch(folder, buckets).frame, gathered)
 
-    def recount(self) -> Counted | None:
+    def recount(self, folder: Path) -> Counted | None:
         if not self.service.alive:
             raise SourceError("The endpoint does not answer.", "Try later.")
         counted = self.service.counted

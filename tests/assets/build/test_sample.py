@@ -22,7 +22,7 @@ from crmrag_assets.harvest.triples import RDF_TYPE
 from crmrag_assets.opened import graph_of
 from crmrag_assets.quality.graph import no_triple_lost
 from crmrag_assets.quality.release import manifest_verifies
-from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.sources.rdf.files import RdfFiles
 from crmrag_assets.steps.source import FAN_IN, FILE, SampleSource, by_hash, choose, make_links
 from crmrag_query.config.loading import load_method
 from crmrag_query.graph.arrays import FLAG_ENTITY

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.locks import SharedClock, Turns, api_turns, endpoint_turns, turns_at
+from crmrag_assets.build.locks import SharedClock, Turns, api_turns, server_turns, turns_at
 from crmrag_assets.indexes.encoder import LiteLLMEncoder
 from crmrag_assets.opened import encoder_of
 from crmrag_query.config.datasets import EmbeddingConfig
@@ -67,14 +67,14 @@ def test_a_clock_holds_for_all_and_nonsense_in_it_stops_nobody(tmp_path: Path) -
 
 def test_turns_are_those_of_the_host_and_of_the_provider(tmp_path: Path) -> None:
     made = {
-        url: endpoint_turns(make_project(tmp_path / str(n), rdf=None, endpoint=url).context())
+        url: server_turns(make_project(tmp_path / str(n), rdf=None, endpoint=url).context())
         for n, url in enumerate(
             ("https://museum.example/sparql", "https://Museum.example/other", "http://museum.example:8890/")
         )
     }
-    folders = [turns.folder.name for turns in made.values() if turns]
+    folders = [one.folder.name for turns in made.values() for one in turns.values()]
     assert folders == ["museum.example", "museum.example", "museum.example_8890"]
-    assert endpoint_turns(make_project(tmp_path / "files").context()) is None
+    assert server_turns(make_project(tmp_path / "files").context()) == {}
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from crmrag_assets.build.context import ask_again
 from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.build.store import Published
+from crmrag_assets.harvest.source import OfFiles
 from crmrag_assets.operations.watch import Listing, Verdict, Watched, compare, watch
 from crmrag_assets.sources import source_for
 from crmrag_assets.steps.release import RELEASE
@@ -192,7 +193,9 @@ def test_checksums_take_as_many_looks_as_they_need_and_give_the_fingerprint_of_a
         made = listing.checksums(made, 10**9, 2.5, clock=lambda: next(ticks))
         assert len(made) == expected
     config = make_project(tmp_path / "p").context().config.model_copy(update={"rdf": tuple(map(str, paths))})
-    assert listing.fingerprint(made, config) == source_for(config).fingerprint()
+    source = source_for(config)
+    assert isinstance(source, OfFiles)
+    assert listing.fingerprint(made, source) == source.fingerprint()
     by_size = listing.checksums((), 1, 9.0)
     assert all(" bytes of " in one for one in by_size)
 
@@ -492,6 +495,7 @@ def test_a_memory_reads_back_as_it_was_written_and_another_version_is_forgotten(
     state = Watched(
         known={"a": "1"}, amount=5, content="c", pending={"a": "2"}, since=3.5, checksums=("x",),
         volatile=("ETag",), harvest="h", asked=True, faults=2, fault="why", before=9.0,
+        parts={"p": Watched(amount=1, known={"b": "1"})},
     )  # fmt: skip
     assert state.model_fields_set == set(Watched.model_fields)
     assert Watched.loaded(state.dumped()) == state

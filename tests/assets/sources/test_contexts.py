@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from crmrag_assets.harvest.report import Tally
-from crmrag_assets.sources.contexts import SHIPPED, WithContexts
-from crmrag_assets.sources.lines import read_statements
 from crmrag_assets.sources.look import first_statements
+from crmrag_assets.sources.rdf.contexts import SHIPPED, WithContexts
+from crmrag_assets.sources.rdf.lines import read_statements
 from crmrag_assets.sources.streams import JSON_LD, ByteStream
 from crmrag_query.cli.datasets import datasets
 from crmrag_query.config import load_datasets, load_method
@@ -102,7 +102,9 @@ def test_a_context_is_declared_with_its_file(tmp_path: Path) -> None:
     asked = ["add", "vases", "--rdf", "data.jsonld", "--context", f"{OWN}=own.json", "--file", str(file)]
     told = CliRunner().invoke(datasets, asked)
     assert told.exit_code == 0, told.output
-    assert load_datasets(file)["vases"].context_files() == {OWN: tmp_path / "own.json"}
+    assert load_datasets(file)["vases"].sources[0].config.context_files(tmp_path) == {
+        OWN: tmp_path / "own.json"
+    }
     told = CliRunner().invoke(
         datasets, ["add", "cups", "--rdf", "data.jsonld", "--context", OWN, "--file", str(file)]
     )

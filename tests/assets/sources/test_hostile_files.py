@@ -13,7 +13,7 @@ import pytest
 
 from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources import streams
-from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.sources.rdf.files import RdfFiles
 from crmrag_query.config.loading import load_method
 from crmrag_query.errors import OntologyError, SourceError
 from crmrag_query.ontology.extract import extract
@@ -66,7 +66,7 @@ READER = """
 import json, os, resource, sys, tempfile
 from pathlib import Path
 from crmrag_assets.build.step import SilentProgress
-from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.sources.rdf.files import RdfFiles
 from crmrag_query.config.loading import load_method
 
 method = load_method()

@@ -73,7 +73,7 @@ def test_where_a_project_stands_is_no_part_of_its_values(project: Path) -> None:
     ("text", "message"),
     [
         ("    rdf: []\n", "museum.rdf: tuple should have at least 1 item"),
-        ("    title: x\n", "museum.endpoint: a data set has `rdf`, files, or `endpoint`, the address of a SPARQL"),
+        ("    title: x\n", "museum.endpoint: a data set has `rdf`, files, `endpoint`, a SPARQL endpoint, or a list"),
         ("    langauges: [en]\n", "museum.langauges: unknown key (found ['en']). Did you mean languages?"),
         ("    languages: [en, no]\n", "languages[1]: input should be a valid string (found False). YAML reads yes"),
         ("    title: 12\n", "museum.title: input should be a valid string (found 12). Put it in quotes."),

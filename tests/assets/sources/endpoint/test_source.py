@@ -20,7 +20,7 @@ from crmrag_assets.harvest.prefetch import Account, as_dict
 from crmrag_assets.harvest.source import Connected, Discovery
 from crmrag_assets.opened import harvest_of, prefetched
 from crmrag_assets.sources.endpoint.source import SparqlEndpoint
-from crmrag_assets.sources.files import RdfFiles
+from crmrag_assets.sources.rdf.files import RdfFiles
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.config.loading import Method
 from crmrag_query.errors import SourceError
@@ -71,7 +71,7 @@ def require_same(files: RdfFiles, source: SparqlEndpoint, folder: Path) -> Disco
     for key in expected:
         assert len({files[f"{key}/triples.parquet"] for files in files_of_both}) == 1
     reports = [report for _, report in found.values()]
-    account = as_dict(Account(second, reports, source.recount(), countable=True))
+    account = as_dict(Account(second, reports, source.recount(folder / "e"), countable=True))
     assert account["whole"] and account["verified"] and not account["concerns"], account
     assert not second.gathered.missing
     return second
@@ -206,7 +206,7 @@ def test_a_whole_harvest_costs_few_requests(tmp_path: Path) -> None:
     with serving(ox.parse(turtle(100), format=ox.RdfFormat.TURTLE)) as server:
         source = endpoint(server, tmp_path / "w")
         harvested(source, tmp_path / "d")
-        source.recount()
+        source.recount(tmp_path)
         assert len(server.log) <= 16
 
 

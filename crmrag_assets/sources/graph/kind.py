@@ -1,0 +1,275 @@
+"""The kind `graph`: each node is a thing, each edge a statement of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+import pyoxigraph as ox
+
+from crmrag_assets.build.step import Progress
+from crmrag_assets.harvest.report import Tally
+from crmrag_assets.harvest.source import Discovery
+from crmrag_assets.sources.graph.rows import Row, arrays_of, format_of, rows_of
+from crmrag_assets.sources.kinds import Kind, Opening
+from crmrag_assets.sources.spooled import SpooledFiles
+from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.config.sources import is_absolute, matching_files
+from crmrag_query.config.sources.graph import EdgeTable, GraphConfig, NodeTable, Table
+from crmrag_query.errors import SourceError
+
+CRM = "http://www.cidoc-crm.org/cidoc-crm/"
+TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
+LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+CONCEPT, HAS_TYPE, BROADER = (
+    ox.NamedNode(CRM + name) for name in ("E55_Type", "P2_has_type", "P127_has_broader_term")
+)
+TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
+NAMED, KIND_OF = "node/", "type/"
+LOOKED_AT = 1000  # rows of each table
+WORDS = 1000  # strongest features of a node that are told
+Ints = npt.NDArray[np.int64]
+A = TypeVar("A", bound=Table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphFiles(SpooledFiles):
+    """Files of edges and of nodes; ``tables``: by file, as what it is read; ``lists``: the files of names."""
+
+    config: GraphConfig
+    tables: Mapping[Path, Table]
+    lists: Mapping[str, Path] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set, compare=False, repr=False)
+
+    def format_of(self, path: Path) -> str:
+        return format_of(path)
+
+    def settings(self) -> str:
+        lists = {name: sha256_file(path) for name, path in sorted(self.lists.items())}
+        return f"{self.config.model_dump_json()} {lists}"
+
+    def discover(self, folder: Path, progress: Progress) -> Discovery:
+        self._told.clear()
+        return super().discover(folder, progress)
+
+    def _existing(self) -> tuple[Path, ...]:
+        """Those of nodes first, which say what the ends of edges are called."""
+        return tuple(sorted(super()._existing(), key=lambda path: isinstance(self.tables[path], EdgeTable)))
+
+    def statements(self, path: Path, tally: Tally) -> Iterator[tuple[int, Iterator[ox.Quad]]]:
+        table = self.tables[path]
+        if format_of(path) == "NumPy":
+            yield 0, self._arrays(path)
+            return
+        unused = set[str]()
+        for position, number, row in rows_of(path, table.columns, tally):
+            if isinstance(table, EdgeTable):
+                if not (row.get(table.source) and row.get(table.target)):
+                    tally.fault(number, str(dict(row)), f"no {table.source} or no {table.target}")
+                    continue
+                unused |= row.keys() - {table.source, table.target, table.relation}
+                yield position, self._edge(row[table.source], row[table.target], row.get(table.relation, ""))
+            elif isinstance(table, NodeTable):
+                if not row.get(table.id):
+                    tally.fault(number, str(dict(row))[:200], f"no {table.id}")
+                    continue
+                yield position, self._node(table, row)
+        for column in sorted(unused):
+            tally.skipped[
+                f"values of the column {column!r} of edges, which a statement has no place for"
+            ] += 1
+
+    def _edge(self, source: str, target: str, relation: str) -> Iterator[ox.Quad]:
+        yield from self._named(source)
+        yield from self._named(target)
+        said = self._property(relation or self.config.relation)
+        yield from self._declared(said, relation or self.config.relation)
+        yield ox.Quad(self._iri(source), said, self._iri(target))
+
+    def _node(self, table: NodeTable, row: Row) -> Iterator[ox.Quad]:
+        node = row[table.id]
+        yield from self._named(node, row.get(table.label, ""))
+        iri = self._iri(node)
+        for column, value in row.items():
+            if column in (table.id, table.label):
+                continue
+            if column == table.text:
+                yield ox.Quad(iri, TEXT, ox.Literal(value))
+            elif column == table.type:
+                yield from self._typed(iri, value, table.separator)
+            else:
+                yield from self._declared(self._property(column), column)
+                yield ox.Quad(iri, self._property(column), ox.Literal(value))
+
+    def _named(self, node: str, label: str = "") -> Iterator[ox.Quad]:
+        """What a node is and is called, once: the first label that is given, else its id."""
+        if node in self._told:
+            return
+        self._told.add(node)
+        yield ox.Quad(
+            self._iri(node), LABEL, ox.Literal(label or " ".join(node.replace("_", " ").split()) or node)
+        )
+        if self.config.node_class:
+            yield ox.Quad(self._iri(node), TYPE, ox.NamedNode(self.config.node_class))
+
+    def _typed(self, iri: ox.NamedNode, name: str, separator: str = "") -> Iterator[ox.Quad]:
+        parts = name.split(separator) if separator else [name]
+        levels = [(separator.join(parts[: n + 1]), part) for n, part in enumerate(parts) if part.strip()]
+        concepts = [ox.NamedNode(f"{self.config.base}{KIND_OF}{quote(path, safe='')}") for path, _ in levels]
+        if concepts:
+            yield ox.Quad(iri, HAS_TYPE, concepts[-1])
+        for number, (concept, (_, part)) in enumerate(zip(concepts, levels, strict=True)):
+            if concept.value in self._told:
+                continue
+            self._told.add(concept.value)
+            yield ox.Quad(concept, TYPE, CONCEPT)
+            yield ox.Quad(concept, LABEL, ox.Literal(" ".join(part.replace("_", " ").split()) or part))
+            if number:
+                yield ox.Quad(concept, BROADER, concepts[number - 1])
+
+    def _declared(self, said: ox.NamedNode, words: str) -> Iterator[ox.Quad]:
+        """What a property of the graph's own is called, once: by this it is asked for."""
+        if said.value != words and said.value not in self._told:
+            self._told.add(said.value)
+            yield ox.Quad(said, TYPE, PROPERTY)
+            yield ox.Quad(said, LABEL, ox.Literal(words.replace("_", " "), language="en"))
+
+    def _arrays(self, path: Path) -> Iterator[ox.Quad]:
+        arrays = arrays_of(path)
+        edges, count = _edges(arrays, path)
+        names = self._list("names", count, path)
+        classes, labels = self._list("classes"), arrays.get("labels")
+        words = _words(arrays, count, self._list("attributes"), path)
+        for number in range(count):
+            node = names[number] if names else str(number)
+            yield from self._named(node)
+            if labels is not None and number < len(labels):
+                label = int(labels[number])
+                yield from self._typed(
+                    self._iri(node), classes[label] if 0 <= label < len(classes) else f"class {label}"
+                )
+            if words and words[number]:
+                yield ox.Quad(self._iri(node), TEXT, ox.Literal("; ".join(words[number])))
+        for source, target in edges.tolist():
+            yield from self._edge(
+                names[source] if names else str(source), names[target] if names else str(target), ""
+            )
+
+    def _list(self, key: str, count: int | None = None, path: Path | None = None) -> list[str]:
+        """The lines of a file of names; SourceError where they are not as many as there are nodes."""
+        if key not in self.lists:
+            return []
+        lines = self.lists[key].read_text(encoding="utf-8").splitlines()
+        if count is not None and len(lines) != count:
+            what = f"{self.lists[key]} has {len(lines):,} names for the {count:,} nodes of {path}."
+            raise SourceError(what, "It must have one a line, in the order of the nodes.")
+        return lines
+
+    def _iri(self, node: str) -> ox.NamedNode:
+        return ox.NamedNode(self.config.base + NAMED + quote(node, safe=""))
+
+    def _property(self, name: str) -> ox.NamedNode:
+        iri = (
+            name
+            if is_absolute(name) and " " not in name
+            else self.config.base + quote(name.replace(" ", "_"), safe="")
+        )
+        return ox.NamedNode(iri)
+
+
+def _edges(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> tuple[Ints, int]:
+    """Pairs of numbers of nodes int64 [m, 2], and how many nodes there are: of `edges`, or of compressed rows `adj_indptr`
+    and `adj_indices`."""
+    if {"adj_indptr", "adj_indices"} <= arrays.keys():
+        starts, targets = (_whole(arrays[key], path, key) for key in ("adj_indptr", "adj_indices"))
+        if len(starts) < 1 or (np.diff(starts) < 0).any() or starts[0] != 0 or starts[-1] != len(targets):
+            raise SourceError(f"{path}: adj_indptr does not fit adj_indices.", "Write the matrix again.")
+        edges = np.stack([np.repeat(np.arange(len(starts) - 1), np.diff(starts)), targets], axis=1)
+        count = len(starts) - 1
+    elif "edges" in arrays:
+        edges = _whole(arrays["edges"], path, "edges")
+        if edges.ndim != 2 or 2 not in edges.shape:
+            raise SourceError(f"{path}: its edges are of shape {edges.shape}.", "They are pairs: [m, 2].")
+        edges = edges if edges.shape[1] == 2 else edges.T
+        count = max(int(edges.max(initial=-1)) + 1, len(arrays.get("labels", ())), *_rows(arrays))
+    else:
+        raise SourceError(
+            f"{path} has the arrays {', '.join(sorted(arrays))}, and none of edges.",
+            "It needs `edges`, pairs of numbers of nodes, or `adj_indptr` and `adj_indices`.",
+        )
+    if len(edges) and (edges.min() < 0 or edges.max() >= count):
+        raise SourceError(f"{path} has edges to nodes that there are not.", "Nodes are numbered from 0.")
+    return edges, count
+
+
+def _rows(arrays: Mapping[str, npt.NDArray[Any]]) -> list[int]:
+    return [len(arrays[key]) - 1 for key in ("feat_indptr", "attr_indptr") if key in arrays] or [0]
+
+
+def _whole(array: npt.NDArray[Any], path: Path, key: str) -> Ints:
+    if array.dtype.kind not in "iu":
+        raise SourceError(
+            f"{path}: its array {key} is of {array.dtype}, not of whole numbers.", "Write it again."
+        )
+    return array.astype(np.int64)
+
+
+def _words(
+    arrays: Mapping[str, npt.NDArray[Any]], count: int, names: list[str], path: Path
+) -> list[list[str]]:
+    """The names of each node's features, the strongest first; empty where there are no features, or no names of them."""
+    prefix = next((one for one in ("feat", "attr") if f"{one}_indptr" in arrays), None)
+    if prefix is None or not names:
+        return []
+    starts, columns = (_whole(arrays[f"{prefix}_{key}"], path, key) for key in ("indptr", "indices"))
+    weights = arrays[f"{prefix}_data"]
+    fits = (
+        len(starts) == count + 1
+        and len(columns) == len(weights) == starts[-1]
+        and not (np.diff(starts) < 0).any()
+    )
+    if not fits or (len(columns) and (columns.min() < 0 or columns.max() >= len(names))):
+        raise SourceError(f"{path}: its features do not fit its nodes, or their names.", "Write them again.")
+    found = []
+    for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        order = np.lexsort((columns[first:end], -weights[first:end]))[:WORDS]
+        found.append([names[column] for column in columns[first:end][order].tolist()])
+    return found
+
+
+def open_graph(config: GraphConfig, opening: Opening) -> GraphFiles:
+    tables = {
+        path: table for _, table in config.tables() for path in matching_files(opening.root, table.files, "")
+    }
+    lists = config.lists(opening.root)
+    return GraphFiles(opening.paths, opening.method, opening.root, config=config, tables=tables, lists=lists)
+
+
+def look(config: GraphConfig, opening: Opening) -> Iterator[str]:
+    """What is wrong with the first rows of each table, and with arrays."""
+    source = open_graph(config, opening)
+    for path in source.files:
+        tally, first = Tally(), list[ox.Quad]()
+        try:
+            for _, quads in islice(source.statements(path, tally), LOOKED_AT):
+                first += islice(quads, LOOKED_AT)
+        except SourceError as error:
+            yield str(error)
+            continue
+        if tally.broken:
+            first_fault = (
+                f"{tally.broken_count} of the first {LOOKED_AT:,} rows cannot be read ({tally.broken[0]})"
+            )
+            yield f"{path}: {first_fault}. Correct them."
+        elif not first:
+            yield f"{path}: there is no row in it. Did the export fail? Write it again."
+
+
+KIND = Kind(GraphConfig, open_graph, look)

@@ -1,0 +1,179 @@
+"""Sources that read files: each file once, into a spool on disk, from which chunks are slices."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from crmrag_assets.build.chunks import chunk_bits
+from crmrag_assets.build.step import Progress
+from crmrag_assets.harvest.entities import without_schema
+from crmrag_assets.harvest.report import FileRead, Tally
+from crmrag_assets.harvest.source import Counted, Discovery, Fetched
+from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets, read_coded
+from crmrag_assets.harvest.triples import RDF_TYPE, distinct_sorted
+from crmrag_query.artifacts.files import BUCKETS, sha256_file
+from crmrag_query.config.loading import Method
+from crmrag_query.errors import SourceError
+
+PORTION = 20_000  # quads handed over at once
+
+
+@dataclass
+class Survey:
+    """Counts and distinct IRIs of what was looked at so far."""
+
+    entities: int = 0
+    triples: int = 0
+    excluded_subjects: int = 0
+    excluded_triples: int = 0
+    classes: set[str] = field(default_factory=set)
+    properties: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class SpooledFiles:
+    """A source of files; a kind of source that reads files is a subclass with `statements` and `format_of`.
+
+    ``files``: what is read; ``root``: what their names are shown relative to.
+    """
+
+    files: tuple[Path, ...]
+    method: Method
+    root: Path = Path()
+
+    def statements(self, path: Path, tally: Tally) -> Iterator[tuple[int, Iterable[ox.Quad]]]:
+        """The triples of one file, some at a time, each time with the bytes of the file that were read so far.
+
+        Blank nodes are those of the file. What cannot be read is told to the tally, and reading goes on; raises SourceError
+        where nothing of the file can be.
+        """
+        raise NotImplementedError
+
+    def format_of(self, path: Path) -> str:
+        """What the file's format is called in reports, as part of the identity of the content."""
+        raise NotImplementedError
+
+    def settings(self) -> str:
+        """What else decides on the triples that files become; part of the identity of the content."""
+        return ""
+
+    def accept(self, survey: Survey) -> None:
+        """Raise SourceError where what was read is not what a source of this kind holds."""
+        if not survey.triples:
+            shown = ", ".join(map(self.shown, self._existing()[:3]))
+            raise SourceError(
+                f"{shown}: there is no triple of an entity in it.", "Did the export fail? Write it again."
+            )
+
+    def fingerprint(self) -> str:
+        """SHA-256 of formats, contents and settings; raises SourceError for a file that cannot be read."""
+        return self.fingerprint_of({path: sha256_file(path) for path in self._existing()})
+
+    def fingerprint_of(self, checksums: Mapping[Path, str]) -> str:
+        """The fingerprint, given the SHA-256 of each file."""
+        contents = sorted(f"{self.format_of(path)} {checksum}" for path, checksum in checksums.items())
+        return hashlib.sha256("\n".join([self.settings(), *contents]).encode()).hexdigest()
+
+    def discover(self, folder: Path, progress: Progress) -> Discovery:
+        """Read each file once into a spool below ``folder`` and count what it holds."""
+        tally = Tally()
+        writer = SpoolWriter(folder, tally)
+        self._read(writer, tally, progress)
+        writer.close()
+        survey = self._survey(folder, writer.rows, progress)
+        self.accept(survey)
+        report = writer.report(
+            triples_read=sum(file.triples for file in tally.files),
+            triples=survey.triples,
+            entities=survey.entities,
+            excluded_subjects=survey.excluded_subjects,
+            excluded_triples=survey.excluded_triples,
+            graphs=writer.graphs,
+        )
+        bits = chunk_bits(survey.entities, self.method.chunks.entities)
+        discovery = Discovery(survey.entities, survey.triples, bits, report)
+        discovery.save(folder)
+        return discovery
+
+    def fetch(self, folder: Path, buckets: range) -> Fetched:
+        return Fetched(read_buckets(folder, buckets))
+
+    def recount(self, folder: Path) -> Counted | None:
+        """None: files are read whole, and a change of them is seen in the fingerprint."""
+        return None
+
+    def write(self, path: Path, writer: SpoolWriter, tally: Tally, progress: Progress) -> int:
+        """Read a file into the spool; how many triples it has. Progress is told in bytes of the file."""
+        triples, blank, held = 0, list[ox.Quad](), list[ox.Quad]()
+        for position, quads in self.statements(path, tally):
+            rest = iter(quads)
+            while part := list(islice(rest, PORTION - len(held))):
+                held += part
+                if len(held) < PORTION:
+                    break
+                triples += len(held)
+                blank += writer.add(held)
+                held = []
+                progress.advance(position, None, f"reading {tally.file}")
+        triples += len(held)
+        blank += writer.add(held)
+        writer.add_blank(blank)
+        return triples
+
+    def shown(self, path: Path) -> str:
+        """The name of a file in messages and reports."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+
+    def _existing(self) -> tuple[Path, ...]:
+        for path in self.files:
+            if not path.is_file():
+                raise SourceError(f"There is no file {path}.", "Check the data set's files in datasets.yaml.")
+        return tuple(sorted(self.files))
+
+    def _read(self, writer: SpoolWriter, tally: Tally, progress: Progress) -> None:
+        total = sum(path.stat().st_size for path in self._existing())
+        done = 0
+        for path in self._existing():
+            tally.file = self.shown(path)
+            triples = self.write(path, writer, tally, _Shifted(progress, done, total))
+            tally.files.append(FileRead(tally.file, self.format_of(path), triples))
+            done += path.stat().st_size
+            progress.advance(done, total, f"reading {tally.file}")
+
+    def _survey(self, folder: Path, rows: int, progress: Progress) -> Survey:
+        """Distinct things of the whole spool, counted some buckets at a time: about as many rows as a batch has."""
+        width = BUCKETS
+        while width > 1 and rows * width > ROWS * BUCKETS:
+            width //= 2
+        total = Survey()
+        for first in range(0, BUCKETS, width):
+            numbered, words = read_coded(folder, range(first, first + width))
+            typing = next(iter((words["p"] == RDF_TYPE).arg_true()), -1)
+            found = without_schema(distinct_sorted(numbered), self.method.discovery, typing)
+            properties = found.frame.get_column("p")
+            total.entities += found.entities
+            total.triples += len(found.frame)
+            total.excluded_subjects += found.excluded_subjects
+            total.excluded_triples += found.excluded_triples
+            total.classes.update(found.frame.get_column("o").filter(properties == typing).unique())
+            total.properties.update(words["p"].gather(properties.unique()))
+            progress.advance(first + width, BUCKETS, "counting entities")
+        return total
+
+
+@dataclass(frozen=True)
+class _Shifted:
+    """Progress within one file, told of all of them: ``before`` it so many bytes were read, of ``all`` in the end."""
+
+    inner: Progress
+    before: int
+    all: int
+
+    def advance(self, done: int, total: int | None = None, note: str = "") -> None:
+        self.inner.advance(self.before + done, self.all, note)

@@ -1,0 +1,1 @@
+"""Dumps of a MediaWiki as a source."""

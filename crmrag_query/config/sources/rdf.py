@@ -1,0 +1,49 @@
+"""The kind `rdf`: files of RDF with CIDOC-CRM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from crmrag_query.config.sources import SourceConfig, matching_files, named_file
+
+
+class RdfConfig(SourceConfig):
+    """Files of RDF with CIDOC-CRM.
+
+    `files`: names or globs, from the folder that config/ stands in. `base_iri`: for relative IRIs. `contexts`: files that
+    stand in for JSON-LD contexts, by their addresses.
+    """
+
+    alone: ClassVar[str] = "files"
+    crm: ClassVar[bool] = True
+    files: tuple[str, ...] = Field(min_length=1)
+    base_iri: str = ""
+    contexts: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    def places(self) -> tuple[str, ...]:
+        return self.files
+
+    def paths(self, root: Path, key: str) -> tuple[Path, ...]:
+        return matching_files(root, self.files, key)
+
+    def require(self, root: Path, key: str) -> None:
+        super().require(root, key)
+        self.context_files(root, key)
+
+    def context_files(self, root: Path, key: str = "") -> dict[str, Path]:
+        """The files that `contexts` names, by the addresses; ConfigError, with the ``key``, where there is no such file."""
+        return {
+            address: named_file(root, name, f"{key}.contexts.{address}")
+            for address, name in self.contexts.items()
+        }
+
+
+CONFIG = RdfConfig
