@@ -343,7 +343,11 @@ class Tools:
         return result(view, sparql_lines(view))
 
     async def graph_search(
-        self, query: graph.Query, dataset: Dataset = "", limit: Few = 10, category: graph.CategoryName = ""
+        self,
+        query: graph.Query,
+        dataset: Dataset = "",
+        limit: graph.Limit = 10,
+        category: graph.CategoryName = "",
     ) -> Annotated[CallToolResult, GraphFoundView]:
         found = await self.client.graph_search(query, limit, category, dataset=dataset or None)
         return result(GraphFoundView(found), graph.found_lines(found))
@@ -363,7 +367,7 @@ class Tools:
         query: graph.CommunityQuery = "",
         dataset: Dataset = "",
         level: graph.Level = 0,
-        limit: Few = 5,
+        limit: graph.Limit = 5,
     ) -> Annotated[CallToolResult, GraphCommunitiesView]:
         found = await self.client.graph_communities(query, level, limit, dataset=dataset or None)
         return result(GraphCommunitiesView(found), graph.communities_lines(found))
