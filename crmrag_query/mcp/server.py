@@ -80,8 +80,10 @@ def answer_lines(view: AnswerView) -> Iterator[str]:
         cited = "" if source.cited else ", not cited"
         dates = f", {source.dates}" if source.dates else ""
         yield f"[{source.n}] {source.label} ({source.category}{dates}{cited}) <{source.iri}>"
-        if source.snippet:
-            yield f"    “{source.snippet}”"
+        if said := source.text or source.snippet:
+            yield f"    “{said}”"
+        if source.text and source.entities:
+            yield f"    rests on: {'; '.join(f'{one.label} <{one.iri}>' for one in source.entities)}"
         yield from (f"    {triple}" for triple in source.triples if source.cited)
 
 

@@ -1,4 +1,4 @@
-"""The arrays of a release as a search store: neighbourhoods against another reader of the data, hubs, no vectors, hostile names."""
+"""A release as a search store: neighbourhoods against another reader of the data, hubs, no vectors, hostile names."""
 
 from __future__ import annotations
 
