@@ -1,4 +1,4 @@
-"""Evidence of every kind: entities, passages, communities, rows of a query and paths are put before a model, cited, checked and
+"""Evidence of every kind: entities, passages, communities, rows of a query and paths are told to a model, cited, checked and
 shown alike."""
 
 from __future__ import annotations
