@@ -15,6 +15,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,19 +67,13 @@ def main() -> None:
     }
     for kind, nodes in (("hubs", hubs), ("chance", chance)):
         for hops in (1, 2, 3):
-            calls = (
-                lambda iri=graph.iri(node), hops=hops: tools.graph_context(iri, hops)  # type: ignore[misc]
-                for node in nodes
-            )
+            calls = (partial(tools.graph_context, graph.iri(node), hops) for node in nodes)
             found[f"context_{kind}_{hops}"] = timed(calls)
-    found["search"] = timed(
-        lambda name=name: tools.graph_search(name[:200]) for name in names if name.strip()
-    )  # type: ignore[misc]
+    queries = [name[:200] for name in names if name.strip()]
+    found["search"] = timed(partial(tools.graph_search, one) for one in queries)
     if release.manifest.has("community_index"):
         tools.graph_communities("first")
-        found["communities"] = timed(
-            lambda name=name: tools.graph_communities(name[:200]) for name in names if name.strip()
-        )  # type: ignore[misc]
+        found["communities"] = timed(partial(tools.graph_communities, one) for one in queries)
     print(json.dumps(found))
 
 
