@@ -52,8 +52,10 @@ from crmrag_query.answers.subject import (
     named_alone,
     overview,
     subject_of,
+    theme_words,
 )
 from crmrag_query.answers.support import check_support, cited_numbers
+from crmrag_query.answers.themes import tell_themes, themes_of
 from crmrag_query.answers.understand import (
     FIRST,
     MODEL_STAGES,
@@ -66,9 +68,10 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.context import Context, KnownSet
+from crmrag_query.context.context import Context, Finding, KnownSet
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
+from crmrag_query.context.findings import community
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -183,10 +186,12 @@ def compose(
     mode: Mode | None = None,
     wikidata: WikidataTexts | bool | None = None,
     known: KnownSet | None = None,
+    findings: Sequence[Finding] = (),
 ) -> Prepared:
     """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled.
 
     ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
+    ``findings``: what else it may rest on, which comes before the documents.
     """
     clock, method = Clock(), release.method
     found = search(release, understood, mode)
@@ -205,9 +210,9 @@ def compose(
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
         context = understood.excluded.of_context(
-            assemble(release, understood.analysis, chosen, ranked, texts, known)
+            assemble(release, understood.analysis, chosen, ranked, texts, known, findings)
         )
-        entities = [source.entity for source in context.sources]
+        entities = [source.about for source in context.sources if not isinstance(source.about, Finding)]
         images = images_of(release, entities, texts, reading.language) if texts else {}
     own = sum(spent for stage, spent in understood.timings.items() if stage not in MODEL_STAGES)
     retrieval = own + sum(found.timings.values())
@@ -346,15 +351,18 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     clock, dataset = Clock(), how.dataset or release.manifest.dataset
     mode = how.mode or default_mode(release)
     understood = understand(release, question, state, how.model, mode)
-    how = replace(how, mode=mode, model=None if understood.unmet else how.model)
     exact: Exact | Parsed = Parsed(None)
     if mode.plans != "never":
         with clock("exact"):
             exact = find_exact(release, understood, state, how.model, dataset)
+    themes: tuple[int, ...] = ()
+    if not (isinstance(exact, Exact) and exact.certain) and (themes := themes_of(release, understood, mode)):
+        exact = Parsed(None)
+    how = replace(how, mode=mode, model=None if understood.unmet and not themes else how.model)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
-    turn = Turn.prepared_for(release, understood, exact, how, state)
+    turn = Turn.prepared_for(release, understood, exact, how, state, themes)
     listed = turn.no_sources()
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
@@ -386,13 +394,15 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
 
 @dataclass(frozen=True)
 class Turn:
-    """A question that is prepared, with its exact set or what was understood of it, after ``state``."""
+    """A question that is prepared, with its exact set or what was understood of it, after ``state``; ``themes``: the
+    communities that it is about."""
 
     release: Release
     prepared: Prepared
     exact: Exact | Parsed
     state: ConversationState
     mode: Mode
+    themes: tuple[int, ...] = ()
 
     @classmethod
     def prepared_for(
@@ -402,18 +412,22 @@ class Turn:
         exact: Exact | Parsed,
         how: Ask = Ask(),
         state: ConversationState = FIRST,
+        themes: tuple[int, ...] = (),
     ) -> Turn:
-        """The turn with the documents for it; for a language model the set comes before these."""
+        """The turn with the documents for it; for a language model the set comes before these, or the themes do."""
         known, mode = None, how.mode or default_mode(release)
         if how.model is not None and isinstance(exact, Exact):
             known = told_to_model(release, exact, understood.own)
-        prepared = compose(release, understood, mode, how.wikidata, known)
-        return cls(release, prepared, exact, state, mode)
+        language = understood.analysis.reading.language
+        told = [community(release, one, language) for one in themes]
+        prepared = compose(release, understood, mode, how.wikidata, known, told)
+        return cls(release, prepared, exact, state, mode, themes)
 
     @property
     def has_evidence(self) -> bool:
         """Whether there is anything that a language model could answer from."""
-        return bool(self.prepared.retrieved.chosen) or self.prepared.context.known is not None
+        context = self.prepared.context
+        return bool(self.prepared.retrieved.chosen or context.known is not None or context.sources)
 
     @cached_property
     def facts(self) -> AskedFacts | None:
@@ -477,9 +491,15 @@ class Turn:
         release, prepared, exact = self.release, self.prepared, self.exact
         language, understood = prepared.analysis.reading.language, prepared.understood
         if (subject := subject_of(release, understood)) == "whole":
-            return self._checked(overview(release, language, cited), cited, refused=False)
+            lines = tell_themes(release, self.themes, language, cited, largest=True)
+            text = "\n".join([overview(release, language, cited), *lines])
+            return self._checked(text, cited, refused=False)
         if subject == "greeting":
             return self._checked(greeting(release, understood, cited), cited, refused=False)
+        if self.themes:
+            largest = not theme_words(release, understood) and subject == "themes"
+            lines = tell_themes(release, self.themes, language, cited, largest)
+            return self._checked("\n".join(lines), cited, refused=False)
         if self.mode.plans == "never":
             return self._of_lines(cited)
         if self.mode.plans == "only":
@@ -645,7 +665,7 @@ class Turn:
 
     def _checked(self, text: str, cited: SourceList, refused: bool, notes: tuple[str, ...] = ()) -> Written:
         """A text made of the data itself, so that none of it is unsupported."""
-        lines = {one.n: [one.label, one.snippet, *map(str, one.triples)] for one in cited.sources()}
+        lines = {one.n: [one.label, one.snippet, one.text, *map(str, one.triples)] for one in cited.sources()}
         words = self.release.method.sets.answers
         support = check_support(text, lines, self.prepared.analysis.reading, words)
         notes = (*notes, *self._meant()) if refused else notes
@@ -664,10 +684,10 @@ class Turn:
     def add_context(self, listed: SourceList, most: int | None = None) -> None:
         """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""
         for source in self.prepared.context.sources:
-            if most is not None and len(listed) >= most and not listed.has(source.entity):
+            if most is not None and len(listed) >= most and not listed.has(source.about):
                 continue
             own = next((line.text for line in source.lines[1:]), source.lines[0].text if source.lines else "")
-            listed.cite(source.entity, entities=source.entities, snippet=own)
+            listed.cite(source.about, entities=source.entities, snippet=own)
 
     def with_images(self, listed: SourceList) -> Iterator[Source]:
         """The sources of a list, with Wikidata's pictures after those of the data."""

@@ -23,7 +23,7 @@ from crmrag_query.answers.support import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method
-from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CUT, Message, Model, within
@@ -139,7 +139,7 @@ def stream_answer(
         source = context.source(given)
         if source is None:
             return None
-        n = cited.cite(source.entity)
+        n = cited.cite(source.about)
         numbered[n] = source
         return n
 
@@ -183,7 +183,7 @@ def _written(
 ) -> Written:
     lines: dict[int, list[str]] = {}  # its names, its lines in the context, and Wikidata's of it
     for n, source in numbered.items():
-        names = [label.text for label in release[Graph].labels(source.entity)]
+        names = names_of(release, source)
         told = [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
         lines[n] = [*names, *told]
     cited_here = {source.n for source in numbered.values()}
@@ -204,7 +204,7 @@ def _written(
         triples = [triple for line in best for triple in cited.trace(line)]
         own = (line for line in best if line.kind is not Kind.HEADER)
         snippet = next((line.text for line in own), best[0].text if best else "")
-        cited.cite(source.entity, triples, entities=source.entities, snippet=snippet)
+        cited.cite(source.about, triples, entities=source.entities, snippet=snippet)
     return Written(said, support, tuple(_notes(said, support, dropped)))
 
 
@@ -216,11 +216,18 @@ def _with_attributed(
     for one in support.attributed:
         source = context.source(one.n)
         assert source is not None  # the check gives numbers of the context's own sources
-        n = cited.cite(source.entity)
+        n = cited.cite(source.about)
         numbered[n] = source
         before = citations.get((one.start, one.end))
         citations[one.start, one.end] = Citation(one.start, one.end, (*(before.numbers if before else ()), n))
     return replace(support, citations=tuple(sorted(citations.values(), key=lambda one: one.start)))
+
+
+def names_of(release: Release, source: ContextSource) -> list[str]:
+    """What a source is called: the names of its entity, or the label of a finding."""
+    if isinstance(source.about, Finding):
+        return [source.about.label]
+    return [label.text for label in release[Graph].labels(source.about)]
 
 
 def nearest(lines: Sequence[ContextLine], said: str, reading: Reading, release: Release) -> list[ContextLine]:

@@ -24,15 +24,20 @@ class SourceLink:
     kind: str
 
 
+ENTITY = "entity"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A numbered source: an entity of the graph and the triples that the answer rests on.
+    """A numbered source: an entity of the graph and the triples that the answer rests on; or what was found otherwise.
 
-    ``classes``: their names in the question's language; ``snippet``: the line of its document that bears most on what was
-    said; ``entities``: those without a document of their own whose lines in its document were used; ``images``: addresses;
-    ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text cites it (what
-    was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its document fits the
-    question, as in a ranking, None where it was not retrieved (a member of an exact set).
+    ``kind``: ``entity``; else ``passage``, ``community``, ``row`` or ``path``, with its own ``text``: its ``iri`` is then a
+    URN, ``entities`` are those that it rests on, and ``origin`` is where else it comes from: the query of a row, what wrote
+    of a community. ``classes``: their names in the question's language; ``snippet``: the line of its document that bears
+    most on what was said; ``entities``: those without a document of their own whose lines in its document were used;
+    ``images``: addresses; ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text cites it (what
+    was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its document fits
+    the question, as in a ranking, None where it was not retrieved (a member of an exact set).
     """
 
     n: int
@@ -51,6 +56,9 @@ class Source:
     dates: Dates | None = None
     cited: bool = True
     score: float | None = None
+    kind: str = ENTITY
+    text: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
