@@ -87,6 +87,7 @@ class PromptsPart(Record):
     analyse: str = ""
     rewrite: str = ""
     plan: str = ""
+    sparql: str = ""
     community: str = ""
     recorded: str = ""
     unrestricted: str = ""
