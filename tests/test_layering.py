@@ -79,7 +79,7 @@ FLOORS = {
         "errors version syntax text dates", "codec bounds timing llm config", "ontology shown language", "artifacts",
         "graph linking", "documents relationships questions", "communities",
         "plans retrieval",
-        "entities context compare verify", "reading sets", "sparql",
+        "entities context compare verify", "reading sets stores", "sparql",
         "answers validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (

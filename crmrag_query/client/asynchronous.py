@@ -25,6 +25,8 @@ from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
+from crmrag_query.stores.tools import AROUND
 
 
 class AsyncClient(BaseClient):
@@ -76,6 +78,31 @@ class AsyncClient(BaseClient):
 
     async def modes(self, dataset: str | None = None) -> records.Modes:
         return await self._send(wire.MODES, wire.ListModes(dataset))
+
+    async def graph_search(
+        self, query: str, limit: int = 10, category: str = "", language: str = "", dataset: str | None = None
+    ) -> GraphFound:
+        return await self._send(
+            wire.GRAPH_SEARCH, wire.GraphSearch(query, limit, category, dataset, language)
+        )
+
+    async def graph_context(
+        self,
+        entity: str | Identified,
+        max_hops: int = 2,
+        limit: int = AROUND,
+        language: str = "",
+        dataset: str | None = None,
+    ) -> GraphContext:
+        asked = wire.GetContext(iri_of(entity), max_hops, limit, dataset, language)
+        return await self._send(wire.GRAPH_CONTEXT, asked)
+
+    async def graph_communities(
+        self, query: str = "", level: int = 0, limit: int = 5, language: str = "", dataset: str | None = None
+    ) -> GraphCommunities:
+        return await self._send(
+            wire.GRAPH_COMMUNITIES, wire.FindCommunities(query, level, limit, dataset, language)
+        )
 
     async def retrieve(
         self,

@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,9 @@ from crmrag_query.sets.facets import choices, facets, marks
 from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks, Page
 from crmrag_query.sets.wording import changed
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
+from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.tools import StoreTools
 from crmrag_query.text import shorten, tokenize
 
 if TYPE_CHECKING:
@@ -358,6 +362,9 @@ class Engine:
             wire.EVALUATIONS: self.evaluations,
             wire.MODES: self.modes,
             wire.THEMES: self.themes,
+            wire.GRAPH_SEARCH: self.graph_search,
+            wire.GRAPH_CONTEXT: self.graph_context,
+            wire.GRAPH_COMMUNITIES: self.graph_communities,
         }
         try:
             return handlers[route](request)
@@ -406,6 +413,26 @@ class Engine:
         name, release = self.releases.release(request.dataset)
         with release.reading():
             return list_themes(release, name, request)
+
+    def graph_search(self, request: wire.GraphSearch) -> GraphFound:
+        with self._tools(request) as tools:
+            return tools.graph_search(request.query, request.limit, request.category)
+
+    def graph_context(self, request: wire.GetContext) -> GraphContext:
+        with self._tools(request) as tools:
+            return tools.graph_context(request.entity, request.max_hops, request.limit)
+
+    def graph_communities(self, request: wire.FindCommunities) -> GraphCommunities:
+        with self._tools(request) as tools:
+            return tools.graph_communities(request.query, request.level, request.limit)
+
+    @contextmanager
+    def _tools(
+        self, request: wire.GraphSearch | wire.GetContext | wire.FindCommunities
+    ) -> Iterator[StoreTools]:
+        name, release = self.releases.release(request.dataset)
+        with release.reading():
+            yield StoreTools(ReleaseStore(release, request.language), name)
 
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))

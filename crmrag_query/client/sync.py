@@ -25,6 +25,8 @@ from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
+from crmrag_query.stores.tools import AROUND
 
 
 class Client(BaseClient):
@@ -89,6 +91,41 @@ class Client(BaseClient):
         none.
         """
         return self._send(wire.THEMES, wire.ListThemes(dataset, level, within, limit, offset, language))
+
+    def graph_search(
+        self, query: str, limit: int = 10, category: str = "", language: str = "", dataset: str | None = None
+    ) -> GraphFound:
+        """Entities by meaning, words and name, best first: what they are, what is said of them, relations of the first.
+
+        ``category``: only Thing, Actor, Place, Event, Concept or Time. Where no vectors can be searched, ``note`` says so.
+        """
+        return self._send(wire.GRAPH_SEARCH, wire.GraphSearch(query, limit, category, dataset, language))
+
+    def graph_context(
+        self,
+        entity: str | Identified,
+        max_hops: int = 2,
+        limit: int = AROUND,
+        language: str = "",
+        dataset: str | None = None,
+    ) -> GraphContext:
+        """What is within ``max_hops`` triples (1 to 3) of an entity, at most ``limit`` others, with true numbers of triples.
+
+        ``entity``: an IRI, what has one, or a name.
+        """
+        asked = wire.GetContext(iri_of(entity), max_hops, limit, dataset, language)
+        return self._send(wire.GRAPH_CONTEXT, asked)
+
+    def graph_communities(
+        self, query: str = "", level: int = 0, limit: int = 5, language: str = "", dataset: str | None = None
+    ) -> GraphCommunities:
+        """Communities of a ``level`` (0 the finest) that a query finds, or without one the largest.
+
+        ReleaseError where the release has none.
+        """
+        return self._send(
+            wire.GRAPH_COMMUNITIES, wire.FindCommunities(query, level, limit, dataset, language)
+        )
 
     def retrieve(
         self,

@@ -25,6 +25,8 @@ from crmrag_query.codec import (
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.stores import tools
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
 
 PREFIX = "/api/v1"
 JSON = "application/json"
@@ -238,6 +240,39 @@ class ListThemes:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphSearch:
+    """Entities by meaning, words and name; ``category``: such alone. ``language``: of names, "" for the data set's first."""
+
+    query: tools.Query
+    limit: tools.Limit = 10
+    category: tools.CategoryName = ""
+    dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GetContext:
+    """What is within ``max_hops`` triples of an ``entity``, which is given by IRI or name."""
+
+    entity: tools.EntityName
+    max_hops: tools.Hops = 2
+    limit: tools.Around = tools.AROUND
+    dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindCommunities:
+    """Communities of a ``level`` (0 the finest); without ``query`` the largest."""
+
+    query: tools.CommunityQuery = ""
+    level: tools.Level = 0
+    limit: tools.Limit = 5
+    dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ListEvaluations:
     dataset: str | None = None
 
@@ -275,9 +310,12 @@ SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
 THEMES = Route("themes", "GET", "/themes", ListThemes, records.Themes)
+GRAPH_SEARCH = Route("graph_search", "GET", "/graph/search", GraphSearch, GraphFound)
+GRAPH_CONTEXT = Route("graph_context", "GET", "/graph/context", GetContext, GraphContext)
+GRAPH_COMMUNITIES = Route("graph_communities", "GET", "/graph/communities", FindCommunities, GraphCommunities)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS, MODES, THEMES,
+    EXPORT, SPARQL, EVALUATIONS, MODES, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
 )  # fmt: skip
 
 

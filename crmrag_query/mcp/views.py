@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, RootModel
 
 from crmrag_query.answers.records import Answer
 from crmrag_query.client.records import Entity
 from crmrag_query.config.service import McpConfig
 from crmrag_query.sets.records import AnswerSet, Facets, Reason
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
 from crmrag_query.text import printable
 
 SNIPPET = 300  # characters of a line of a document
@@ -391,6 +392,18 @@ class SparqlView(View):
             graph=graph,
             truncated=result.truncated or len(graph) < len(result.text) or len(rows) < len(result.rows),
         )
+
+
+class GraphFoundView(RootModel[GraphFound]):
+    """Entities that a query finds, best first."""
+
+
+class GraphContextView(RootModel[GraphContext]):
+    """An entity, what is around it, and the triples that lead there."""
+
+
+class GraphCommunitiesView(RootModel[GraphCommunities]):
+    """Communities of what belongs together."""
 
 
 class Narrow(BaseModel):

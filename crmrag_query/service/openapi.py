@@ -98,6 +98,9 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/evaluations"): SAMPLE,
     ("GET", "/modes"): SAMPLE,
     ("GET", "/themes"): SAMPLE | {"limit": 5},
+    ("GET", "/graph/search"): {"query": "wall paintings"} | SAMPLE,
+    ("GET", "/graph/context"): {"entity": ASINOU, "max_hops": 2} | SAMPLE,
+    ("GET", "/graph/communities"): {"query": "painters"} | SAMPLE,
     ("POST", "/sparql"): {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"} | SAMPLE,
     ("POST", "/conversations"): SAMPLE,
 }
@@ -105,7 +108,7 @@ TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
     "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "themes": "Data sets",
-    "sparql": "Data sets",
+    "sparql": "Data sets", "graph": "Tools of language models",
 }  # fmt: skip
 SUMMARIES = {
     ("POST", "/ask"): "Answer a question, whole or as a stream of events",
@@ -128,6 +131,9 @@ SUMMARIES = {
     ("GET", "/evaluations"): "List the evaluations of a data set",
     ("GET", "/modes"): "List the modes in which a data set can be asked",
     ("GET", "/themes"): "List what belongs together in a data set",
+    ("GET", "/graph/search"): "Find entities by meaning, words and name",
+    ("GET", "/graph/context"): "Tell what an entity is connected to, within some hops",
+    ("GET", "/graph/communities"): "Find communities of what belongs together",
     ("POST", "/conversations"): "Begin a conversation",
     ("GET", "/conversations"): "Read a conversation",
     ("POST", "/conversations/remove"): "Forget a conversation",
