@@ -291,12 +291,14 @@ class Tool:
 class Request:
     """What a model is asked, its reply wanted whole: as JSON of a ``schema``, or with calls of ``tools``.
 
-    ``most``: tokens of the reply; ``seconds`` that it may take.
+    ``may_call``: False where tools were called before and may be no more; ``most``: tokens of the reply; ``seconds`` that it
+    may take.
     """
 
     messages: Sequence[AnyMessage]
     schema: Schema | None = None
     tools: Sequence[Tool] = ()
+    may_call: bool = True
     most: int | None = None
     seconds: float = 60.0
 
@@ -458,6 +460,7 @@ class LiteLLM:
             options |= {"response_format": response_format(request.schema), "drop_params": True}
         if request.tools:
             options["tools"] = [as_function(tool) for tool in request.tools]
+            options["tool_choice"] = "auto" if request.may_call else "none"
         try:
             with whole_reply():
                 reply: Any = litellm.completion(

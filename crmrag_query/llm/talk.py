@@ -41,9 +41,11 @@ class Talk:
             self.plain = True
             return self.reply(Request(messages, seconds=self.left)).text
 
-    def call(self, messages: Sequence[AnyMessage], tools: Sequence[Tool]) -> Reply:
-        """A reply that may call tools. Raises ModelError."""
-        return self.reply(Request(messages, tools=tools, most=self.most, seconds=self.left))
+    def call(self, messages: Sequence[AnyMessage], tools: Sequence[Tool], may_call: bool = True) -> Reply:
+        """A reply that may call tools; not where it ``may_call`` none, though some were called before. Raises ModelError."""
+        return self.reply(
+            Request(messages, tools=tools, may_call=may_call, most=self.most, seconds=self.left)
+        )
 
     def reply(self, request: Request) -> Reply:
         reply = ask(self.model, request)
