@@ -7,20 +7,21 @@ What a tool gives is data: it stands between tags that it cannot close, and no c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from crmrag_query.answers.exact import Exact, find_exact
+from crmrag_query.answers.gathered import Gathered, Item
 from crmrag_query.answers.understand import FIRST, understand
 from crmrag_query.config.modes import AgentLimits
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.llm import model as llm
-from crmrag_query.llm.model import AnyMessage, Model
+from crmrag_query.llm.model import AnyMessage, Model, bare
 from crmrag_query.llm.talk import Talk
 from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.sparql.check import check_query
@@ -174,11 +175,10 @@ def work(
     asked: dict[str, Any],
     tools: AgentTools,
     limits: AgentLimits,
-    told: Callable[[Call], None] = lambda call: None,
 ) -> Worked:
-    """Let the model answer what is ``asked`` by calling tools, and at the end without; each call is ``told`` as it is made.
+    """Let the model answer what is ``asked`` by calling tools, and at the end without.
 
-    Raises ModelError where the model fails, or calls no tools.
+    Where it fails, or its server takes no tools, the calls until then, no text, and a note.
     """
     talk = Talk(model, limits.seconds, most=REPLY_TOKENS)
     messages: list[AnyMessage] = [
@@ -195,7 +195,10 @@ def work(
             why = "steps" if step == limits.steps else "tokens" if spent >= limits.tokens else "seconds"
             notes.append(f"The model was stopped after {len(calls)} calls: it has no more {why}.")
             messages.append({"role": "user", "content": LAST})
-        reply = talk.call(messages, definitions, may_call=not last)
+        try:
+            reply = talk.call(messages, definitions, may_call=not last)
+        except ModelError as error:
+            return Worked(tuple(calls), "", (*notes, f"{error} It must call tools in this mode."))
         if not reply.calls or last:
             return Worked(tuple(calls), reply.text, tuple(notes))
         messages.append({"role": "assistant", "content": reply.text, "tool_calls": reply.calls})
@@ -204,7 +207,6 @@ def work(
             if at < AT_ONCE:
                 call = _run(tools, name, given, len(calls) + 1)
                 calls.append(call)
-                told(call)
                 content = _written(call)
             else:
                 content = f"Too many calls at once: at most {AT_ONCE}."
@@ -258,6 +260,15 @@ def _written(call: Call) -> str:
     return "\n".join([f'<result n="{call.n}">', *map(as_data, call.lines), "</result>"])
 
 
+def results_of(worked: Worked) -> Gathered:
+    """The calls of a model as evidence, and its text."""
+    items = tuple(Item("tool", one.name, one.lines, one.triples, one.iris) for one in worked.calls)
+    notes = worked.notes
+    if worked.text and not items:
+        notes = (*notes, "The model called no tools; what it wrote rests on nothing and was left out.")
+    return Gathered(items, text=worked.text, notes=notes)
+
+
 def require_tools(model: Model | None, mode: str, others: Sequence[str]) -> None:
     """QuestionError that says what the mode needs, where there is no model, or one that is known to call no tools."""
     elsewhere = f"Or ask in another mode: {', '.join(others)}." if others else ""
@@ -266,13 +277,8 @@ def require_tools(model: Model | None, mode: str, others: Sequence[str]) -> None
             f"The mode {mode!r} needs a language model that calls tools, and none is named.",
             f"Name one (CRMRAG_MODEL, --model), such as openai/gpt-4o or ollama/qwen3. {elsewhere}".strip(),
         )
-    if getattr(model, "calls_tools", None) is False:
+    if getattr(bare(model), "calls_tools", None) is False:
         raise QuestionError(
             f"The mode {mode!r} needs a language model that calls tools, which {model.name} does not.",
             f"Name another. {elsewhere}".strip(),
         )
-
-
-def no_tools(model: Model, error: ModelError) -> ModelError:
-    """What a model's refusal of tools means to who asked."""
-    return ModelError(f"{error.what} The mode needs a model that calls tools.", error.remedy)

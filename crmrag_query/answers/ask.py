@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from crmrag_query.answers import gathered as own
+from crmrag_query.answers.agent import AgentTools, require_tools, results_of, work
 from crmrag_query.answers.exact import (
     Exact,
     add_members,
@@ -28,7 +31,9 @@ from crmrag_query.answers.extractive import (
     refusal,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
+from crmrag_query.answers.gathered import NOTHING, Gathered, rows_of
 from crmrag_query.answers.generated import Written, stream_answer
+from crmrag_query.answers.mapped import themes_for
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -72,7 +77,7 @@ from crmrag_query.context.evidence import gather, holds_all, rank_evidence
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import ModelError
+from crmrag_query.errors import MissingExtraError, ModelError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
@@ -85,13 +90,18 @@ from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import Focus, Kind, turns_of
+from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import default_mode
+from crmrag_query.retrieval.modes import default_mode, lacking, modes_of
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
 from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
+from crmrag_query.sparql.desk import SparqlDesk
+from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.sparql.written import query_with_model
+from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.timing import Clock
 
 
@@ -303,12 +313,14 @@ EXTRACTIVE = "extractive"
 class Ask:
     """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), the mode (None
     for the default), and whether with Wikidata's texts (None: as the data set says; texts of one's own in place of those that
-    the release keeps). ``dataset``: the name that answers give it, "" for that of the release."""
+    the release keeps). ``dataset``: the name that answers give it, "" for that of the release; ``sparql``: runs what a model
+    writes, None for a desk of its own."""
 
     model: Model | None = None
     wikidata: WikidataTexts | bool | None = None
     mode: Mode | None = None
     dataset: str = ""
+    sparql: SparqlDesk | None = None
 
 
 def ask(
@@ -345,6 +357,9 @@ def stream(
 def _events(release: Release, question: str, how: Ask, state: ConversationState) -> Iterator[Event]:
     clock, dataset = Clock(), how.dataset or release.manifest.dataset
     mode = how.mode or default_mode(release)
+    if mode.model == "tools":
+        usable = (one for one in modes_of(release).values() if not lacking(release, one))
+        require_tools(how.model, mode.name, [one.name for one in usable if one.model != "tools"])
     understood = understand(release, question, state, how.model, mode)
     how = replace(how, mode=mode, model=None if understood.unmet else how.model)
     exact: Exact | Parsed = Parsed(None)
@@ -354,11 +369,18 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
-    turn = Turn.prepared_for(release, understood, exact, how, state)
+    gathered = NOTHING
+    if how.model is not None and mode.model:
+        with clock("gathering"):
+            gathered = gather_with_model(release, understood, exact, how.model, how, state)
+    turn = Turn.prepared_for(release, understood, exact, how, state, gathered)
     listed = turn.no_sources()
     turn.add_context(listed)
+    own.Cited(release, gathered, listed).rest()
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
     notes = with_notes(understood.notes, exact)
+    if not gathered:
+        notes += gathered.notes
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -384,15 +406,51 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     yield Done(replace(answer, conversation=json.loads(turn.state_after(answer).to_json())))
 
 
+def gather_with_model(
+    release: Release,
+    understood: Understood,
+    exact: Exact | Parsed,
+    model: Model,
+    how: Ask,
+    state: ConversationState,
+) -> Gathered:
+    """What a model gathers for a question in a mode that has it do so; nothing where the question has its exact set."""
+    mode = how.mode or default_mode(release)
+    language = understood.analysis.reading.language
+    if mode.model == "themes":
+        return themes_for(release, understood.question, model, language, mode.thresholds.get("communities"))
+    if mode.model == "queries" and isinstance(exact, Exact) and exact.certain:
+        return NOTHING
+    with (how.sparql and nullcontext(how.sparql)) or SparqlDesk() as desk:
+
+        def run(query: str, limit: int) -> SparqlResult:
+            return desk.run(release, query, min(limit, desk.config.rows))
+
+        if mode.model == "queries":
+            try:
+                written = query_with_model(
+                    release, understood.question, model, run, desk.config, earlier_of(state)
+                )
+            except MissingExtraError as error:
+                return Gathered(notes=(str(error),))
+            return rows_of(release, written, language)
+        tools = AgentTools(ReleaseStore(release, language), how.dataset, run, desk.config)
+        earlier = [turn.question for turn in state.topic]
+        asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
+        return results_of(work(model, release.method.prompts.agent, asked, tools, mode.limits))
+
+
 @dataclass(frozen=True)
 class Turn:
-    """A question that is prepared, with its exact set or what was understood of it, after ``state``."""
+    """A question that is prepared, with its exact set or what was understood of it, after ``state``; ``gathered``: what a
+    model gathered for it itself."""
 
     release: Release
     prepared: Prepared
     exact: Exact | Parsed
     state: ConversationState
     mode: Mode
+    gathered: Gathered = NOTHING
 
     @classmethod
     def prepared_for(
@@ -402,18 +460,20 @@ class Turn:
         exact: Exact | Parsed,
         how: Ask = Ask(),
         state: ConversationState = FIRST,
+        gathered: Gathered = NOTHING,
     ) -> Turn:
         """The turn with the documents for it; for a language model the set comes before these."""
         known, mode = None, how.mode or default_mode(release)
         if how.model is not None and isinstance(exact, Exact):
             known = told_to_model(release, exact, understood.own)
         prepared = compose(release, understood, mode, how.wikidata, known)
-        return cls(release, prepared, exact, state, mode)
+        return cls(release, prepared, exact, state, mode, gathered)
 
     @property
     def has_evidence(self) -> bool:
         """Whether there is anything that a language model could answer from."""
-        return bool(self.prepared.retrieved.chosen) or self.prepared.context.known is not None
+        found = self.gathered or self.prepared.retrieved.chosen
+        return bool(found) or self.prepared.context.known is not None
 
     @cached_property
     def facts(self) -> AskedFacts | None:
@@ -454,14 +514,18 @@ class Turn:
     def by_model(self, model: Model, cited: SourceList) -> Iterator[Token | Restart | Written]:
         """The model's answer. Raises ModelError."""
         prepared, method, exact = self.prepared, self.release.method, self.exact
-        own = prepared.understood.own.reading
+        reading = prepared.understood.own.reading
         asked = replace(
             prepared.analysis.reading,
             question=prepared.understood.question,
-            words=own.words,
-            content=own.content,
+            words=reading.words,
+            content=reading.content,
         )
         earlier = [turn.question[: method.retrieval.question_characters] for turn in self.state.turns]
+        if self.gathered:
+            held = own.Cited(self.release, self.gathered, cited)
+            yield from own.write(model, self.release, asked, self.gathered, earlier, held)
+            return
         told, known = prepared.context.known, exact.set if isinstance(exact, Exact) else None
         yield from stream_answer(
             model, self.release, asked, prepared.context, earlier, cited, known if told else None
@@ -476,6 +540,10 @@ class Turn:
         """
         release, prepared, exact = self.release, self.prepared, self.exact
         language, understood = prepared.analysis.reading.language, prepared.understood
+        if self.gathered.query:
+            partial = release.method.questions.languages[language].partial
+            text = own.listed(self.gathered, own.Cited(release, self.gathered, cited), partial)
+            return self._checked(text, cited, refused=False, notes=self.gathered.notes)
         if (subject := subject_of(release, understood)) == "whole":
             return self._checked(overview(release, language, cited), cited, refused=False)
         if subject == "greeting":
@@ -689,6 +757,7 @@ class Turn:
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)
         self.add_context(cited, most)
+        own.Cited(self.release, self.gathered, cited).rest()
         return Answer(
             self.prepared.understood.question,
             written.text,
@@ -710,6 +779,7 @@ class Turn:
             set=exact.set if exact is not None else None,
             asked=self.prepared.understood.follow_up.resolved,
             choices=choices_of(self.release, exact) if exact is not None else (),
+            query=self.gathered.query,
         )
 
     def state_after(self, answer: Answer) -> ConversationState:
@@ -722,7 +792,8 @@ class Turn:
         )
         about = spoken_of(release, understood)
         named = {release[Graph].iri(node) for node in about}
-        shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
+        cited = (source.iri for source in answer.sources if source.cited and source.iri)
+        shown = [iri for iri in cited if iri not in named]
         focus = focus_of(release, about, answer)
         turn = understood.follow_up.turn(answer.question, self.prepared.analysis.form, focus, shown)
         if self._nothing_more() and topic:  # it is still about that set

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from crmrag_query.answers.records import Citation, Restart, Token
@@ -132,7 +132,6 @@ def stream_answer(
     nearest to what was said; citations of no source are dropped. Raises ModelError when the model fails, says nothing, or
     takes longer than ``answers`` allows: what came until then is no answer.
     """
-    config = release.method.answers
     numbered: dict[int, ContextSource] = {}
 
     def number(given: int) -> int | None:
@@ -143,20 +142,8 @@ def stream_answer(
         numbered[n] = source
         return n
 
-    renumberer, said = Renumberer(number, known is not None and context.known is not None), ""
-    pieces = model.complete(messages_for(release, reading, context, history))
-    for piece in within(pieces, model.name, config.first_seconds, config.whole_seconds):
-        # A question mark for each half of a surrogate pair, which JSON can hold and no encoding writes.
-        for text in renumberer.feed(piece.encode("utf-8", "replace").decode("utf-8")):
-            said += text
-            yield Token(text)
-        if len(said) > WHOLE_CHARACTERS:
-            raise ModelError(f"The model {model.name} went on beyond {WHOLE_CHARACTERS} characters.", _AGAIN)
-    for text in renumberer.end():
-        said += text
-        yield Token(text)
-    if not said.strip(CUT + " "):
-        raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
+    renumberer = Renumberer(number, known is not None and context.known is not None)
+    said = yield from say(model, messages_for(release, reading, context, history), renumberer, release)
     note, told = "", [line.text for line in context.known.head] if context.known is not None else []
     if (
         known is not None
@@ -169,6 +156,26 @@ def stream_answer(
         yield Token(said)
     written = _written(release, reading, context, said, numbered, cited, renumberer.dropped, known)
     yield replace(written, notes=(note, *written.notes)) if note else written
+
+
+def say(
+    model: Model, messages: Sequence[Message], renumberer: Renumberer, release: Release
+) -> Generator[Token, None, str]:
+    """The model's text as it comes, its citations renumbered; returns it whole. Raises ModelError as ``stream_answer``."""
+    config, said = release.method.answers, ""
+    for piece in within(model.complete(messages), model.name, config.first_seconds, config.whole_seconds):
+        # A question mark for each half of a surrogate pair, which JSON can hold and no encoding writes.
+        for text in renumberer.feed(piece.encode("utf-8", "replace").decode("utf-8")):
+            said += text
+            yield Token(text)
+        if len(said) > WHOLE_CHARACTERS:
+            raise ModelError(f"The model {model.name} went on beyond {WHOLE_CHARACTERS} characters.", _AGAIN)
+    for text in renumberer.end():
+        said += text
+        yield Token(text)
+    if not said.strip(CUT + " "):
+        raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
+    return said
 
 
 def _written(
@@ -205,7 +212,7 @@ def _written(
         own = (line for line in best if line.kind is not Kind.HEADER)
         snippet = next((line.text for line in own), best[0].text if best else "")
         cited.cite(source.entity, triples, entities=source.entities, snippet=snippet)
-    return Written(said, support, tuple(_notes(said, support, dropped)))
+    return Written(said, support, tuple(notes_on(said, support, dropped)))
 
 
 def _with_attributed(
@@ -231,7 +238,8 @@ def nearest(lines: Sequence[ContextLine], said: str, reading: Reading, release: 
     return [lines[at] for at in best[:EVIDENCE_LINES]]
 
 
-def _notes(said: str, support: Support, dropped: int) -> Iterator[str]:
+def notes_on(said: str, support: Support, dropped: int) -> Iterator[str]:
+    """What the reader should know of a model's text."""
     if said.endswith(CUT):
         yield "The model's answer was cut at its length limit."
     if dropped:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from crmrag_query.answers.settext import set_lines
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
@@ -24,9 +24,15 @@ class SourceLink:
     kind: str
 
 
+SourceKind = Literal["entity", "row", "tool", "community"]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A numbered source: an entity of the graph and the triples that the answer rests on.
+
+    ``kind``: it may also be a row of a query that a model wrote (with the ``iri`` of the entity that it begins with, "" for
+    none), the result of a tool that a model called, or a theme, without an ``iri``; ``snippet`` is what it says then.
 
     ``classes``: their names in the question's language; ``snippet``: the line of its document that bears most on what was
     said; ``entities``: those without a document of their own whose lines in its document were used; ``images``: addresses;
@@ -51,6 +57,7 @@ class Source:
     dates: Dates | None = None
     cited: bool = True
     score: float | None = None
+    kind: SourceKind = "entity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,7 @@ class Answer(Shown):
     answer, opaque; give the answer as ``history`` of the next question to go on. ``id``: under which a service keeps it, ""
     where none does (answers that differ in it alone are equal). ``asked``: the question as it was understood after what went
     before. ``choices``: readings that are not sure, best first, whose sets stand beside the answer and are not told by it.
+    ``query``: the SPARQL that a model wrote and that the answer rests on, "" for none.
     """
 
     question: str
@@ -132,6 +140,7 @@ class Answer(Shown):
     id: str = field(default="", compare=False)
     asked: str = ""
     choices: tuple[Choice, ...] = ()
+    query: str = ""
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,
@@ -349,6 +358,8 @@ def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator
         yield "Did you mean:"
     for number, one in enumerate(answer.choices, 1):
         yield printable(f"  {number}. {one.title} ({one.size:,})")
+    if answer.query:
+        yield f"SPARQL:\n{printable(answer.query)}"
     for note in answer.notes:
         yield f"Note: {printable(note)}"
     cited = [source for source in answer.sources if source.cited]
@@ -356,7 +367,8 @@ def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator
     if cited:
         yield "\nSources"
     for source in cited[:sources]:
-        yield printable(f"[{source.n}] {source.label} ({source.category})  <{source.iri}>")
+        where = f"({source.category})  <{source.iri}>" if source.iri else f"({source.kind})"
+        yield printable(f"[{source.n}] {source.label} {where}")
         for triple in source.triples[:triples]:
             yield printable(f"      {triple}")
         if len(source.triples) > triples:

@@ -6,9 +6,9 @@ fetch time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from crmrag_query.answers.records import (
@@ -52,6 +52,7 @@ class SourceList:
     _numbers: dict[int, int] = field(default_factory=dict)
     _shown: dict[int, dict[int, None]] = field(default_factory=dict)
     _snippets: dict[int, str] = field(default_factory=dict)
+    _others: dict[int, Source] = field(default_factory=dict)
 
     @cached_property
     def details(self) -> Details:
@@ -74,10 +75,16 @@ class SourceList:
         self._shown.setdefault(entity, {}).update(dict.fromkeys(node for node in entities if node != entity))
         if snippet:
             self._snippets.setdefault(entity, snippet)
-        return self._numbers.setdefault(entity, len(self._numbers) + 1)
+        return self._numbers.setdefault(entity, len(self) + 1)
+
+    def add(self, key: int, source: Callable[[], Source]) -> int:
+        """The number of a source that is no document's entity, by a key of its own; made when it is first cited."""
+        if key not in self._others:
+            self._others[key] = replace(source(), n=len(self) + 1)
+        return self._others[key].n
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._numbers) + len(self._others)
 
     def has(self, entity: int) -> bool:
         """Whether the entity is a source already."""
@@ -87,10 +94,11 @@ class SourceList:
         """The sources in the order of their numbers."""
         entities, details = list(self._triples), self.details
         if not entities:
-            return ()
+            return tuple(self._others.values())
         rights, dates = details.all_rights(entities), details.all_dates(entities)
         found = zip(entities, rights, details.all_coordinates(entities), dates, strict=True)
-        return tuple(self._source(*one) for one in found)
+        own = [self._source(*one) for one in found]
+        return tuple(sorted((*own, *self._others.values()), key=lambda source: source.n))
 
     def _source(
         self, entity: int, rights: tuple[str, str], coordinates: Coordinates | None, dates: Dates | None

@@ -88,6 +88,8 @@ class PromptsPart(Record):
     rewrite: str = ""
     plan: str = ""
     sparql: str = ""
+    agent: str = ""
+    map: str = ""
     community: str = ""
     recorded: str = ""
     unrestricted: str = ""

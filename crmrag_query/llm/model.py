@@ -384,10 +384,11 @@ class WholeModel(Model, Protocol):
 
 @dataclass
 class Metered:
-    """A model whose usage is added up, for one answer; not for several threads."""
+    """A model whose usage is added up, for one answer."""
 
     inner: Model
     usage: Usage = field(default_factory=Usage)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -395,13 +396,17 @@ class Metered:
 
     def complete(self, messages: Sequence[Message]) -> Iterator[str]:
         """The reply of the inner model."""
-        self.usage += yield from streamed(self.inner, messages)
+        self._add((yield from streamed(self.inner, messages)))
 
     def whole(self, request: Request) -> Reply:
         """The reply of the inner model."""
         reply = whole_of(self.inner, request)
-        self.usage += reply.usage
+        self._add(reply.usage)
         return reply
+
+    def _add(self, used: Usage) -> None:
+        with self._lock:
+            self.usage += used
 
 
 @dataclass(frozen=True)
@@ -559,6 +564,11 @@ class CannedModel:
 
 
 LONGEST_REPLY = 20_000  # characters; no analysis and no question comes near this length
+
+
+def bare(model: Model | None) -> Model | None:
+    """The model itself, without its meter."""
+    return model.inner if isinstance(model, Metered) else model
 
 
 def whole_of(model: Model, request: Request) -> Reply:
