@@ -21,7 +21,7 @@ from crmrag_query.config.service import SparqlConfig
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.llm import model as llm
-from crmrag_query.llm.model import AnyMessage, Model, bare
+from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
 from crmrag_query.llm.talk import Talk
 from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.sparql.check import check_query
@@ -77,7 +77,8 @@ class AgentTools(StoreTools):
     def find_set(self, question: str) -> Exact:
         release = self.store.opened
         found = find_exact(release, understand(release, question), FIRST, None, self.dataset)
-        if not isinstance(found, Exact):
+        # A set of everything, of which nothing else was understood, is no answer.
+        if not isinstance(found, Exact) or not (found.certain or found.plan.where or found.plan.target.types):
             raise QuestionError(
                 "The question is no exact set, as far as it was understood.",
                 "Ask it in fewer and plainer words, or search.",
@@ -277,7 +278,8 @@ def require_tools(model: Model | None, mode: str, others: Sequence[str]) -> None
             f"The mode {mode!r} needs a language model that calls tools, and none is named.",
             f"Name one (CRMRAG_MODEL, --model), such as openai/gpt-4o or ollama/qwen3. {elsewhere}".strip(),
         )
-    if getattr(bare(model), "calls_tools", None) is False:
+    itself = bare(model)
+    if not isinstance(itself, WholeModel) or getattr(itself, "calls_tools", None) is False:
         raise QuestionError(
             f"The mode {mode!r} needs a language model that calls tools, which {model.name} does not.",
             f"Name another. {elsewhere}".strip(),

@@ -90,6 +90,7 @@ class PromptsPart(Record):
     sparql: str = ""
     agent: str = ""
     map: str = ""
+    judge: str = ""
     community: str = ""
     recorded: str = ""
     unrestricted: str = ""
