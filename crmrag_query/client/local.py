@@ -404,7 +404,8 @@ class Engine:
         for mode in modes_of(release).values():
             lacks = lacking(release, mode)
             build = f"{rebuild(release.folder)}." if lacks else ""
-            found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
+            told = (mode.name, dict(mode.title), mode.channels, mode.plans)
+            found.append(ModeInfo(*told, lacks, build, mode.model))
         return Modes(tuple(found), name, release.id)
 
     def themes(self, request: wire.ListThemes) -> Themes:

@@ -202,5 +202,6 @@ export default {
   "export.geojson": "für Karten",
   "sparql": "Die Abfrage (SPARQL)",
   "sparql.what": "Gibt dieselben Zeilen an jedem SPARQL-Endpunkt mit diesen Daten.",
+  "sparql.written": "Von einem Sprachmodell geschrieben, an dem geprüft, was die Daten aussagen, und so ausgeführt, wie sie hier steht.",
   "sparql.copy": "Abfrage kopieren",
 };

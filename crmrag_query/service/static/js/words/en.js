@@ -202,5 +202,6 @@ export default {
   "export.geojson": "for maps",
   "sparql": "The query (SPARQL)",
   "sparql.what": "Gives the same rows at any SPARQL endpoint that holds this data.",
+  "sparql.written": "Written by a language model, checked against what the data states, and run on it as it stands here.",
   "sparql.copy": "Copy the query",
 };

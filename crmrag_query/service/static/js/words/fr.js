@@ -202,5 +202,6 @@ export default {
   "export.geojson": "pour les cartes",
   "sparql": "La requête (SPARQL)",
   "sparql.what": "Donne les mêmes lignes à tout point d’accès SPARQL qui a ces données.",
+  "sparql.written": "Écrite par un modèle de langage, vérifiée d’après ce que les données énoncent, et exécutée telle quelle.",
   "sparql.copy": "Copier la requête",
 };
