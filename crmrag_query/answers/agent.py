@@ -9,17 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from crmrag_query.answers.exact import Exact, find_exact
-from crmrag_query.answers.gathered import Gathered, Item
+from crmrag_query.answers.gathered import Gathered
 from crmrag_query.answers.understand import FIRST, understand
+from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import AgentLimits
 from crmrag_query.config.service import SparqlConfig
+from crmrag_query.context.findings import tool
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import ModelError, QuestionError
+from crmrag_query.graph.graph import Graph
 from crmrag_query.llm import model as llm
 from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
 from crmrag_query.llm.talk import Talk
@@ -261,13 +265,41 @@ def _written(call: Call) -> str:
     return "\n".join([f'<result n="{call.n}">', *map(as_data, call.lines), "</result>"])
 
 
-def results_of(worked: Worked) -> Gathered:
+def results_of(release: Release, worked: Worked) -> Gathered:
     """The calls of a model as evidence, and its text."""
-    items = tuple(Item("tool", one.name, one.lines, one.triples, one.iris) for one in worked.calls)
     notes = worked.notes
-    if worked.text and not items:
+    if worked.text and not worked.calls:
         notes = (*notes, "The model called no tools; what it wrote rests on nothing and was left out.")
-    return Gathered(items, text=worked.text, notes=notes)
+    numbers = _Numbers(release[Graph])
+    findings = tuple(tool(one.n, one.name, one.lines, *numbers.of(one)) for one in worked.calls)
+    return Gathered(findings, text=worked.text, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Nodes and triples of a graph by their IRIs."""
+
+    graph: Graph
+
+    def of(self, call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The nodes that a call's result names, and the triples that it states, by their numbers."""
+        nodes = (self.graph.node(iri) for iri in call.iris)
+        triples = map(self._triple, call.triples)
+        return (
+            tuple(dict.fromkeys(node for node in nodes if node is not None)),
+            tuple(dict.fromkeys(one for one in triples if one is not None)),
+        )
+
+    def _triple(self, one: SourceTriple) -> int | None:
+        """None for what is no triple between two nodes."""
+        s, p, o = self.graph.node(one.s), self._properties.get(one.p), self.graph.node(one.o)
+        if s is None or p is None or o is None:
+            return None
+        return self.graph.adjacency.forward.position(p, s, o)
+
+    @cached_property
+    def _properties(self) -> dict[str, int]:
+        return {self.graph.property_iri(n): n for n in range(len(self.graph.property_codes))}
 
 
 def require_tools(model: Model | None, mode: str, others: Sequence[str]) -> None:

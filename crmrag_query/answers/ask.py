@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from crmrag_query.answers import gathered as own
 from crmrag_query.answers.agent import AgentTools, require_tools, results_of, work
 from crmrag_query.answers.exact import (
     Exact,
@@ -31,9 +30,9 @@ from crmrag_query.answers.extractive import (
     refusal,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
-from crmrag_query.answers.gathered import NOTHING, Gathered, rows_of
-from crmrag_query.answers.generated import Written, stream_answer
-from crmrag_query.answers.mapped import themes_for
+from crmrag_query.answers.gathered import NOTHING, Gathered, context_of, rows_of
+from crmrag_query.answers.generated import Written, messages_for, stream_answer
+from crmrag_query.answers.mapped import with_points
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -57,8 +56,10 @@ from crmrag_query.answers.subject import (
     named_alone,
     overview,
     subject_of,
+    theme_words,
 )
 from crmrag_query.answers.support import check_support, cited_numbers
+from crmrag_query.answers.themes import tell_themes, themes_of
 from crmrag_query.answers.understand import (
     FIRST,
     MODEL_STAGES,
@@ -71,9 +72,10 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.context import Context, KnownSet
+from crmrag_query.context.context import Context, Finding, KnownSet
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
+from crmrag_query.context.findings import community
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -82,7 +84,7 @@ from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
 from crmrag_query.linking import NameIndex, meant
-from crmrag_query.llm.model import Metered, Model
+from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
 from crmrag_query.questions.analysis import Analysis
@@ -193,10 +195,12 @@ def compose(
     mode: Mode | None = None,
     wikidata: WikidataTexts | bool | None = None,
     known: KnownSet | None = None,
+    findings: Sequence[Finding] = (),
 ) -> Prepared:
     """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled.
 
     ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
+    ``findings``: what else it may rest on, which comes before the documents.
     """
     clock, method = Clock(), release.method
     found = search(release, understood, mode)
@@ -215,9 +219,9 @@ def compose(
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
         context = understood.excluded.of_context(
-            assemble(release, understood.analysis, chosen, ranked, texts, known)
+            assemble(release, understood.analysis, chosen, ranked, texts, known, findings)
         )
-        entities = [source.entity for source in context.sources]
+        entities = [source.about for source in context.sources if not isinstance(source.about, Finding)]
         images = images_of(release, entities, texts, reading.language) if texts else {}
     own = sum(spent for stage, spent in understood.timings.items() if stage not in MODEL_STAGES)
     retrieval = own + sum(found.timings.values())
@@ -361,26 +365,27 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
         usable = (one for one in modes_of(release).values() if not lacking(release, one))
         require_tools(how.model, mode.name, [one.name for one in usable if one.model != "tools"])
     understood = understand(release, question, state, how.model, mode)
-    how = replace(how, mode=mode, model=None if understood.unmet else how.model)
     exact: Exact | Parsed = Parsed(None)
     if mode.plans != "never":
         with clock("exact"):
             exact = find_exact(release, understood, state, how.model, dataset)
+    themes: tuple[int, ...] = ()
+    if not (isinstance(exact, Exact) and exact.certain) and (themes := themes_of(release, understood, mode)):
+        exact = Parsed(None)
+    how = replace(how, mode=mode, model=None if understood.unmet and not themes else how.model)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
     gathered = NOTHING
-    if how.model is not None and mode.model:
+    if how.model is not None and mode.model in ("queries", "tools"):
         with clock("gathering"):
             gathered = gather_with_model(release, understood, exact, how.model, how, state)
-    turn = Turn.prepared_for(release, understood, exact, how, state, gathered)
+    turn = Turn.prepared_for(release, understood, exact, how, state, themes, gathered)
     listed = turn.no_sources()
     turn.add_context(listed)
-    own.Cited(release, gathered, listed).rest()
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
     notes = with_notes(understood.notes, exact)
-    if not gathered:
-        notes += gathered.notes
+    notes += gathered.notes
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -417,8 +422,6 @@ def gather_with_model(
     """What a model gathers for a question in a mode that has it do so; nothing where the question has its exact set."""
     mode = how.mode or default_mode(release)
     language = understood.analysis.reading.language
-    if mode.model == "themes":
-        return themes_for(release, understood.question, model, language, mode.thresholds.get("communities"))
     if mode.model == "queries" and isinstance(exact, Exact) and exact.certain:
         return NOTHING
     with (how.sparql and nullcontext(how.sparql)) or SparqlDesk() as desk:
@@ -437,19 +440,20 @@ def gather_with_model(
         tools = AgentTools(ReleaseStore(release, language), how.dataset, run, desk.config)
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
-        return results_of(work(model, release.method.prompts.agent, asked, tools, mode.limits))
+        return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.limits))
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A question that is prepared, with its exact set or what was understood of it, after ``state``; ``gathered``: what a
-    model gathered for it itself."""
+    """A question that is prepared, with its exact set or what was understood of it, after ``state``; ``themes``: the
+    communities that it is about; ``gathered``: what a model gathered for it itself."""
 
     release: Release
     prepared: Prepared
     exact: Exact | Parsed
     state: ConversationState
     mode: Mode
+    themes: tuple[int, ...] = ()
     gathered: Gathered = NOTHING
 
     @classmethod
@@ -460,20 +464,25 @@ class Turn:
         exact: Exact | Parsed,
         how: Ask = Ask(),
         state: ConversationState = FIRST,
+        themes: tuple[int, ...] = (),
         gathered: Gathered = NOTHING,
     ) -> Turn:
-        """The turn with the documents for it; for a language model the set comes before these."""
+        """The turn with the documents for it; for a language model the set comes before these, or the themes do."""
         known, mode = None, how.mode or default_mode(release)
         if how.model is not None and isinstance(exact, Exact):
             known = told_to_model(release, exact, understood.own)
-        prepared = compose(release, understood, mode, how.wikidata, known)
-        return cls(release, prepared, exact, state, mode, gathered)
+        language = understood.analysis.reading.language
+        told = [community(release, one, language) for one in themes]
+        prepared = compose(release, understood, mode, how.wikidata, known, told)
+        if gathered:
+            prepared = replace(prepared, context=context_of(gathered, release.method.context))
+        return cls(release, prepared, exact, state, mode, themes, gathered)
 
     @property
     def has_evidence(self) -> bool:
         """Whether there is anything that a language model could answer from."""
-        found = self.gathered or self.prepared.retrieved.chosen
-        return bool(found) or self.prepared.context.known is not None
+        context = self.prepared.context
+        return bool(self.prepared.retrieved.chosen or context.known is not None or context.sources)
 
     @cached_property
     def facts(self) -> AskedFacts | None:
@@ -514,22 +523,33 @@ class Turn:
     def by_model(self, model: Model, cited: SourceList) -> Iterator[Token | Restart | Written]:
         """The model's answer. Raises ModelError."""
         prepared, method, exact = self.prepared, self.release.method, self.exact
-        reading = prepared.understood.own.reading
+        own = prepared.understood.own.reading
         asked = replace(
             prepared.analysis.reading,
             question=prepared.understood.question,
-            words=reading.words,
-            content=reading.content,
+            words=own.words,
+            content=own.content,
         )
         earlier = [turn.question[: method.retrieval.question_characters] for turn in self.state.turns]
-        if self.gathered:
-            held = own.Cited(self.release, self.gathered, cited)
-            yield from own.write(model, self.release, asked, self.gathered, earlier, held)
-            return
         told, known = prepared.context.known, exact.set if isinstance(exact, Exact) else None
-        yield from stream_answer(
-            model, self.release, asked, prepared.context, earlier, cited, known if told else None
-        )
+        messages = messages_for(self.release, asked, prepared.context, earlier)
+        notes: tuple[str, ...] = ()
+        if self.mode.model == "themes":
+            messages, notes = with_points(
+                self.release, self.themes, model, asked.question, prepared.context, messages
+            )
+        writer = CannedModel(self.gathered.text, model.name) if self.gathered.text else model
+        for event in stream_answer(
+            writer,
+            self.release,
+            asked,
+            prepared.context,
+            earlier,
+            cited,
+            known if told else None,
+            messages,
+        ):
+            yield replace(event, notes=(*notes, *event.notes)) if isinstance(event, Written) else event
         if told is not None and isinstance(exact, Exact):
             prove_members(self.release, exact, told.numbers, cited)
 
@@ -542,12 +562,18 @@ class Turn:
         language, understood = prepared.analysis.reading.language, prepared.understood
         if self.gathered.query:
             partial = release.method.questions.languages[language].partial
-            text = own.listed(self.gathered, own.Cited(release, self.gathered, cited), partial)
-            return self._checked(text, cited, refused=False, notes=self.gathered.notes)
+            rows = (f"- {one.texts[0]} [{cited.cite(one)}]" for one in self.gathered.findings)
+            return self._checked("\n".join([*rows, partial]), cited, refused=False)
         if (subject := subject_of(release, understood)) == "whole":
-            return self._checked(overview(release, language, cited), cited, refused=False)
+            lines = tell_themes(release, self.themes, language, cited, largest=True)
+            text = "\n".join([overview(release, language, cited), *lines])
+            return self._checked(text, cited, refused=False)
         if subject == "greeting":
             return self._checked(greeting(release, understood, cited), cited, refused=False)
+        if self.themes:
+            largest = not theme_words(release, understood) and subject == "themes"
+            lines = tell_themes(release, self.themes, language, cited, largest)
+            return self._checked("\n".join(lines), cited, refused=False)
         if self.mode.plans == "never":
             return self._of_lines(cited)
         if self.mode.plans == "only":
@@ -713,7 +739,7 @@ class Turn:
 
     def _checked(self, text: str, cited: SourceList, refused: bool, notes: tuple[str, ...] = ()) -> Written:
         """A text made of the data itself, so that none of it is unsupported."""
-        lines = {one.n: [one.label, one.snippet, *map(str, one.triples)] for one in cited.sources()}
+        lines = {one.n: [one.label, one.snippet, one.text, *map(str, one.triples)] for one in cited.sources()}
         words = self.release.method.sets.answers
         support = check_support(text, lines, self.prepared.analysis.reading, words)
         notes = (*notes, *self._meant()) if refused else notes
@@ -732,10 +758,10 @@ class Turn:
     def add_context(self, listed: SourceList, most: int | None = None) -> None:
         """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""
         for source in self.prepared.context.sources:
-            if most is not None and len(listed) >= most and not listed.has(source.entity):
+            if most is not None and len(listed) >= most and not listed.has(source.about):
                 continue
             own = next((line.text for line in source.lines[1:]), source.lines[0].text if source.lines else "")
-            listed.cite(source.entity, entities=source.entities, snippet=own)
+            listed.cite(source.about, entities=source.entities, snippet=own)
 
     def with_images(self, listed: SourceList) -> Iterator[Source]:
         """The sources of a list, with Wikidata's pictures after those of the data."""
@@ -756,8 +782,7 @@ class Turn:
             exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)
-        self.add_context(cited, most)
-        own.Cited(self.release, self.gathered, cited).rest()
+        self.add_context(cited, None if self.gathered else most)  # every call of a tool is a source
         return Answer(
             self.prepared.understood.question,
             written.text,

@@ -270,7 +270,10 @@ def find_exact(
         QuestionError,
     ) as error:  # what was taught cannot be followed, and the question is read as any other
         parsed = replace(parsed, notes=(str(error),))
-    if subject_of(release, understood):
+    if subject_of(release, understood) not in (
+        "",
+        "themes",
+    ):  # which the data may have as things of their own
         return parsed
     try:
         with within(READING_SECONDS, "Reading the question as a plan", "Ask in fewer words."):

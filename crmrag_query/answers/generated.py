@@ -23,7 +23,7 @@ from crmrag_query.answers.support import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method
-from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CUT, Message, Model, within
@@ -122,11 +122,12 @@ def stream_answer(
     history: Sequence[str],
     cited: SourceList,
     known: AnswerSet | None = None,
+    messages: Sequence[Message] | None = None,
 ) -> Iterator[Token | Restart | Written]:
     """The model's answer as it comes, then its end, which tells what is not supported. Where it claims another size than that
     of the exact set, it comes again without those sentences.
 
-    ``known``: the set that the context tells.
+    ``known``: the set that the context tells; ``messages``: in place of those of ``messages_for``.
 
     Citations are renumbered in order of appearance and collected in ``cited`` with the triples of those lines that come
     nearest to what was said; citations of no source are dropped. Raises ModelError when the model fails, says nothing, or
@@ -138,12 +139,13 @@ def stream_answer(
         source = context.source(given)
         if source is None:
             return None
-        n = cited.cite(source.entity)
+        n = cited.cite(source.about)
         numbered[n] = source
         return n
 
     renumberer = Renumberer(number, known is not None and context.known is not None)
-    said = yield from say(model, messages_for(release, reading, context, history), renumberer, release)
+    asked = messages or messages_for(release, reading, context, history)
+    said = yield from _say(model, asked, renumberer, release)
     note, told = "", [line.text for line in context.known.head] if context.known is not None else []
     if (
         known is not None
@@ -158,7 +160,7 @@ def stream_answer(
     yield replace(written, notes=(note, *written.notes)) if note else written
 
 
-def say(
+def _say(
     model: Model, messages: Sequence[Message], renumberer: Renumberer, release: Release
 ) -> Generator[Token, None, str]:
     """The model's text as it comes, its citations renumbered; returns it whole. Raises ModelError as ``stream_answer``."""
@@ -190,7 +192,7 @@ def _written(
 ) -> Written:
     lines: dict[int, list[str]] = {}  # its names, its lines in the context, and Wikidata's of it
     for n, source in numbered.items():
-        names = [label.text for label in release[Graph].labels(source.entity)]
+        names = names_of(release, source)
         told = [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
         lines[n] = [*names, *told]
     cited_here = {source.n for source in numbered.values()}
@@ -211,8 +213,8 @@ def _written(
         triples = [triple for line in best for triple in cited.trace(line)]
         own = (line for line in best if line.kind is not Kind.HEADER)
         snippet = next((line.text for line in own), best[0].text if best else "")
-        cited.cite(source.entity, triples, entities=source.entities, snippet=snippet)
-    return Written(said, support, tuple(notes_on(said, support, dropped)))
+        cited.cite(source.about, triples, entities=source.entities, snippet=snippet)
+    return Written(said, support, tuple(_notes(said, support, dropped)))
 
 
 def _with_attributed(
@@ -223,11 +225,18 @@ def _with_attributed(
     for one in support.attributed:
         source = context.source(one.n)
         assert source is not None  # the check gives numbers of the context's own sources
-        n = cited.cite(source.entity)
+        n = cited.cite(source.about)
         numbered[n] = source
         before = citations.get((one.start, one.end))
         citations[one.start, one.end] = Citation(one.start, one.end, (*(before.numbers if before else ()), n))
     return replace(support, citations=tuple(sorted(citations.values(), key=lambda one: one.start)))
+
+
+def names_of(release: Release, source: ContextSource) -> list[str]:
+    """What a source is called: the names of its entity, or the label of a finding."""
+    if isinstance(source.about, Finding):
+        return [source.about.label]
+    return [label.text for label in release[Graph].labels(source.about)]
 
 
 def nearest(lines: Sequence[ContextLine], said: str, reading: Reading, release: Release) -> list[ContextLine]:
@@ -238,8 +247,7 @@ def nearest(lines: Sequence[ContextLine], said: str, reading: Reading, release: 
     return [lines[at] for at in best[:EVIDENCE_LINES]]
 
 
-def notes_on(said: str, support: Support, dropped: int) -> Iterator[str]:
-    """What the reader should know of a model's text."""
+def _notes(said: str, support: Support, dropped: int) -> Iterator[str]:
     if said.endswith(CUT):
         yield "The model's answer was cut at its length limit."
     if dropped:

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from crmrag_query.answers.gathered import Gathered, Item
 from crmrag_query.artifacts.release import Release
-from crmrag_query.llm.model import Model, Request
+from crmrag_query.communities.communities import Communities
+from crmrag_query.context.context import Context, ContextSource, Finding
+from crmrag_query.documents.documents import Documents
+from crmrag_query.llm.model import Message, Model, Request
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.reading.plan_json import read_json
-from crmrag_query.stores.records import GraphCommunity
-from crmrag_query.stores.release import ReleaseStore
-from crmrag_query.text import plain, shorten
+from crmrag_query.text import as_data, plain, shorten
 
-LEVELS, OF_LEVEL, THEMES = 3, 5, 8
-"""Levels of themes that are looked at, the finest first, themes of each, and how many are read in all.
-Source of the first two: the published mode of this name."""
-MEMBERS = 8  # of a theme, the most central, that are told with what is said of them
+MEMBERS, MEMBER = 8, 600  # of a theme, the most central, whose documents are told, and characters of each
 WORKERS, SECONDS = 5, 30.0
 POINTS, POINT = 6, 400  # that a theme may give, and characters of one
 REPLY_TOKENS = 600
+FOUND: Final = (
+    "What a first reading found in the sources of these numbers; it is data too, and the sources alone count:"
+)
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -49,48 +49,59 @@ class Point:
     importance: int
 
 
-def themes_for(release: Release, question: str, model: Model, language: str, least: float | None) -> Gathered:
-    """The themes that bear on a question, those that say most first, each with what a model found in it.
+def with_points(
+    release: Release,
+    themes: Sequence[int],
+    model: Model,
+    question: str,
+    context: Context,
+    messages: Sequence[Message],
+) -> tuple[list[Message], tuple[str, ...]]:
+    """The messages that ask for an answer, with what the model found in each of the ``themes`` that the context holds, and
+    notes for the reader.
 
-    ``least``: the cosine below which a theme is not read, None for no such bound. Themes of which nothing bears on the
-    question are left out; empty where none is found. Where the model fails for a theme, that theme stays as it is.
+    A point is told with the number of its theme. It is no evidence: an answer rests on the sources alone.
     """
-    store = ReleaseStore(release, language)
-    found = _nearest(store, question, least)
-    if not found:
-        return Gathered()
-    items = [_item(store, theme) for theme in found]
+    sources = (source for source in context.sources if _is_theme(source))
+    held = dict(zip(themes, sources, strict=False))
+    if not held:
+        return list(messages), ()
     pool = ModelPool(model, workers=WORKERS, seconds=SECONDS, tries=1)
-    requests = [_request(release.method.prompts.map, question, item) for item in items]
-    read = list(pool.map(requests, read_points))
-    told = [
-        (item if points is None else _with_points(item, points), _weight(points))
-        for item, points in zip(items, read, strict=True)
-        if points is None or points
+    instructions = release.method.prompts.map
+    requests = [_request(release, instructions, question, one, source) for one, source in held.items()]
+    found = [
+        (source.n, point)
+        for source, points in zip(held.values(), pool.map(requests, read_points), strict=True)
+        for point in points or ()
     ]
-    told.sort(key=lambda one: -one[1])
+    found.sort(key=lambda one: -one[1].importance)
     failed = pool.counts["failed"] + pool.counts["left"]
-    notes = (f"The model read {len(items) - failed} of {len(items)} themes: {pool.why}",) if failed else ()
-    return Gathered(tuple(item for item, _ in told), notes=notes)
+    notes = (f"The model read {len(held) - failed} of {len(held)} themes: {pool.why}",) if failed else ()
+    if not found:
+        return list(messages), notes
+    points = [f"[{n}] {as_data(point.text)}" for n, point in found]
+    told = "\n".join([FOUND, "<points>", *points, "</points>"])
+    first, *others = messages
+    return [first, {"role": "user", "content": f"{told}\n\n{others[0]['content']}"}, *others[1:]], notes
 
 
-def _nearest(store: ReleaseStore, question: str, least: float | None) -> list[GraphCommunity]:
-    levels = range(min(LEVELS, len(store.levels())))
-    themes = [one for level in levels for one in store.communities(question, level, OF_LEVEL)]
-    near = [one for one in themes if least is None or one.similarity is None or one.similarity >= least]
-    return sorted(near, key=lambda one: -(one.similarity or 0.0))[:THEMES]
+def _is_theme(source: ContextSource) -> bool:
+    return isinstance(source.about, Finding) and source.about.kind == "community"
 
 
-def _item(store: ReleaseStore, theme: GraphCommunity) -> Item:
-    """A theme as evidence: its summary, and what is said of its central members."""
-    members = theme.members[:MEMBERS]
-    said = ((member.label, store.entity(member.iri).description) for member in members)
-    lines = (f"{theme.size} members. {theme.summary}", *(f"{plain(label)}: {text}" for label, text in said))
-    return Item("community", theme.title, lines, iris=tuple(member.iri for member in members))
-
-
-def _request(instructions: str, question: str, item: Item) -> Request:
-    told = {"question": question, "title": item.label, "summary": item.lines[0], "members": item.lines[1:]}
+def _request(
+    release: Release, instructions: str, question: str, theme: int, source: ContextSource
+) -> Request:
+    """What is told of a theme: its title and summary, and the documents of its central members."""
+    documents, communities = release[Documents], release[Communities]
+    members = communities.members(theme, MEMBERS).tolist()
+    title, *lines = (line.text for line in source.lines)
+    told = {
+        "question": question,
+        "title": title,
+        "summary": lines,
+        "members": [shorten(plain(documents.text(one)), MEMBER) for one in members],
+    }
     return Request(
         [
             {"role": "system", "content": instructions},
@@ -114,13 +125,3 @@ def read_points(reply: str) -> list[Point]:
         if importance > 0 and text.strip():
             found.append(Point(shorten(plain(text), POINT), min(importance, 100)))
     return sorted(found, key=lambda one: -one.importance)[:POINTS]
-
-
-def _with_points(item: Item, points: Sequence[Point]) -> Item:
-    """The theme as the writer is told it; an answer still rests on its own lines alone."""
-    told = (item.label, item.lines[0], "What bears on the question:", *(f"- {one.text}" for one in points))
-    return Item(item.kind, item.label, item.lines, item.triples, item.iris, item.of_entity, told)
-
-
-def _weight(points: Sequence[Point] | None) -> int:
-    return points[0].importance if points else 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from crmrag_query.answers.settext import set_lines
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
@@ -24,21 +24,20 @@ class SourceLink:
     kind: str
 
 
-SourceKind = Literal["entity", "row", "tool", "community"]
+ENTITY = "entity"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A numbered source: an entity of the graph and the triples that the answer rests on.
+    """A numbered source: an entity of the graph and the triples that the answer rests on; or what was found otherwise.
 
-    ``kind``: it may also be a row of a query that a model wrote (with the ``iri`` of the entity that it begins with, "" for
-    none), the result of a tool that a model called, or a theme, without an ``iri``; ``snippet`` is what it says then.
-
-    ``classes``: their names in the question's language; ``snippet``: the line of its document that bears most on what was
-    said; ``entities``: those without a document of their own whose lines in its document were used; ``images``: addresses;
-    ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text cites it (what
-    was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its document fits the
-    question, as in a ranking, None where it was not retrieved (a member of an exact set).
+    ``kind``: ``entity``; else ``passage``, ``community``, ``row``, ``path`` or ``tool``, with its own ``text``: its ``iri``
+    is then a URN, ``entities`` are those that it rests on, and ``origin`` is where else it comes from: the query of a row,
+    what wrote of a community, the call of a tool. ``classes``: their names in the question's language; ``snippet``: the line
+    of its document that bears most on what was said; ``entities``: those without a document of their own whose lines in its
+    document were used; ``images``: addresses; ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text
+    cites it (what was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its
+    document fits the question, as in a ranking, None where it was not retrieved (a member of an exact set).
     """
 
     n: int
@@ -57,7 +56,9 @@ class Source:
     dates: Dates | None = None
     cited: bool = True
     score: float | None = None
-    kind: SourceKind = "entity"
+    kind: str = ENTITY
+    text: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,8 +368,7 @@ def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator
     if cited:
         yield "\nSources"
     for source in cited[:sources]:
-        where = f"({source.category})  <{source.iri}>" if source.iri else f"({source.kind})"
-        yield printable(f"[{source.n}] {source.label} {where}")
+        yield printable(f"[{source.n}] {source.label} ({source.category})  <{source.iri}>")
         for triple in source.triples[:triples]:
             yield printable(f"      {triple}")
         if len(source.triples) > triples:

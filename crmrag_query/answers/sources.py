@@ -6,9 +6,9 @@ fetch time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from crmrag_query.answers.records import (
@@ -21,7 +21,7 @@ from crmrag_query.answers.records import (
 )
 from crmrag_query.artifacts.files import chunk_of
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.context import ContextLine, Kind
+from crmrag_query.context.context import ContextLine, Finding, Kind
 from crmrag_query.documents.documents import KIND_NAMES, Documents, Line
 from crmrag_query.entities.details import Details
 from crmrag_query.entities.named import Coordinates, Dates, SourceTriple, category_name
@@ -39,7 +39,7 @@ SHOWN_TARGETS = 50  # targets of one line whose triples are given as evidence; t
 
 @dataclass
 class SourceList:
-    """Numbers entities in the order in which they are first cited, and collects the triples behind each citation.
+    """Numbers entities and findings in the order in which they are first cited, and collects the triples behind each.
 
     ``language``: the one that labels are given in where the data has it; ``scores``: how well the document of an entity
     fits the question, for those retrieved.
@@ -48,11 +48,10 @@ class SourceList:
     release: Release
     language: str
     scores: Mapping[int, float] = field(default_factory=dict)
-    _triples: dict[int, dict[tuple[str, str, str], SourceTriple]] = field(default_factory=dict)
-    _numbers: dict[int, int] = field(default_factory=dict)
-    _shown: dict[int, dict[int, None]] = field(default_factory=dict)
-    _snippets: dict[int, str] = field(default_factory=dict)
-    _others: dict[int, Source] = field(default_factory=dict)
+    _triples: dict[int | Finding, dict[tuple[str, str, str], SourceTriple]] = field(default_factory=dict)
+    _numbers: dict[int | Finding, int] = field(default_factory=dict)
+    _shown: dict[int | Finding, dict[int, None]] = field(default_factory=dict)
+    _snippets: dict[int | Finding, str] = field(default_factory=dict)
 
     @cached_property
     def details(self) -> Details:
@@ -60,45 +59,58 @@ class SourceList:
 
     def cite(
         self,
-        entity: int,
+        about: int | Finding,
         triples: Iterable[SourceTriple] = (),
         entities: Iterable[int] = (),
         snippet: str = "",
     ) -> int:
-        """The number (from 1) of ``entity`` as a source; ``triples`` are added to its evidence, each once.
+        """The number (from 1) of an entity or finding as a source; ``triples`` are added to its evidence, each once.
 
         ``entities`` are shown with it; ``snippet``: what was said of it.
         """
-        held = self._triples.setdefault(entity, {})
+        held = self._triples.setdefault(about, {})
         for triple in triples:
             held.setdefault((triple.s, triple.p, triple.o), triple)
-        self._shown.setdefault(entity, {}).update(dict.fromkeys(node for node in entities if node != entity))
+        self._shown.setdefault(about, {}).update(dict.fromkeys(node for node in entities if node != about))
         if snippet:
-            self._snippets.setdefault(entity, snippet)
-        return self._numbers.setdefault(entity, len(self) + 1)
-
-    def add(self, key: int, source: Callable[[], Source]) -> int:
-        """The number of a source that is no document's entity, by a key of its own; made when it is first cited."""
-        if key not in self._others:
-            self._others[key] = replace(source(), n=len(self) + 1)
-        return self._others[key].n
+            self._snippets.setdefault(about, snippet)
+        return self._numbers.setdefault(about, len(self._numbers) + 1)
 
     def __len__(self) -> int:
-        return len(self._numbers) + len(self._others)
+        return len(self._numbers)
 
-    def has(self, entity: int) -> bool:
-        """Whether the entity is a source already."""
-        return entity in self._numbers
+    def has(self, about: int | Finding) -> bool:
+        """Whether the entity or finding is a source already."""
+        return about in self._numbers
 
     def sources(self) -> tuple[Source, ...]:
         """The sources in the order of their numbers."""
-        entities, details = list(self._triples), self.details
-        if not entities:
-            return tuple(self._others.values())
+        details = self.details
+        entities = [one for one in self._triples if not isinstance(one, Finding)]
         rights, dates = details.all_rights(entities), details.all_dates(entities)
         found = zip(entities, rights, details.all_coordinates(entities), dates, strict=True)
-        own = [self._source(*one) for one in found]
-        return tuple(sorted((*own, *self._others.values()), key=lambda source: source.n))
+        of_entities = {one[0]: self._source(*one) for one in found}
+        return tuple(
+            self._found(one) if isinstance(one, Finding) else of_entities[one] for one in self._triples
+        )
+
+    def _found(self, finding: Finding) -> Source:
+        named = self.details.named
+        held = self._triples[finding]
+        stated = {(one.s, one.p, one.o): one for number in finding.triples for one in self._numbered(number)}
+        text = "\n".join(finding.texts)
+        return Source(
+            self._numbers[finding],
+            finding.id,
+            finding.label,
+            finding.kind.capitalize(),
+            tuple((stated | held).values()),
+            snippet=shorten(self._snippets.get(finding, "") or finding.texts[0], SNIPPET_CHARACTERS),
+            entities=tuple(map(named, dict.fromkeys((*finding.entities, *self._shown[finding])))),
+            kind=finding.kind,
+            text=text,
+            origin=finding.origin,
+        )
 
     def _source(
         self, entity: int, rights: tuple[str, str], coordinates: Coordinates | None, dates: Dates | None
@@ -126,7 +138,8 @@ class SourceList:
     def suspects(self) -> list[str]:
         """Labels of the cited entities that may be several things merged under one IRI."""
         graph = self.release[Graph]
-        return [graph.label(entity) for entity in self._triples if graph.flags[entity] & FLAG_SUSPECT]
+        entities = (one for one in self._triples if not isinstance(one, Finding))
+        return [graph.label(entity) for entity in entities if graph.flags[entity] & FLAG_SUSPECT]
 
     def line_triples(self, line: Line, targets: Sequence[int] | None = None) -> Iterator[SourceTriple]:
         """The triples that a line states, or those of it that lead to ``targets``."""

@@ -21,8 +21,6 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.statements import BESIDE, TURNS, Clause, Heard, Statement, own_words, statements_of
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import Summaries
 from crmrag_query.config.relations import Relation
 from crmrag_query.config.sentences import sentences
 from crmrag_query.entities.named import category_name
@@ -44,7 +42,7 @@ from crmrag_query.reading.types import ANY, categories_of
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
-Subject = Literal["", "itself", "whole", "greeting", "why"]
+Subject = Literal["", "itself", "whole", "themes", "greeting", "why"]
 _ASKING = (
     "what", "who", "adverbs", "describing", "listing", "polite", "being", "one_verbs", "many_verbs", "everything", "articles",
 )  # fmt: skip
@@ -52,8 +50,8 @@ _ASKING = (
 
 
 def subject_of(release: Release, understood: Understood) -> Subject:
-    """Whether a question asks about one thing that it names and says no more, about all of the data, or for a reason, or is
-    no question at all; "" for any other.
+    """Whether a question asks about one thing that it names and says no more, about all of the data, for themes, or for a
+    reason, or is no question at all; "" for any other.
 
     A question that means what went before in a conversation is neither, since what it means is not in its words; but "this
     collection" is the data whatever went before.
@@ -74,6 +72,8 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     )  # "this collection" is two words, "here" is one
     if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
+    if alone and any(True for _ in language.forms.themes.spans(reading.words)):
+        return "themes"
     if not alone or len(named) != 1 or reading.counts:
         return ""
     spoken = _spoken_of(release, understood, language)
@@ -93,6 +93,13 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     )  # "where is it found", but "who found it"
     bare = _is_said(before[asking:], language, placed, language.stop if asking else ())
     return "itself" if opens and bare and _is_said(after, language, placed) else ""
+
+
+def theme_words(release: Release, understood: Understood) -> tuple[str, ...]:
+    """What the themes that a question asks for shall be about; nothing for those of all the data."""
+    language = compiled(release.method.questions).languages[understood.own.reading.language]
+    kinds = ("themes", "beside_themes", "whole", "placed")
+    return _not_said(understood.own.reading.words, language, kinds, language.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -883,28 +890,4 @@ def overview(release: Release, language: str, cited: SourceList) -> str:
         ]
         if best:
             told.append(words.shown.format(first="; ".join(best)))
-    return "\n".join([" ".join(told), *_themes(release, language, cited)])
-
-
-THEMES, NAMED_OF = (
-    5,
-    2,
-)  # themes of a data set that are told, and most central members of each that are sources
-
-
-def _themes(release: Release, language: str, cited: SourceList) -> Iterator[str]:
-    """What the data set is about: its largest themes, each with its most central members as sources; none of a release that
-    has no communities."""
-    if not all(map(release.manifest.has, ("communities", "community_summaries"))):
-        return
-    communities, summaries = release[Communities], release[Summaries]
-    if not len(communities):
-        return
-    forms = sentences().forms(language).themes or sentences().forms("en").themes
-    if forms is not None:
-        yield forms.largest.format(n=f"{len(communities.outermost):,}")
-    for one in communities.outermost[:THEMES].tolist():
-        theme = summaries.tell(one, language)
-        nodes = [summaries.documents.entity(member) for member in summaries.central(one)[:NAMED_OF].tolist()]
-        numbers = ", ".join(str(cited.cite(node, cited.type_triples(node))) for node in nodes)
-        yield f"- {theme.title}: {theme.brief} [{numbers}]"
+    return " ".join(told)

@@ -12,7 +12,7 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
-from crmrag_query.context.context import Context, ContextLine
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence, written
 from crmrag_query.context.lines import RELATIONAL
@@ -280,7 +280,7 @@ class Exclusion:
                     entities=tuple(node for node in source.entities if node not in self),
                 )
                 for source in context.sources
-                if source.entity not in self
+                if source.entity not in self and not any(node in self for node in _rests_on(source))
             ),
             tuple(line for line in context.wikidata if line.entities[0] not in self),
             context.counts,
@@ -310,6 +310,11 @@ FIRST = ConversationState()
 MODEL_STAGES = frozenset({"rewriting", "model analysis"})
 """Stages that are a language model's time."""
 ZERO_WIDTH_SPACE = "\u200b"
+
+
+def _rests_on(source: ContextSource) -> tuple[int, ...]:
+    """The entities without which a source would not be: of a finding all that it tells of."""
+    return source.about.entities if isinstance(source.about, Finding) else ()
 
 
 @dataclass(frozen=True)

@@ -458,7 +458,7 @@ class Engine:
         found, reading = prepared.retrieved, prepared.analysis.reading
         listed = SourceList(release, reading.language, scores_of(release, found))
         for source in prepared.context.sources:
-            listed.cite(source.entity, entities=source.entities)
+            listed.cite(source.about, entities=source.entities)
         chosen = found.chosen if request.k is None else [*found.chosen, *found.rest][: request.k]
         return Ranking(
             prepared.understood.question,

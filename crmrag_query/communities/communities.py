@@ -107,6 +107,14 @@ class Communities:
         low, high = np.searchsorted(parents, (community, community + 1))
         return order[low:high]
 
+    def above(self, community: int) -> list[int]:
+        """The communities that it is a part of, the one of the next level first."""
+        found, at = list[int](), int(self.parent[community])
+        while at != NONE:
+            found.append(at)
+            at = int(self.parent[at])
+        return found
+
     @cached_property
     def _by_parent(self) -> tuple[Ints, Ints]:
         """All communities by their parents, and these: there are too many to look through all for each."""

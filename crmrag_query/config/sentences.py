@@ -37,7 +37,7 @@ class WhenForms(Record):
 class ThemeForms(Record):
     """What is told of a community: its `size` with kinds (`bare` without), its most `central` members, its `parts`, what
     these members have in common (`shared`), `places`, and the `period`; `{n}` is how many, `{v}` what is told. `largest`
-    introduces the themes of a whole data set."""
+    introduces the themes of a whole data set, `nearest` those of a question."""
 
     size: str
     bare: str
@@ -47,6 +47,7 @@ class ThemeForms(Record):
     places: str
     period: str
     largest: str
+    nearest: str
 
 
 class SentenceForms(Record):

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,12 @@ import numpy.typing as npt
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.query import ContextConfig
 from crmrag_query.context.context import (
+    NO_DOCUMENT,
     Budget,
     Context,
     ContextLine,
     ContextSource,
+    Finding,
     Kind,
     KnownSet,
     frame,
@@ -28,6 +31,7 @@ from crmrag_query.context.context import (
 from crmrag_query.context.evidence import Evidence, sentences
 from crmrag_query.context.lines import (
     LINE_CHARACTERS,
+    LONG_LINE_CHARACTERS,
     RELATIONAL,
     Entry,
     Fact,
@@ -296,6 +300,7 @@ def dates_of(graph: Graph, node: int, language: str) -> str:
 
 SHORTEST_HEADER = 40  # characters; a name below it says little
 DECAY = 0.9  # worth of a document's next line for each that it already has, so that one document does not take all
+FINDINGS = 0.5  # share of all that findings may take before the documents
 BESIDE = 0.4  # share of all that triples, counts and Wikidata may take before the documents
 NAMES_BESIDE_SET = 8  # names of one line where a set answers: what a hub leads to is no news there
 LONG_LINES = 5  # lines that are given at length before others are given at all; the rest where there is room
@@ -308,6 +313,7 @@ def assemble(
     ranked: Sequence[Evidence] = (),
     wikidata: WikidataTexts | None = None,
     known: KnownSet | None = None,
+    findings: Sequence[Finding] = (),
 ) -> Context:
     """The context for a question: ``candidates`` become sources 1, 2, … in their order, as far as the budget holds them.
 
@@ -317,7 +323,8 @@ def assemble(
     What one line states no other line states again.
 
     ``known``: a set, which comes first; it takes the place of counts, and one that answers leaves less room to all else. Its
-    members keep their numbers as sources, others follow.
+    members keep their numbers as sources, others follow: first ``findings``, best first, as far as their share of the room
+    holds them, then the candidates.
     """
     config = release.method.context
     whole = Budget(config.characters, config.tokens)
@@ -335,6 +342,8 @@ def assemble(
     held = release[Documents]
     places: dict[int, int] = {}
     free = len(set(numbers.values()))
+    found = list(_findings(findings, free, whole))
+    free += len(found)
     for candidate in candidates:
         if candidate.document not in places:
             n = numbers.get(held.entity(candidate.document))
@@ -354,8 +363,27 @@ def assemble(
     work.lengthen(ranked, documents)
     triples = work.enrich(whole.part(TRIPLES_CHARACTERS))
     work.rest()
-    sources = tuple(_source(release, one, triples.get(one.read.n, [])) for one in work.sources.values())
-    return measured(Context(sources, texts, counts, known=known))
+    sources = [_source(release, one, triples.get(one.read.n, [])) for one in work.sources.values()]
+    numbered = tuple(sorted([*found, *sources], key=lambda source: source.n))
+    return measured(Context(numbered, texts, counts, known=known))
+
+
+def _findings(findings: Sequence[Finding], before: int, whole: Budget) -> Iterator[ContextSource]:
+    """Findings as sources, numbered from after ``before``, the first ones that their share of the whole budget holds; each
+    with its label and as many of its lines as fit."""
+    own = whole.part(whole.characters * FINDINGS, FINDINGS)
+    for n, one in enumerate(findings, before + 1):
+        around = frame(one.kind, n)
+        head = shorten(plain(one.label), LINE_CHARACTERS)
+        texts = [shorten(plain(text), LONG_LINE_CHARACTERS) for text in one.texts]
+        if not texts or not pay([head, texts[0]], [own, whole], frame=around):
+            return
+        told = [head, texts[0], *takewhile(lambda text: pay([text], [own, whole]), texts[1:])]
+        lines = (
+            ContextLine(text, Kind.FINDING, n, one.entities, None, one.triples if at else ())
+            for at, text in enumerate(told)
+        )
+        yield ContextSource(n, NO_DOCUMENT, one, tuple(lines), one.entities)
 
 
 def _left_beside(config: ContextConfig, used: Budget, answers: bool) -> Budget:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from typing import Final, Literal, get_args
 
 from crmrag_query.documents.documents import Line
 from crmrag_query.text import as_data, tokens
@@ -56,6 +56,29 @@ def _tokens(written: Sequence[str]) -> int:
     return sum(map(tokens, written)) + len(written)
 
 
+FindingKind = Literal["passage", "community", "row", "path", "tool"]
+FINDING_KINDS: Final[tuple[FindingKind, ...]] = get_args(FindingKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an answer may rest on that is no entity with its document: a passage of a long text, a community, a row of a
+    table, a path through the graph, the result of a tool that a model called.
+
+    ``id``: a URN, the same for the same finding; ``label`` and ``texts``: what it is called and what it says, each in one
+    line; ``entities``: nodes that it rests on, the most important first; ``triples``: numbers of the triples that it states;
+    ``origin``: where else it comes from: the query of a row, what wrote of a community (a model, "" where it was composed).
+    """
+
+    kind: FindingKind
+    id: str
+    label: str
+    texts: tuple[str, ...]
+    entities: tuple[int, ...] = ()
+    triples: tuple[int, ...] = ()
+    origin: str = ""
+
+
 class Kind(Enum):
     """What a line of the context is."""
 
@@ -65,6 +88,7 @@ class Kind(Enum):
     TRIPLE = "triple"
     COUNT = "count"
     WIKIDATA = "wikidata"
+    FINDING = "finding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +115,23 @@ class ContextLine:
 
 @dataclass(frozen=True, slots=True)
 class ContextSource:
-    """A numbered source: a candidate's document, as far as it is in the context.
+    """A numbered source: a candidate's document, as far as it is in the context; or a finding.
 
-    ``n`` counts from 1 in the order of the candidates; ``entity``: the document's own; ``entities``: it, and those of the
-    document's members that have a line of their own here or are named on one of its satellite lines.
+    ``n`` counts from 1 in the order of the candidates; ``about``: the document's own entity, or the finding; ``entities``:
+    it, and those of the document's members that have a line of their own here or are named on one of its satellite lines;
+    of a finding those that it rests on.
     """
 
     n: int
     document: int
-    entity: int
+    about: int | Finding
     lines: tuple[ContextLine, ...]
     entities: tuple[int, ...]
+
+    @property
+    def entity(self) -> int:
+        """The document's own entity, NO_ENTITY of a finding."""
+        return NO_ENTITY if isinstance(self.about, Finding) else self.about
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +202,7 @@ class Context:
     def render(self) -> str:
         """The text: the set, sources in order, what Wikidata says of some of them, counts over the whole data set."""
         blocks = [] if self.known is None else ["\n".join(self.known.written())]
-        blocks += [_block("source", source.n, source.lines) for source in self.sources]
+        blocks += [_block(tag_of(source.about), source.n, source.lines) for source in self.sources]
         for n in dict.fromkeys(line.n for line in self.wikidata):
             blocks.append(_block("wikidata", n, [line for line in self.wikidata if line.n == n]))
         if self.counts:
@@ -186,19 +216,25 @@ def measured(context: Context) -> Context:
     return replace(context, characters=len(text), tokens=tokens(text))
 
 
-NO_DOCUMENT = -1
-"""The document of a member that is told in the set alone."""
-OPEN: Final = {
+NO_DOCUMENT = NO_ENTITY = -1
+"""The document of a member that is told in the set alone; document and entity of a finding."""
+OPEN: Final[dict[str, str]] = {
     "set": "<set>",
     "source": '<source n="{n}">',
+    **{kind: f'<source n="{{n}}" kind="{kind}">' for kind in FINDING_KINDS},
     "wikidata": '<wikidata source="{n}">',
     "counts": "<counts>",
 }
 
 
+def tag_of(about: int | Finding) -> str:
+    """The block of a source in ``OPEN``."""
+    return about.kind if isinstance(about, Finding) else "source"
+
+
 def frame(tag: str, n: int) -> tuple[str, str]:
     """The lines before and after a block."""
-    return OPEN[tag].format(n=n), f"</{tag}>"
+    return OPEN[tag].format(n=n), f"</{'source' if tag in FINDING_KINDS else tag}>"
 
 
 # A source of few and short lines is written as one line: its tags would take more than it says.

@@ -80,8 +80,10 @@ def answer_lines(view: AnswerView) -> Iterator[str]:
         cited = "" if source.cited else ", not cited"
         dates = f", {source.dates}" if source.dates else ""
         yield f"[{source.n}] {source.label} ({source.category}{dates}{cited}) <{source.iri}>"
-        if source.snippet:
-            yield f"    “{source.snippet}”"
+        if said := source.text or source.snippet:
+            yield f"    “{said}”"
+        if source.text and source.entities:
+            yield f"    rests on: {'; '.join(f'{one.label} <{one.iri}>' for one in source.entities)}"
         yield from (f"    {triple}" for triple in source.triples if source.cited)
 
 
@@ -343,7 +345,11 @@ class Tools:
         return result(view, sparql_lines(view))
 
     async def graph_search(
-        self, query: graph.Query, dataset: Dataset = "", limit: Few = 10, category: graph.CategoryName = ""
+        self,
+        query: graph.Query,
+        dataset: Dataset = "",
+        limit: graph.Limit = 10,
+        category: graph.CategoryName = "",
     ) -> Annotated[CallToolResult, GraphFoundView]:
         found = await self.client.graph_search(query, limit, category, dataset=dataset or None)
         return result(GraphFoundView(found), graph.found_lines(found))
@@ -363,7 +369,7 @@ class Tools:
         query: graph.CommunityQuery = "",
         dataset: Dataset = "",
         level: graph.Level = 0,
-        limit: Few = 5,
+        limit: graph.Limit = 5,
     ) -> Annotated[CallToolResult, GraphCommunitiesView]:
         found = await self.client.graph_communities(query, level, limit, dataset=dataset or None)
         return result(GraphCommunitiesView(found), graph.communities_lines(found))

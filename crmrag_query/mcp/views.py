@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, RootModel
 
-from crmrag_query.answers.records import Answer
+from crmrag_query.answers.records import ENTITY, Answer
 from crmrag_query.client.records import Entity
 from crmrag_query.config.service import McpConfig
 from crmrag_query.sets.records import AnswerSet, Facets, Reason
@@ -20,6 +20,7 @@ from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFou
 from crmrag_query.text import printable
 
 SNIPPET = 300  # characters of a line of a document
+OWN_TEXT = 1_000  # … of the text of a source that is no entity
 LABEL = 160  # … of a name
 PLAN = 4_000  # … of a plan; a larger one stands in the structured result alone
 SPARQL = 4_000  # … of a plan's SPARQL query
@@ -107,7 +108,8 @@ class DatasetsView(View):
 
 class SourceView(View):
     """A numbered source, cited in the answer as [n]: an entity, the line of its document that bears most on what was said,
-    and the first of the triples that this rests on."""
+    and the first of the triples that this rests on. Of another `kind` (passage, community, row, path, tool): its own
+    `text`, and the first `entities` that it rests on."""
 
     n: int
     iri: str
@@ -117,6 +119,9 @@ class SourceView(View):
     snippet: Snippet
     dates: DatesText
     triples: Triples
+    kind: str = ENTITY
+    text: Annotated[str, _cut_to(OWN_TEXT)] = ""
+    entities: Annotated[list[Named], _first(TARGETS)] = []
 
 
 class SetFound(View):

@@ -41,6 +41,8 @@ _TOLD = {
     "of": "prepositions.of",
     "being": "verbs.be",
     "whole": "whole.nouns",
+    "themes": "themes.nouns",
+    "beside_themes": "themes.beside",
     "person": "pronouns.person",
     "place": "pronouns.place",
     "many": "pronouns.many",

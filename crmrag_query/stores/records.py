@@ -93,8 +93,10 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GraphFound(Shown):
-    """Entities that a query finds, best first; ``note``: why they were found by words and names alone, "" where by meaning
-    too."""
+    """Entities that a query finds, best first.
+
+    ``note``: why they were found by words and names alone, "" where by meaning too.
+    """
 
     query: str
     entities: tuple[GraphEntity, ...]
@@ -149,8 +151,10 @@ class GraphContext(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GraphCommunities(Shown):
-    """Communities of a level that a query finds, best first, or without one the largest; ``total``: how many the level has,
-    ``levels``: how many levels there are."""
+    """Communities of a level that a query finds, best first, or without one the largest.
+
+    ``total``: how many the level has; ``levels``: how many levels there are.
+    """
 
     query: str
     level: int

@@ -13,17 +13,22 @@ OF_A_LEVEL = 3  # communities, the nearest
 MEMBERS = 20  # of each, the most central
 
 
-def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
-    """Their scores are the cosines of their communities; a document of several has the best."""
+def nearest(channels: ReleaseChannels, query: Query) -> list[tuple[int, float]]:
+    """The communities whose themes are nearest to a question, some of each level, with their cosines, best first."""
     communities, index = channels.release[Communities], channels.release[CommunityIndex]
     found = [
         one
         for told in communities.levels
         for one in index.search(query.text, query.vector, communities.of_level(told["level"]), OF_A_LEVEL)
     ]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
+    """Their scores are the cosines of their communities; a document of several has the best."""
     score: dict[int, float] = {}
-    for community, cosine in sorted(found, key=lambda one: (-one[1], one[0])):
-        for document in communities.members(community, MEMBERS).tolist():
+    for community, cosine in nearest(channels, query):
+        for document in channels.release[Communities].members(community, MEMBERS).tolist():
             score.setdefault(document, cosine)
     return Hits.of(list(score.items())[:size])
 

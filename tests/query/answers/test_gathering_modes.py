@@ -81,13 +81,13 @@ def test_where_a_question_is_no_plan_rows_of_a_query_are_the_evidence(
     assert (told.mode, told.written_by) == ("graph", "openai/scripted")
     assert told.text == said and told.unsupported == ()
     assert told.query.endswith(QUERY) and told.query.startswith("PREFIX")
-    assert [(one.kind, one.label, one.iri) for one in told.sources if one.cited] == [
+    assert [(one.kind, one.label, one.entities[0].iri) for one in told.sources if one.cited] == [
         ("row", "Harbour 2", f"{BASE}p1"),
         ("row", "Harbour 10", f"{BASE}p2"),
     ]
-    assert all("m: oil" in one.snippet for one in told.sources)
+    assert all("m: oil" in one.text and one.origin == told.query for one in told.sources)
     told_to_writer = script.requests[-1]["messages"][1]["content"]
-    assert '<source n="1">\nHarbour 2\np: Harbour 2; m: oil\n</source>' in told_to_writer
+    assert '<source n="1" kind="row">Harbour 2; p: Harbour 2; m: oil</source>' in told_to_writer
     assert "Rows that the query gives: 2" in told_to_writer
     assert f"SPARQL:\n{told.query}" in str(told)
 
@@ -312,12 +312,13 @@ def test_each_theme_is_read_before_one_answer_is_written(sample: Release) -> Non
     assert [one.missing for one in told.unsupported] == [("Thule",)]
 
 
-def test_themes_that_say_nothing_to_the_question_are_left_out(sample: Release) -> None:
+def test_themes_that_say_nothing_to_the_question_give_no_points(sample: Release) -> None:
     first = Reader("Themes [1].")
     of_themes(sample, first)
     one, *others = sorted(theme["title"] for theme in first.themes)
-    told = of_themes(sample, Reader("Themes [1].", nothing=frozenset(others)))
-    assert [source.label for source in told.sources if source.kind == "community"] == [one]
+    again = Reader("Themes [1].", nothing=frozenset(others))
+    of_themes(sample, again)
+    assert again.told.count("comes from Thule") == 1 and f"{one} comes from Thule" in again.told
 
 
 def test_themes_that_could_not_be_read_stand_as_they_are(sample: Release) -> None:

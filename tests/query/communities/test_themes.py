@@ -55,7 +55,7 @@ def test_forms_of_themes_are_there_for_every_language_that_has_sentences() -> No
     for language, forms in sentences().languages.items():
         assert forms.themes is not None, language
         for name, form in forms.themes.model_dump().items():
-            assert form.format(n="1", v="x") and ("{v}" in form or name in ("bare", "largest"))
+            assert form.format(n="1", v="x") and ("{v}" in form or name in ("bare", "largest", "nearest"))
 
 
 def test_the_collection_is_about_its_largest_themes_after_its_counts(sample: Release) -> None:

@@ -29,6 +29,9 @@ TOOLS = {
     "get_entity",
     "neighbours",
     "sparql",
+    "graph_search",
+    "graph_context",
+    "graph_communities",
 }
 MOST = 40_000  # characters of any text: what a call may add to a conversation
 

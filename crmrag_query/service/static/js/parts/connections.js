@@ -22,7 +22,7 @@ export function Connections({ answer, dataset }) {
   const [open, setOpen] = useState(false);
   const triples = useMemo(() => allTriples(answer), [answer]);
   if (!triples.length) return null;
-  const focus = answer.sources.find((one) => one.cited)?.iri ?? "";
+  const focus = answer.sources.find((one) => one.cited && (one.kind ?? "entity") === "entity")?.iri ?? "";
   return html`<section class="connections">
     <${Button} icon="graph" aria-expanded=${open} onClick=${() => setOpen(!open)}>${t("graph.show")}<//>
     ${open && html`<${Later} from=${() => import("./graph.js")} name="AnswerGraph" triples=${triples} focus=${focus} dataset=${dataset} language=${language.get()}

@@ -8,6 +8,8 @@ import { EntityLink, Hint, Label, OutLink } from "./link.js";
 import { Button, Problem, Skeleton, useLoaded } from "./ui.js";
 
 const FIRST_TRIPLES = 4;
+const FIRST_ENTITIES = 6;
+const KINDS = ["passage", "community", "row", "path", "tool"];
 const LINK_NAMES = { wikidata: "Wikidata", viaf: "VIAF", geonames: "GeoNames" };
 const GETTY = /vocab\.getty\.edu\/(?:page\/)?(aat|tgn|ulan|cona)\//;
 
@@ -26,24 +28,29 @@ export function linkName({ iri, kind }) {
 /** `numbered`: its number is the answer's; `active`: a citation of it is pointed at; `open`: its triples show; `level`: of its heading; `hint`: what tells it
  * from others of its name. */
 export function SourceCard({ source, dataset, id, numbered = true, active = false, open = false, level = 3, hint = "", onToggle }) {
-  const { label, category, classes = [], dates, snippet, images = [], triples = [], links = [] } = source;
+  const { label, category, classes = [], dates, snippet, images = [], triples = [], links = [], kind = "entity", text = "" } = source;
+  const own = kind !== "entity";
   return html`<article class=${`source ${active ? "active" : ""}`} id=${id} tabindex="-1" aria-label=${numbered ? t("source.n", { n: source.n, label }) : label}>
     <div class="source-head">
       ${numbered && html`<span class="source-n" aria-hidden="true">${source.n}</span>`}
       <div class="source-name">
-        <${`h${level}`} class="source-title"><${EntityLink} iri=${source.iri} label=${label} dataset=${dataset} /><//><${Hint} text=${hint} />
-        <p class="source-kind"><span>${category}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
+        <${`h${level}`} class="source-title"><${EntityLink} iri=${own ? "" : source.iri} label=${label} dataset=${dataset} /><//><${Hint} text=${hint} />
+        <p class="source-kind"><span>${own ? kindOf(kind) : category}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
           ${dates?.text && html`<span><${Label} text=${dates.text} /></span>`}</p>
       </div>
       ${images.length > 0 && html`<${Image} src=${images[0]} width=${160} class="source-image" />`}
     </div>
-    ${snippet && html`<p class="snippet" dir="auto">${snippet}</p>`}
+    ${own ? text.split("\n").map((line, at) => html`<p class="snippet" dir="auto" key=${at}>${line}</p>`) : snippet && html`<p class="snippet" dir="auto">${snippet}</p>`}
+    ${own && source.entities?.length > 0 && html`<p class="small"><span class="muted">${t("source.rests")}</span> ${source.entities.slice(0, FIRST_ENTITIES).map((one) => html`<span class="bit" key=${one.iri}><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} /></span>`)}</p>`}
     <p class="source-links">
       ${triples.length > 0 && html`<button type="button" class="more" aria-expanded=${open} onClick=${onToggle}>${t("source.triples", { n: triples.length })}</button>`}
       ${links.map((link) => html`<${OutLink} key=${link.iri} href=${link.iri} class="out">${linkName(link)}<//>`)}</p>
     ${open && html`<${Triples} source=${source} dataset=${dataset} /><${Rights} source=${source} />`}
   </article>`;
 }
+
+/** What a source that is no entity is, in the language of the page; of a kind that a newer service has, its own name. */
+const kindOf = (kind) => (KINDS.includes(kind) ? t(`source.kind.${kind}`) : kind);
 
 const plainClasses = (classes, category) => classes.filter((name) => name !== category).slice(0, 3);
 

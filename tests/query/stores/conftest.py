@@ -1,0 +1,89 @@
+"""The three tools over one data set, reached in every way that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crmrag_query import Client
+from crmrag_query.artifacts.release import Release, open_release
+from crmrag_query.client.local import open_engine
+from crmrag_query.codec import from_plain
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
+from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.tools import GraphTools, StoreTools, run_tool
+from tests.query.client.conftest import Calling, calling
+from tests.query.mcp.conftest import Hosted, hosted
+from tests.query.mcp.conftest import data as data
+from tests.support.api_server import api_server
+
+RESULTS: dict[str, Any] = {
+    "graph_search": GraphFound, "graph_context": GraphContext, "graph_communities": GraphCommunities,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def release(data: Path) -> Release:
+    return open_release("sample", data)
+
+
+@pytest.fixture(scope="session")
+def store(release: Release) -> ReleaseStore:
+    return ReleaseStore(release)
+
+
+@pytest.fixture(scope="session")
+def address(data: Path) -> Iterator[str]:
+    """Of a service over the data folder, which speaks HTTP and MCP."""
+    with api_server(open_engine(str(data))) as address:
+        yield address
+
+
+@dataclass(frozen=True)
+class Called:
+    """The tools as a model calls them: by name, with arguments that are checked against what the tools say of themselves."""
+
+    tools: GraphTools
+
+    def __call__(self, name: str, **arguments: Any) -> Any:
+        reply = run_tool(self.tools, name, arguments)
+        assert reply.result is not None, reply.text
+        return reply.result
+
+
+@dataclass(frozen=True)
+class OverMcp:
+    host: Hosted
+
+    def __call__(self, name: str, **arguments: Any) -> Any:
+        return from_plain(RESULTS[name], self.host.found(name, dataset="sample", **arguments))
+
+
+@pytest.fixture(scope="session")
+def over_mcp(address: str) -> Iterator[Hosted]:
+    with hosted(f"{address}/mcp") as host:
+        yield host
+
+
+WAYS = ("a model", "local", "http", "async http", "mcp")
+
+
+@pytest.fixture(params=WAYS)
+def call(request: pytest.FixtureRequest, data: Path, store: ReleaseStore, address: str) -> Calling:
+    """``call("graph_search", query=…)``: the result of a tool, by each way to it."""
+    way: str = request.param
+    if way == "a model":
+        return Called(StoreTools(store, "sample"))
+    if way == "mcp":
+        return OverMcp(request.getfixturevalue("over_mcp"))
+    return calling(str(data) if way == "local" else address, "async" in way, dataset="sample")
+
+
+@pytest.fixture(scope="session")
+def client(data: Path) -> Iterator[Client]:
+    with Client(data, dataset="sample") as opened:
+        yield opened
