@@ -31,7 +31,7 @@ from crmrag_query.answers.extractive import (
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
 from crmrag_query.answers.gathered import NOTHING, Gathered, context_of, rows_of
-from crmrag_query.answers.generated import Written, messages_for, stream_answer
+from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
 from crmrag_query.answers.mapped import with_points
 from crmrag_query.answers.records import (
     Answer,
@@ -186,7 +186,7 @@ def prepare(
     one's own.
     """
     mode = mode or default_mode(release)
-    return compose(release, understand(release, question, state, model, mode), mode, wikidata)
+    return compose(release, understand(release, question, state, model, mode), mode, wikidata, model=model)
 
 
 def compose(
@@ -196,15 +196,20 @@ def compose(
     wikidata: WikidataTexts | bool | None = None,
     known: KnownSet | None = None,
     findings: Sequence[Finding] = (),
+    model: Model | None = None,
 ) -> Prepared:
     """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled.
 
     ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
-    ``findings``: what else it may rest on, which comes before the documents.
+    ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
+    the context fits.
     """
     clock, method = Clock(), release.method
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
+    chosen = chosen[: most_documents(method.context, model)]
+    form = understood.analysis.form.value
+    bounds = fitted(method.context, model, method.prompts.answer + getattr(method.prompts, form))
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
         named = individuals(release, understood.analysis)
@@ -219,7 +224,7 @@ def compose(
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
         context = understood.excluded.of_context(
-            assemble(release, understood.analysis, chosen, ranked, texts, known, findings)
+            assemble(release, understood.analysis, chosen, ranked, texts, known, findings, bounds)
         )
         entities = [source.about for source in context.sources if not isinstance(source.about, Finding)]
         images = images_of(release, entities, texts, reading.language) if texts else {}
@@ -368,7 +373,8 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     exact: Exact | Parsed = Parsed(None)
     if mode.plans != "never":
         with clock("exact"):
-            exact = find_exact(release, understood, state, how.model, dataset)
+            model = None if understood.unmet else how.model
+            exact = find_exact(release, understood, state, model, dataset)
     themes: tuple[int, ...] = ()
     if not (isinstance(exact, Exact) and exact.certain) and (themes := themes_of(release, understood, mode)):
         exact = Parsed(None)
@@ -473,9 +479,11 @@ class Turn:
             known = told_to_model(release, exact, understood.own)
         language = understood.analysis.reading.language
         told = [community(release, one, language) for one in themes]
-        prepared = compose(release, understood, mode, how.wikidata, known, told)
+        prepared = compose(release, understood, mode, how.wikidata, known, told, how.model)
         if gathered:
-            prepared = replace(prepared, context=context_of(gathered, release.method.context))
+            prompts = release.method.prompts
+            bounds = fitted(release.method.context, how.model, prompts.answer)
+            prepared = replace(prepared, context=context_of(gathered, bounds))
         return cls(release, prepared, exact, state, mode, themes, gathered)
 
     @property

@@ -23,14 +23,15 @@ from crmrag_query.answers.support import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method
+from crmrag_query.config.query import ContextConfig
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.llm.model import CUT, Message, Model, within
+from crmrag_query.llm.model import CUT, Message, Model, bare, within
 from crmrag_query.questions.form import Reading
 from crmrag_query.sets.describe import misstated
 from crmrag_query.sets.records import AnswerSet
-from crmrag_query.text import fold, plain
+from crmrag_query.text import fold, plain, tokens
 
 WHOLE_CHARACTERS = 20_000  # of an answer: a model that goes on and on is cut off
 EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, those nearest to what was said
@@ -61,6 +62,31 @@ def messages_for(
         {"role": "system", "content": f"{prompts.answer}{getattr(prompts, reading.form.value)}"},
         {"role": "user", "content": f"{context.render()}\n\n{asked}"},
     ]
+
+
+REPLY, ASKED = (
+    1_500,
+    1_000,
+)  # tokens of a window that are left to the answer, and to the question with earlier ones
+LEAST = 500  # tokens of a context, however small the window
+
+
+def fitted(config: ContextConfig, model: Model | None, prompt: str) -> ContextConfig:
+    """The bounds of a context within the window of the model, where that is known, beside the instructions in ``prompt``."""
+    window: int | None = getattr(bare(model), "window", None)
+    if not window:
+        return config
+    room = max(LEAST, window - tokens(prompt) - ASKED - REPLY)
+    return config.model_copy(update={"tokens": min(config.tokens, room)})
+
+
+def most_documents(config: ContextConfig, model: Model | None) -> int | None:
+    """How many documents a model is given at most; None for as many as were found."""
+    if model is None or not config.capped:
+        return None
+    name, table = model.name.rpartition("/")[2], config.documents_per_model
+    known = [one for one in table if name.startswith(one)]
+    return table[max(known, key=len)] if known else table.get("default")
 
 
 def lines_of_set(context: Context, made: AnswerSet) -> SetLines | None:

@@ -314,10 +314,11 @@ def assemble(
     wikidata: WikidataTexts | None = None,
     known: KnownSet | None = None,
     findings: Sequence[Finding] = (),
+    config: ContextConfig | None = None,
 ) -> Context:
     """The context for a question: ``candidates`` become sources 1, 2, … in their order, as far as the budget holds them.
 
-    Within ``context.characters`` and ``context.tokens``: counts (for questions that list or count) and Wikidata's texts;
+    ``config``: in place of the method's, such as for a model that reads less. Within ``context.characters`` and ``context.tokens``: counts (for questions that list or count) and Wikidata's texts;
     the header of every source; then the lines of ``ranked``, best first, each line of a document being worth ``DECAY`` times
     the one before; triples that none of them states; then what lines are left, document by document, where there is room.
     What one line states no other line states again.
@@ -326,7 +327,7 @@ def assemble(
     members keep their numbers as sources, others follow: first ``findings``, best first, as far as their share of the room
     holds them, then the candidates.
     """
-    config = release.method.context
+    config = config or release.method.context
     whole = Budget(config.characters, config.tokens)
     numbers: dict[int, int] = {}
     if known is not None:
