@@ -38,16 +38,26 @@ def themes_of(release: Release, understood: Understood, mode: Mode) -> tuple[int
         return tuple(communities.outermost[:THEMES].tolist())
     if CHANNEL in mode.channels:
         least = mode.thresholds.get(CHANNEL)
-        found = nearest(release[ReleaseChannels], understood.queries[0])
-        return tuple([one for one, cosine in found if least is None or cosine >= least][:THEMES])
+        near = [] if understood.unmet else nearest(release[ReleaseChannels], understood.queries[0])
+        return _apart(communities, [one for one, cosine in near if least is None or cosine >= least])
     if not about or mode.plans == "never" or not release.manifest.has("community_index"):
         return ()
     index, text = release[CommunityIndex], " ".join(about)
+    if not index.sparse.terms(text):
+        return ()
     every = np.arange(len(communities), dtype=np.int32)
-    found = (
-        index.search(text, understood.queries[0].vector, every, THEMES) if index.sparse.terms(text) else []
-    )
-    return tuple(one for one, _ in found)
+    found = index.search(text, understood.queries[0].vector, every, THEMES * len(communities.levels))
+    return _apart(communities, [one for one, _ in found])
+
+
+def _apart(communities: Communities, found: Sequence[int]) -> tuple[int, ...]:
+    """The first ``THEMES`` of which none is a part of another."""
+    kept: dict[int, None] = {}
+    for one in found:
+        around = {one, *communities.above(one)}
+        if around.isdisjoint(kept) and not any(one in communities.above(other) for other in kept):
+            kept[one] = None
+    return tuple(kept)[:THEMES]
 
 
 def tell_themes(

@@ -318,8 +318,8 @@ def assemble(
 ) -> Context:
     """The context for a question: ``candidates`` become sources 1, 2, … in their order, as far as the budget holds them.
 
-    ``config``: in place of the method's, such as for a model that reads less. Within ``context.characters`` and ``context.tokens``: counts (for questions that list or count) and Wikidata's texts;
-    the header of every source; then the lines of ``ranked``, best first, each line of a document being worth ``DECAY`` times
+    Within ``context.characters`` and ``context.tokens`` (of ``config``, None for the method's): counts (for questions that
+    list or count) and Wikidata's texts; the header of every source; then the lines of ``ranked``, best first, each line of a document being worth ``DECAY`` times
     the one before; triples that none of them states; then what lines are left, document by document, where there is room.
     What one line states no other line states again.
 
