@@ -87,6 +87,8 @@ from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
+from crmrag_query.plans.sparql import to_sparql
+from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
@@ -790,6 +792,9 @@ class Turn:
             exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)
+        if exact is not None and self.mode.model == "queries" and not exact.set.sparql:
+            query = to_sparql(exact.plan, self.release[World])
+            exact = replace(exact, set=replace(exact.set, sparql=query))
         self.add_context(cited, None if self.gathered else most)  # every call of a tool is a source
         return Answer(
             self.prepared.understood.question,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from crmrag_query.config.reading import Record, config_folder, default_folder, read_part
 
@@ -73,10 +73,21 @@ class Mode(Record):
         return self.only(*stages, stage)
 
 
+RESERVED = frozenset({"walker"})
+"""Names that are kept for modes to come."""
+
+
 class ModesPart(Record):
     """`modes.yaml`."""
 
     modes: dict[ModeName, Mode]
+
+    @field_validator("modes")
+    @classmethod
+    def _free(cls, modes: dict[str, Mode]) -> dict[str, Mode]:
+        if taken := RESERVED & modes.keys():
+            raise ValueError(f"{', '.join(taken)} is a reserved name: call it otherwise")
+        return modes
 
 
 def load_modes(folder: Path | str | None = None) -> dict[str, Mode]:
