@@ -156,7 +156,12 @@ class ModelError(CrmRagError):
 
 
 class ModelUnreachable(ModelError):
-    """A model over the network that does not answer, or has too much to do; the same may succeed later."""
+    """A model over the network that does not answer, or has too much to do; the same may succeed after ``wait`` seconds, 0
+    where it does not say."""
+
+    def __init__(self, what: str, remedy: str = "", wait: float = 0.0) -> None:
+        super().__init__(what, remedy)
+        self.wait = wait
 
 
 class MissingExtraError(CrmRagError):

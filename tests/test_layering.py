@@ -79,8 +79,8 @@ FLOORS = {
         "errors version syntax text dates", "codec bounds timing llm config", "ontology shown language", "artifacts",
         "graph linking", "documents relationships questions", "communities",
         "plans retrieval",
-        "entities context compare verify", "reading sets stores",
-        "answers sparql validation", "evaluation", "client", "mcp", "service", "cli",
+        "entities context compare verify", "reading sets stores", "sparql",
+        "answers validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (
         "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened",

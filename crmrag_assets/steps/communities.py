@@ -83,6 +83,7 @@ def summaries_inputs(context: BuildContext, chunk: str | None) -> Inputs:
         "model": model,
         "prompt": context.method.prompts.community,
         "language": context.config.languages[0],
+        "ceiling": str(context.config.model_calls.model_dump(include={"tokens", "usd"})),
     }
     return contents(context, "graph", "documents", "date_index", "communities") | (own if model else {})
 
@@ -92,7 +93,7 @@ def write_community_summaries(context: BuildContext, folder: Path, chunk: str | 
     asked for; with a `community_model` a title and a summary that it wrote.
 
     Replies are kept by what was asked: only communities whose members' texts changed are written again. What a model fails at
-    is counted, and told as without one.
+    is counted, and told as without one; so is what is left because `model_calls` allows no more.
     """
     from crmrag_assets.communities.gather import gather
 
@@ -103,14 +104,16 @@ def write_community_summaries(context: BuildContext, folder: Path, chunk: str | 
     counts: Stats = {"communities": len(rows)}
     if (model := model_of(context)) is not None:
         from crmrag_assets.communities.summarise import Writer
+        from crmrag_query.llm.pool import ModelPool
 
-        cache = context.data / "cache" / "themes"
-        writer = Writer(model, context.method.prompts.community, context.config.languages[0], cache)
+        limits = context.config.model_calls.model_dump()
+        pool = ModelPool(model, context.data / "cache" / "themes", **limits)
+        writer = Writer(pool, context.method.prompts.community, context.config.languages[0])
         composed = Summaries.open(folder, communities, documents, context.method)
         for one, theme in writer.write(composed, told, context.progress).items():
             rows[one] |= {"title": theme.title, "text": theme.text, "model": theme.model}
         write_summaries(folder, rows)
-        counts |= writer.counts
+        counts |= pool.told()
     return counts
 
 

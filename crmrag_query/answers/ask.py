@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from crmrag_query.answers.agent import AgentTools, require_tools, results_of, work
 from crmrag_query.answers.exact import (
     Exact,
     add_members,
@@ -28,7 +30,9 @@ from crmrag_query.answers.extractive import (
     refusal,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
-from crmrag_query.answers.generated import Written, stream_answer
+from crmrag_query.answers.gathered import NOTHING, Gathered, context_of, rows_of
+from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
+from crmrag_query.answers.mapped import with_points
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -75,26 +79,33 @@ from crmrag_query.context.findings import community
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import ModelError
+from crmrag_query.errors import MissingExtraError, ModelError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
 from crmrag_query.linking import NameIndex, meant
-from crmrag_query.llm.model import Metered, Model
+from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
+from crmrag_query.plans.sparql import to_sparql
+from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import Focus, Kind, turns_of
+from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import default_mode
+from crmrag_query.retrieval.modes import default_mode, lacking, modes_of
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
 from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
+from crmrag_query.sparql.desk import SparqlDesk
+from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.sparql.written import query_with_model
+from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.timing import Clock
 
 
@@ -177,7 +188,7 @@ def prepare(
     one's own.
     """
     mode = mode or default_mode(release)
-    return compose(release, understand(release, question, state, model, mode), mode, wikidata)
+    return compose(release, understand(release, question, state, model, mode), mode, wikidata, model=model)
 
 
 def compose(
@@ -187,15 +198,20 @@ def compose(
     wikidata: WikidataTexts | bool | None = None,
     known: KnownSet | None = None,
     findings: Sequence[Finding] = (),
+    model: Model | None = None,
 ) -> Prepared:
     """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled.
 
     ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
-    ``findings``: what else it may rest on, which comes before the documents.
+    ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
+    the context fits.
     """
     clock, method = Clock(), release.method
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
+    chosen = chosen[: most_documents(method.context, model)]
+    form = understood.analysis.form.value
+    bounds = fitted(method.context, model, method.prompts.answer + getattr(method.prompts, form))
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
         named = individuals(release, understood.analysis)
@@ -210,7 +226,7 @@ def compose(
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
         context = understood.excluded.of_context(
-            assemble(release, understood.analysis, chosen, ranked, texts, known, findings)
+            assemble(release, understood.analysis, chosen, ranked, texts, known, findings, bounds)
         )
         entities = [source.about for source in context.sources if not isinstance(source.about, Finding)]
         images = images_of(release, entities, texts, reading.language) if texts else {}
@@ -308,12 +324,14 @@ EXTRACTIVE = "extractive"
 class Ask:
     """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), the mode (None
     for the default), and whether with Wikidata's texts (None: as the data set says; texts of one's own in place of those that
-    the release keeps). ``dataset``: the name that answers give it, "" for that of the release."""
+    the release keeps). ``dataset``: the name that answers give it, "" for that of the release; ``sparql``: runs what a model
+    writes, None for a desk of its own."""
 
     model: Model | None = None
     wikidata: WikidataTexts | bool | None = None
     mode: Mode | None = None
     dataset: str = ""
+    sparql: SparqlDesk | None = None
 
 
 def ask(
@@ -350,11 +368,15 @@ def stream(
 def _events(release: Release, question: str, how: Ask, state: ConversationState) -> Iterator[Event]:
     clock, dataset = Clock(), how.dataset or release.manifest.dataset
     mode = how.mode or default_mode(release)
+    if mode.model == "tools":
+        usable = (one for one in modes_of(release).values() if not lacking(release, one))
+        require_tools(how.model, mode.name, [one.name for one in usable if one.model != "tools"])
     understood = understand(release, question, state, how.model, mode)
     exact: Exact | Parsed = Parsed(None)
     if mode.plans != "never":
         with clock("exact"):
-            exact = find_exact(release, understood, state, how.model, dataset)
+            model = None if understood.unmet else how.model
+            exact = find_exact(release, understood, state, model, dataset)
     themes: tuple[int, ...] = ()
     if not (isinstance(exact, Exact) and exact.certain) and (themes := themes_of(release, understood, mode)):
         exact = Parsed(None)
@@ -362,11 +384,16 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
-    turn = Turn.prepared_for(release, understood, exact, how, state, themes)
+    gathered = NOTHING
+    if how.model is not None and mode.model in ("queries", "tools"):
+        with clock("gathering"):
+            gathered = gather_with_model(release, understood, exact, how.model, how, state)
+    turn = Turn.prepared_for(release, understood, exact, how, state, themes, gathered)
     listed = turn.no_sources()
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
     notes = with_notes(understood.notes, exact)
+    notes += gathered.notes
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -392,10 +419,42 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     yield Done(replace(answer, conversation=json.loads(turn.state_after(answer).to_json())))
 
 
+def gather_with_model(
+    release: Release,
+    understood: Understood,
+    exact: Exact | Parsed,
+    model: Model,
+    how: Ask,
+    state: ConversationState,
+) -> Gathered:
+    """What a model gathers for a question in a mode that has it do so; nothing where the question has its exact set."""
+    mode = how.mode or default_mode(release)
+    language = understood.analysis.reading.language
+    if mode.model == "queries" and isinstance(exact, Exact) and exact.certain:
+        return NOTHING
+    with (how.sparql and nullcontext(how.sparql)) or SparqlDesk() as desk:
+
+        def run(query: str, limit: int) -> SparqlResult:
+            return desk.run(release, query, min(limit, desk.config.rows))
+
+        if mode.model == "queries":
+            try:
+                written = query_with_model(
+                    release, understood.question, model, run, desk.config, earlier_of(state)
+                )
+            except MissingExtraError as error:
+                return Gathered(notes=(str(error),))
+            return rows_of(release, written, language)
+        tools = AgentTools(ReleaseStore(release, language), how.dataset, run, desk.config)
+        earlier = [turn.question for turn in state.topic]
+        asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
+        return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.limits))
+
+
 @dataclass(frozen=True)
 class Turn:
     """A question that is prepared, with its exact set or what was understood of it, after ``state``; ``themes``: the
-    communities that it is about."""
+    communities that it is about; ``gathered``: what a model gathered for it itself."""
 
     release: Release
     prepared: Prepared
@@ -403,6 +462,7 @@ class Turn:
     state: ConversationState
     mode: Mode
     themes: tuple[int, ...] = ()
+    gathered: Gathered = NOTHING
 
     @classmethod
     def prepared_for(
@@ -413,6 +473,7 @@ class Turn:
         how: Ask = Ask(),
         state: ConversationState = FIRST,
         themes: tuple[int, ...] = (),
+        gathered: Gathered = NOTHING,
     ) -> Turn:
         """The turn with the documents for it; for a language model the set comes before these, or the themes do."""
         known, mode = None, how.mode or default_mode(release)
@@ -420,8 +481,12 @@ class Turn:
             known = told_to_model(release, exact, understood.own)
         language = understood.analysis.reading.language
         told = [community(release, one, language) for one in themes]
-        prepared = compose(release, understood, mode, how.wikidata, known, told)
-        return cls(release, prepared, exact, state, mode, themes)
+        prepared = compose(release, understood, mode, how.wikidata, known, told, how.model)
+        if gathered:
+            prompts = release.method.prompts
+            bounds = fitted(release.method.context, how.model, prompts.answer)
+            prepared = replace(prepared, context=context_of(gathered, bounds))
+        return cls(release, prepared, exact, state, mode, themes, gathered)
 
     @property
     def has_evidence(self) -> bool:
@@ -477,9 +542,24 @@ class Turn:
         )
         earlier = [turn.question[: method.retrieval.question_characters] for turn in self.state.turns]
         told, known = prepared.context.known, exact.set if isinstance(exact, Exact) else None
-        yield from stream_answer(
-            model, self.release, asked, prepared.context, earlier, cited, known if told else None
-        )
+        messages = messages_for(self.release, asked, prepared.context, earlier)
+        notes: tuple[str, ...] = ()
+        if self.mode.model == "themes":
+            messages, notes = with_points(
+                self.release, self.themes, model, asked.question, prepared.context, messages
+            )
+        writer = CannedModel(self.gathered.text, model.name) if self.gathered.text else model
+        for event in stream_answer(
+            writer,
+            self.release,
+            asked,
+            prepared.context,
+            earlier,
+            cited,
+            known if told else None,
+            messages,
+        ):
+            yield replace(event, notes=(*notes, *event.notes)) if isinstance(event, Written) else event
         if told is not None and isinstance(exact, Exact):
             prove_members(self.release, exact, told.numbers, cited)
 
@@ -490,6 +570,10 @@ class Turn:
         """
         release, prepared, exact = self.release, self.prepared, self.exact
         language, understood = prepared.analysis.reading.language, prepared.understood
+        if self.gathered.query:
+            partial = release.method.questions.languages[language].partial
+            rows = (f"- {one.texts[0]} [{cited.cite(one)}]" for one in self.gathered.findings)
+            return self._checked("\n".join([*rows, partial]), cited, refused=False)
         if (subject := subject_of(release, understood)) == "whole":
             lines = tell_themes(release, self.themes, language, cited, largest=True)
             text = "\n".join([overview(release, language, cited), *lines])
@@ -708,7 +792,10 @@ class Turn:
             exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)
-        self.add_context(cited, most)
+        if exact is not None and self.mode.model == "queries" and not exact.set.sparql:
+            query = to_sparql(exact.plan, self.release[World])
+            exact = replace(exact, set=replace(exact.set, sparql=query))
+        self.add_context(cited, None if self.gathered else most)  # every call of a tool is a source
         return Answer(
             self.prepared.understood.question,
             written.text,
@@ -730,6 +817,7 @@ class Turn:
             set=exact.set if exact is not None else None,
             asked=self.prepared.understood.follow_up.resolved,
             choices=choices_of(self.release, exact) if exact is not None else (),
+            query=self.gathered.query,
         )
 
     def state_after(self, answer: Answer) -> ConversationState:
@@ -742,7 +830,8 @@ class Turn:
         )
         about = spoken_of(release, understood)
         named = {release[Graph].iri(node) for node in about}
-        shown = [source.iri for source in answer.sources if source.cited and source.iri not in named]
+        cited = (source.iri for source in answer.sources if source.cited and source.iri)
+        shown = [iri for iri in cited if iri not in named]
         focus = focus_of(release, about, answer)
         turn = understood.follow_up.turn(answer.question, self.prepared.analysis.form, focus, shown)
         if self._nothing_more() and topic:  # it is still about that set

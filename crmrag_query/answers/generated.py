@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from crmrag_query.answers.records import Citation, Restart, Token
@@ -23,14 +23,15 @@ from crmrag_query.answers.support import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method
+from crmrag_query.config.query import ContextConfig
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.llm.model import CUT, Message, Model, within
+from crmrag_query.llm.model import CUT, Message, Model, bare, within
 from crmrag_query.questions.form import Reading
 from crmrag_query.sets.describe import misstated
 from crmrag_query.sets.records import AnswerSet
-from crmrag_query.text import fold, plain
+from crmrag_query.text import fold, plain, tokens
 
 WHOLE_CHARACTERS = 20_000  # of an answer: a model that goes on and on is cut off
 EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, those nearest to what was said
@@ -61,6 +62,31 @@ def messages_for(
         {"role": "system", "content": f"{prompts.answer}{getattr(prompts, reading.form.value)}"},
         {"role": "user", "content": f"{context.render()}\n\n{asked}"},
     ]
+
+
+REPLY, ASKED = (
+    1_500,
+    1_000,
+)  # tokens of a window that are left to the answer, and to the question with earlier ones
+LEAST = 500  # tokens of a context, however small the window
+
+
+def fitted(config: ContextConfig, model: Model | None, prompt: str) -> ContextConfig:
+    """The bounds of a context within the window of the model, where that is known, beside the instructions in ``prompt``."""
+    window: int | None = getattr(bare(model), "window", None)
+    if not window:
+        return config
+    room = max(LEAST, window - tokens(prompt) - ASKED - REPLY)
+    return config.model_copy(update={"tokens": min(config.tokens, room)})
+
+
+def most_documents(config: ContextConfig, model: Model | None) -> int | None:
+    """How many documents a model is given at most; None for as many as were found."""
+    if model is None or not config.capped:
+        return None
+    name, table = model.name.rpartition("/")[2], config.documents_per_model
+    known = [one for one in table if name.startswith(one)]
+    return table[max(known, key=len)] if known else table.get("default")
 
 
 def lines_of_set(context: Context, made: AnswerSet) -> SetLines | None:
@@ -122,17 +148,17 @@ def stream_answer(
     history: Sequence[str],
     cited: SourceList,
     known: AnswerSet | None = None,
+    messages: Sequence[Message] | None = None,
 ) -> Iterator[Token | Restart | Written]:
     """The model's answer as it comes, then its end, which tells what is not supported. Where it claims another size than that
     of the exact set, it comes again without those sentences.
 
-    ``known``: the set that the context tells.
+    ``known``: the set that the context tells; ``messages``: in place of those of ``messages_for``.
 
     Citations are renumbered in order of appearance and collected in ``cited`` with the triples of those lines that come
     nearest to what was said; citations of no source are dropped. Raises ModelError when the model fails, says nothing, or
     takes longer than ``answers`` allows: what came until then is no answer.
     """
-    config = release.method.answers
     numbered: dict[int, ContextSource] = {}
 
     def number(given: int) -> int | None:
@@ -143,20 +169,9 @@ def stream_answer(
         numbered[n] = source
         return n
 
-    renumberer, said = Renumberer(number, known is not None and context.known is not None), ""
-    pieces = model.complete(messages_for(release, reading, context, history))
-    for piece in within(pieces, model.name, config.first_seconds, config.whole_seconds):
-        # A question mark for each half of a surrogate pair, which JSON can hold and no encoding writes.
-        for text in renumberer.feed(piece.encode("utf-8", "replace").decode("utf-8")):
-            said += text
-            yield Token(text)
-        if len(said) > WHOLE_CHARACTERS:
-            raise ModelError(f"The model {model.name} went on beyond {WHOLE_CHARACTERS} characters.", _AGAIN)
-    for text in renumberer.end():
-        said += text
-        yield Token(text)
-    if not said.strip(CUT + " "):
-        raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
+    renumberer = Renumberer(number, known is not None and context.known is not None)
+    asked = messages or messages_for(release, reading, context, history)
+    said = yield from _say(model, asked, renumberer, release)
     note, told = "", [line.text for line in context.known.head] if context.known is not None else []
     if (
         known is not None
@@ -169,6 +184,26 @@ def stream_answer(
         yield Token(said)
     written = _written(release, reading, context, said, numbered, cited, renumberer.dropped, known)
     yield replace(written, notes=(note, *written.notes)) if note else written
+
+
+def _say(
+    model: Model, messages: Sequence[Message], renumberer: Renumberer, release: Release
+) -> Generator[Token, None, str]:
+    """The model's text as it comes, its citations renumbered; returns it whole. Raises ModelError as ``stream_answer``."""
+    config, said = release.method.answers, ""
+    for piece in within(model.complete(messages), model.name, config.first_seconds, config.whole_seconds):
+        # A question mark for each half of a surrogate pair, which JSON can hold and no encoding writes.
+        for text in renumberer.feed(piece.encode("utf-8", "replace").decode("utf-8")):
+            said += text
+            yield Token(text)
+        if len(said) > WHOLE_CHARACTERS:
+            raise ModelError(f"The model {model.name} went on beyond {WHOLE_CHARACTERS} characters.", _AGAIN)
+    for text in renumberer.end():
+        said += text
+        yield Token(text)
+    if not said.strip(CUT + " "):
+        raise ModelError(f"The model {model.name} gave an empty answer.", _AGAIN)
+    return said
 
 
 def _written(

@@ -31,13 +31,13 @@ ENTITY = "entity"
 class Source:
     """A numbered source: an entity of the graph and the triples that the answer rests on; or what was found otherwise.
 
-    ``kind``: ``entity``; else ``passage``, ``community``, ``row`` or ``path``, with its own ``text``: its ``iri`` is then a
-    URN, ``entities`` are those that it rests on, and ``origin`` is where else it comes from: the query of a row, what wrote
-    of a community. ``classes``: their names in the question's language; ``snippet``: the line of its document that bears
-    most on what was said; ``entities``: those without a document of their own whose lines in its document were used;
-    ``images``: addresses; ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text cites it (what
-    was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its document fits
-    the question, as in a ranking, None where it was not retrieved (a member of an exact set).
+    ``kind``: ``entity``; else ``passage``, ``community``, ``row``, ``path`` or ``tool``, with its own ``text``: its ``iri``
+    is then a URN, ``entities`` are those that it rests on, and ``origin`` is where else it comes from: the query of a row,
+    what wrote of a community, the call of a tool. ``classes``: their names in the question's language; ``snippet``: the line
+    of its document that bears most on what was said; ``entities``: those without a document of their own whose lines in its
+    document were used; ``images``: addresses; ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text
+    cites it (what was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its
+    document fits the question, as in a ranking, None where it was not retrieved (a member of an exact set).
     """
 
     n: int
@@ -117,6 +117,7 @@ class Answer(Shown):
     answer, opaque; give the answer as ``history`` of the next question to go on. ``id``: under which a service keeps it, ""
     where none does (answers that differ in it alone are equal). ``asked``: the question as it was understood after what went
     before. ``choices``: readings that are not sure, best first, whose sets stand beside the answer and are not told by it.
+    ``query``: the SPARQL that a model wrote and that the answer rests on, "" for none.
     """
 
     question: str
@@ -140,6 +141,7 @@ class Answer(Shown):
     id: str = field(default="", compare=False)
     asked: str = ""
     choices: tuple[Choice, ...] = ()
+    query: str = ""
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,
@@ -357,6 +359,8 @@ def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator
         yield "Did you mean:"
     for number, one in enumerate(answer.choices, 1):
         yield printable(f"  {number}. {one.title} ({one.size:,})")
+    if answer.query:
+        yield f"SPARQL:\n{printable(answer.query)}"
     for note in answer.notes:
         yield f"Note: {printable(note)}"
     cited = [source for source in answer.sources if source.cited]

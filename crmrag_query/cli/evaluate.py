@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 @click.option("--answers", is_flag=True, help="Answer each question too: with --model, else extractively.")
 @model_options
 @click.option(
+    "--judge",
+    metavar="MODEL",
+    help="A model that says how relevant and faithful the answers are; with --answers.",
+)
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for evaluation.md, evaluation.json, qrels.txt and runs/; default: DATA/evaluations/DATASET.",
@@ -47,13 +52,15 @@ def evaluate(
     answers: bool,
     model: str | None,
     api_base: str | None,
+    judge: str | None,
     out: Path | None,
 ) -> None:
     """Measure DATASET's release with QUESTIONS, a JSON or YAML file of questions with known answers.
 
     Without QUESTIONS, those that datasets.yaml declares for DATASET. Reported are what each stage of retrieval is worth,
     the pipeline against plain BM25, dense and RRF, what of the answers stands in the context, latency, and with --answers
-    the answers themselves. docs/evaluation.md says what the files hold and the figures mean.
+    the answers themselves, which --judge has a language model judge. docs/evaluation.md says what the files hold and the
+    figures mean.
     """
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.config import load_method
@@ -61,12 +68,20 @@ def evaluate(
     from crmrag_query.evaluation.questions import declared_questions
     from crmrag_query.evaluation.report import REPORT_MARKDOWN, evaluations_folder, write_report
 
-    plan = Plan(parse_stages(stages), answers, open_model(model, api_base) if answers else None, mode)
+    if judge and not answers:
+        raise click.UsageError("--judge needs answers to judge: give --answers too.")
+    plan = Plan(
+        parse_stages(stages),
+        answers,
+        open_model(model, api_base) if answers else None,
+        mode,
+        open_model(judge, api_base) if judge else None,
+    )
     release = open_release(dataset, data, Opener.here(trust))
     file = questions or declared_questions(release.manifest.dataset)
     outcome = evaluate_file(release, file, plan, _progress)
     folder = out or evaluations_folder(data, release.manifest.dataset)
-    command = _command(dataset, questions, stages, mode, answers, model)
+    command = _command(dataset, questions, stages, mode, answers, model, judge)
     write_report(outcome, load_method().evaluation, command, folder)
     click.echo((folder / REPORT_MARKDOWN).read_text(encoding="utf-8"))
     click.echo(f"Written to {folder}.")
@@ -92,9 +107,16 @@ def _progress(done: int, total: int) -> None:
 
 
 def _command(
-    dataset: str, questions: Path | None, stages: str, mode: str, answers: bool, model: str | None
+    dataset: str,
+    questions: Path | None,
+    stages: str,
+    mode: str,
+    answers: bool,
+    model: str | None,
+    judge: str | None,
 ) -> str:
     """The command as it can be given elsewhere: files by their names alone."""
     words = ["crmrag", "evaluate", Path(dataset).name, *([questions.name] if questions else [])]
     words += ["--stages", stages, *(["--mode", mode] if mode else [])] + ["--answers"] * answers
-    return shlex.join([*words, *(["--model", model] if answers and model else [])])
+    models = [*(["--model", model] if answers and model else []), *(["--judge", judge] if judge else [])]
+    return shlex.join([*words, *models])

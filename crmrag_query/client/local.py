@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crmrag_query import bounds
 from crmrag_query.answers import ask as engine
@@ -85,14 +85,12 @@ from crmrag_query.sets.exports import FORMATS, export
 from crmrag_query.sets.facets import choices, facets, marks
 from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks, Page
 from crmrag_query.sets.wording import changed
+from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
 from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.tools import StoreTools
 from crmrag_query.text import shorten, tokenize
-
-if TYPE_CHECKING:
-    from crmrag_query.sparql.desk import SparqlDesk
 
 RETRY_SECONDS = 5.0
 """How long a new release that could not be opened is left alone: it may still be being copied."""
@@ -406,7 +404,8 @@ class Engine:
         for mode in modes_of(release).values():
             lacks = lacking(release, mode)
             build = f"{rebuild(release.folder)}." if lacks else ""
-            found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
+            told = (mode.name, dict(mode.title), mode.channels, mode.plans)
+            found.append(ModeInfo(*told, lacks, build, mode.model))
         return Modes(tuple(found), name, release.id)
 
     def themes(self, request: wire.ListThemes) -> Themes:
@@ -441,7 +440,13 @@ class Engine:
         """The events of an answer; errors are raised where they happen."""
         name, release = self.releases.release(request.dataset)
         metered = None if self.how.model is None else Metered(self.how.model)
-        how = replace(self.how, model=metered, dataset=name, mode=self._mode(release, request.mode))
+        how = replace(
+            self.how,
+            model=metered,
+            dataset=name,
+            mode=self._mode(release, request.mode),
+            sparql=self._desk(),
+        )
         yield from engine.stream(release, request.question, how, state_of(request))
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
@@ -528,13 +533,14 @@ class Engine:
 
     def sparql(self, request: wire.RunSparql) -> SparqlResult:
         _, release = self.releases.release(request.dataset)
-        from crmrag_query.sparql.desk import SparqlDesk
+        return self._desk().run(release, request.query, request.limit)
 
+    def _desk(self) -> SparqlDesk:
+        """Runs SPARQL; it starts no process before it is asked."""
         with self._lock:
             if self._sparql is None:
                 self._sparql = SparqlDesk()
-            desk = self._sparql
-        return desk.run(release, request.query, request.limit)
+            return self._sparql
 
     def set(self, request: wire.GetSet) -> AnswerSet:
         name, release, plan, language = self._planned(request)

@@ -465,6 +465,8 @@ class ModeInfo:
 
     ``channels``: how documents are found; ``plans``: whether the question is read as a plan ``first``, ``only`` or ``never``;
     ``lacks``: what the release must have for it and has not, and how to ``build`` it; none where it can be asked so.
+    ``model``: what a language model does in it besides writing: ``queries``, ``tools`` (it cannot be asked without one that
+    calls tools), ``themes``, "" for nothing.
     """
 
     name: str
@@ -473,6 +475,7 @@ class ModeInfo:
     plans: str
     lacks: tuple[str, ...] = ()
     build: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -39,7 +39,7 @@ def _some(languages: tuple[str, ...]) -> tuple[str, ...]:
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 SAMPLE_MARK = "-sample"  # at the end of a sample's name, after that of its data set
-OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes"})
+OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes", "model_calls"})
 """Keys that say how a data set is run and nothing of what is made of it: no release depends on them."""
 _NEITHER = (
     "a data set has `rdf`, files, `endpoint`, a SPARQL endpoint, or a list `sources`, and this has neither"
@@ -73,7 +73,7 @@ class EmbeddingConfig(Record):
 
 class Ceiling(Record):
     """The most that one build may encode anew: documents, tokens, US dollars. A build that would need more stops before it
-    encodes anything. Tokens and US dollars are those of documents and themes; what `community_model` writes does not count.
+    encodes anything. Tokens and US dollars are those of documents and themes; `model_calls` bounds `community_model`.
 
     `usd_per_million_tokens` is the price where the model's is not known.
     """
@@ -82,6 +82,19 @@ class Ceiling(Record):
     tokens: Count | None = None
     usd: Positive | None = None
     usd_per_million_tokens: NotNegative | None = None
+
+
+class ModelCalls(Record):
+    """How a build asks `community_model`: `workers` requests at once and at most `per_minute` (0: as many as it takes), each
+    `tries` times and for `seconds`, and no request that would take a build above `tokens` or `usd` (US dollars).
+    """
+
+    workers: Annotated[int, Field(ge=1, le=64)] = 5
+    per_minute: Annotated[int, Field(ge=0)] = 0
+    seconds: Positive = 30.0
+    tries: Annotated[int, Field(ge=1, le=10)] = 3
+    tokens: Count | None = None
+    usd: Positive | None = None
 
 
 class DatasetConfig(Record):
@@ -115,6 +128,7 @@ class DatasetConfig(Record):
     relationships: str = ""
     communities: bool = True
     community_model: str = ""
+    model_calls: ModelCalls = ModelCalls()
     write_markdown: bool = True
     write_triples_pickle: bool = False
     suspects: Suspects | None = None

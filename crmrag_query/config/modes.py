@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from crmrag_query.config.reading import Record, config_folder, default_folder, read_part
 
@@ -15,12 +15,23 @@ FILE = "modes.yaml"
 ModeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
+class AgentLimits(Record):
+    """What a model that calls tools may take for one question: `steps` (replies with calls), `tokens` of all that it is
+    sent and says, `seconds`."""
+
+    steps: Annotated[int, Field(ge=1, le=50)] = 8
+    tokens: Annotated[int, Field(ge=1000)] = 60_000
+    seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
+
+
 class Mode(Record):
     """How a question is answered: by which `channels` documents are found, in the order in which their rankings are fused;
     what is done with the candidates (`expansion`); whether the question is read as a plan `first`, `only`, or `never`.
 
     `title`: what it is, for people, by language; `thresholds`: raw similarity that a document must have to count, by channel;
-    `needs`: artifacts of a release beyond those that its channels need.
+    `needs`: artifacts of a release beyond those that its channels need; `model`: what a language model does in it besides
+    writing: `queries` (SPARQL, where a question becomes no plan), `tools` (it calls tools, within `limits`), `themes` (a
+    partial answer from each theme that was found, then the whole).
     """
 
     name: str = Field(default="", exclude=True)  # set by `load_modes`: in the file it is the key
@@ -30,6 +41,8 @@ class Mode(Record):
     plans: Literal["first", "only", "never"]
     thresholds: dict[str, float] = Field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    model: Literal["", "queries", "tools", "themes"] = ""
+    limits: AgentLimits = AgentLimits()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -60,10 +73,21 @@ class Mode(Record):
         return self.only(*stages, stage)
 
 
+RESERVED = frozenset({"walker"})
+"""Names that are kept for modes to come."""
+
+
 class ModesPart(Record):
     """`modes.yaml`."""
 
     modes: dict[ModeName, Mode]
+
+    @field_validator("modes")
+    @classmethod
+    def _free(cls, modes: dict[str, Mode]) -> dict[str, Mode]:
+        if taken := RESERVED & modes.keys():
+            raise ValueError(f"{', '.join(taken)} is a reserved name: call it otherwise")
+        return modes
 
 
 def load_modes(folder: Path | str | None = None) -> dict[str, Mode]:

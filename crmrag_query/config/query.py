@@ -68,6 +68,9 @@ class ContextConfig(Record):
     Where a set answers: `set_characters` of everything, as long as its members leave room for `set_beside` beside them;
     `set_sources`: members, and other documents, of which more than a line is told; `set_fields`: relations of which a
     member's line tells the values.
+
+    A model whose window is smaller gets as much as fits it. Where `capped`, it gets no more documents than
+    `documents_per_model` says for the longest beginning of its name, `default` for any other.
     """
 
     characters: Count
@@ -78,6 +81,8 @@ class ContextConfig(Record):
     set_beside: Count
     set_sources: Count
     set_fields: tuple[str, ...]
+    capped: bool
+    documents_per_model: dict[str, Count]
 
 
 class Wikidata(Record):

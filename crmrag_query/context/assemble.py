@@ -314,19 +314,20 @@ def assemble(
     wikidata: WikidataTexts | None = None,
     known: KnownSet | None = None,
     findings: Sequence[Finding] = (),
+    config: ContextConfig | None = None,
 ) -> Context:
     """The context for a question: ``candidates`` become sources 1, 2, … in their order, as far as the budget holds them.
 
-    Within ``context.characters`` and ``context.tokens``: counts (for questions that list or count) and Wikidata's texts;
-    the header of every source; then the lines of ``ranked``, best first, each line of a document being worth ``DECAY`` times
-    the one before; triples that none of them states; then what lines are left, document by document, where there is room.
-    What one line states no other line states again.
+    Within ``context.characters`` and ``context.tokens`` (of ``config``, None for the method's): counts (for questions
+    that list or count) and Wikidata's texts; the header of every source; then the lines of ``ranked``, best first, each
+    line of a document being worth ``DECAY`` times the one before; triples that none of them states; then what lines are
+    left, document by document, where there is room. What one line states no other line states again.
 
     ``known``: a set, which comes first; it takes the place of counts, and one that answers leaves less room to all else. Its
     members keep their numbers as sources, others follow: first ``findings``, best first, as far as their share of the room
     holds them, then the candidates.
     """
-    config = release.method.context
+    config = config or release.method.context
     whole = Budget(config.characters, config.tokens)
     numbers: dict[int, int] = {}
     if known is not None:

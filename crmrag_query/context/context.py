@@ -56,14 +56,14 @@ def _tokens(written: Sequence[str]) -> int:
     return sum(map(tokens, written)) + len(written)
 
 
-FindingKind = Literal["passage", "community", "row", "path"]
+FindingKind = Literal["passage", "community", "row", "path", "tool"]
 FINDING_KINDS: Final[tuple[FindingKind, ...]] = get_args(FindingKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What an answer may rest on that is no entity with its document: a passage of a long text, a community, a row of a
-    table, a path through the graph.
+    table, a path through the graph, the result of a tool that a model called.
 
     ``id``: a URN, the same for the same finding; ``label`` and ``texts``: what it is called and what it says, each in one
     line; ``entities``: nodes that it rests on, the most important first; ``triples``: numbers of the triples that it states;

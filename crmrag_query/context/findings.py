@@ -111,6 +111,17 @@ def path(release: Release, triples: Sequence[int], language: str = "") -> Findin
     )
 
 
+def tool(
+    n: int, call: str, lines: Sequence[str], entities: Sequence[int] = (), triples: Sequence[int] = ()
+) -> Finding:
+    """The ``n``-th call of a tool, its name and arguments, and the lines of its result, which name entities and state
+    triples (by number)."""
+    texts = tuple(plain(line) for line in lines)
+    return Finding(
+        "tool", _urn("tool", str(n), call, *texts), plain(call), texts, tuple(entities), tuple(triples), call
+    )
+
+
 def _urn(kind: FindingKind, *keys: str) -> str:
     digest = hashlib.sha256("\n".join(keys).encode("utf-8", "replace")).hexdigest()
     return f"urn:crmrag:{kind}:{digest[:16]}"

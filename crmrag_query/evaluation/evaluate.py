@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crmrag_query.answers.ask import Ask, Conversation, prepare, search, stream
-from crmrag_query.answers.records import answer_of
+from crmrag_query.answers.records import Answer, answer_of
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
+from crmrag_query.evaluation.judge import judge
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
 from crmrag_query.evaluation.runs import Names, Run, judged, measure, require_measures
 from crmrag_query.evaluation.scores import (
@@ -27,6 +28,7 @@ from crmrag_query.evaluation.scores import (
 )
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Model
+from crmrag_query.llm.pool import ModelPool
 from crmrag_query.retrieval.channels import channel_names
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode
@@ -87,12 +89,13 @@ Advance = Callable[[int, int], None]
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is measured: the ``mode`` of that name ("": the default), the worth of ``stages`` (None: of all), and with
-    ``answers`` what is answered, by ``model`` if given."""
+    ``answers`` what is answered, by ``model`` if given; ``judge`` says what it thinks of these."""
 
     stages: Sequence[str] | None = None
     answers: bool = False
     model: Model | None = None
     mode: str = ""
+    judge: Model | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class _Found:
     forms: dict[str, str] = field(default_factory=dict)
     contexts: dict[str, ContextScore] = field(default_factory=dict)
     answers: dict[str, AnswerScore] = field(default_factory=dict)
+    written: dict[str, Answer] = field(default_factory=dict)
     latency: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -164,6 +168,10 @@ def evaluate(
         except QuestionError as error:
             raise QuestionError(f"Question {one.id}: {error.what}", error.remedy) from error
     advance(len(questions), len(questions))
+    if plan.judge is not None:
+        instructions = release.method.prompts.judge
+        for id, one_judged in judge(ModelPool(plan.judge), instructions, found.written).items():
+            found.answers[id] = replace(found.answers[id], judged=one_judged)
     manifest = release.manifest
     unheld = {one.id: names.unheld(one) for one in questions}
     retrieval: dict[str, Scores] = {name: measure(run, found.qrels) for name, run in found.runs.items()}
@@ -225,4 +233,5 @@ def _question(
         found.latency.setdefault(stage, []).append(spent)
     if plan.answers:
         answer = answer_of(stream(release, question.question, Ask(plan.model, mode=mode), talk.state))
+        found.written[question.id] = answer
         found.answers[question.id] = score_answer(question, answer, release.method.sets.answers.abbreviations)

@@ -178,6 +178,9 @@ def markdown(evaluations: Sequence[Evaluation], config: EvaluationConfig, comman
     ]
     if any(one.answers for one in evaluations):
         parts += ["## Answers", table(ANSWER_HEAD, (_answers(one) for one in evaluations if one.answers))]
+    if judged := [row for one in evaluations if (row := _judged(one))]:
+        head = ("data set", "judged", "relevance", "faithfulness")
+        parts += ["## Answers as a language model judges them", table(head, judged)]
     if len(evaluations) == 1:
         parts += ["## Question by question", _asked(evaluations[0], config)]
     parts += [
@@ -293,6 +296,16 @@ def _answers(one: Evaluation) -> tuple[object, ...]:
         sum(score.unsupported for score in scores.values()),
         number(mean(score.quality for score in scores.values())),
     )  # fmt: skip
+
+
+def _judged(one: Evaluation) -> tuple[object, ...]:
+    """Means of a model's marks, from 0 to 1; empty where none was asked."""
+    found = [score.judged for score in one.answers.values() if score.judged is not None]
+    marks = (
+        mean(judgement.relevance for judgement in found),
+        mean(judgement.faithfulness for judgement in found),
+    )
+    return (one.dataset, _of(len(found), len(one.answers)), *map(number, marks)) if found else ()
 
 
 def _asked(one: Evaluation, config: EvaluationConfig) -> str:

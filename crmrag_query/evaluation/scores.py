@@ -11,6 +11,7 @@ from typing import Any
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.answers.support import CITATION, split_sentences
 from crmrag_query.context.context import Context
+from crmrag_query.evaluation.judge import Judgement
 from crmrag_query.evaluation.questions import GoldQuestion
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -39,7 +40,8 @@ class AnswerScore:
     ``precision``, ``recall``, ``f1``: of the cited sources against the gold set, for questions that ask for a set;
     ``facts``: share of the gold facts in the text; ``number``: the gold number stands in its first sentence; ``labels``:
     share of the labels of a gold ranking or table that stand in the text, in whatever order and with whatever values;
-    ``refused``: it says that the data does not say; ``unsupported``: sentences that their sources do not support.
+    ``refused``: it says that the data does not say; ``unsupported``: sentences that their sources do not support;
+    ``judged``: what a language model thinks of it, where one was asked.
     """
 
     precision: float | None
@@ -53,6 +55,7 @@ class AnswerScore:
     quality: float | None
     written_by: str
     text: str
+    judged: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)

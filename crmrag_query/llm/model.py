@@ -5,17 +5,20 @@ Why a model did not answer is told as an error that a person can act on.
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from base64 import b64encode
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, Protocol, TypedDict, cast
+from typing import Any, Literal, Protocol, TypedDict, cast, runtime_checkable
 
-from crmrag_query.errors import ModelError
+from crmrag_query.errors import MissingExtraError, ModelError, ModelUnreachable
 from crmrag_query.llm.limits import whole_reply
+from crmrag_query.text import tokens
 
 LONGEST = 200  # characters of a provider's own message
 WAITING = 1000  # pieces of a reply that are held before they are read
@@ -53,7 +56,10 @@ FAULTS: Mapping[str, tuple[str, str]] = {
 
 
 def fault_of(name: str, error: Exception) -> ModelError:
-    """What litellm raised as a ModelError that names the model, the reason and the remedy; keys are left out."""
+    """What litellm raised as a ModelError that names the model, the reason and the remedy; keys are left out.
+
+    What may succeed when it is asked again is a ModelUnreachable.
+    """
     if long := too_long(name, error):
         return long
     error = getattr(error, "original_exception", None) or error
@@ -62,15 +68,18 @@ def fault_of(name: str, error: Exception) -> ModelError:
         return too_slow(name, "in time")
     if "RateLimitError" in kinds:
         wait = _retry_after(error)
-        return ModelError(
+        return ModelUnreachable(
             f"The model {name} takes no more requests for now (429): {said}",
             f"Wait {f'{wait} seconds' if wait else 'a little'} and ask again, or choose another model.",
+            wait=float(wait or 0),
         )
     known = next((kind for kind in kinds if kind in FAULTS), "")
     if not known or (FAULTS[known] is _SERVER and _unreached(error)):
-        return ModelError(f"The model {name} did not answer: {kinds[0]}: {said}", CHECK)
+        gone = ModelUnreachable if _unreached(error) or "APIConnectionError" in kinds else ModelError
+        return gone(f"The model {name} did not answer: {kinds[0]}: {said}", CHECK)
     what, remedy = FAULTS[known]
-    return ModelError(what.format(name=name, said=said, status=getattr(error, "status_code", None)), remedy)
+    failed = ModelUnreachable if FAULTS[known] is _SERVER else ModelError
+    return failed(what.format(name=name, said=said, status=getattr(error, "status_code", None)), remedy)
 
 
 def _unreached(error: BaseException | None) -> bool:
@@ -111,8 +120,8 @@ def declined(name: str, said: str) -> ModelError:
     )
 
 
-def too_slow(name: str, what: str) -> ModelError:
-    return ModelError(
+def too_slow(name: str, what: str) -> ModelUnreachable:
+    return ModelUnreachable(
         f"The model {name} did not answer {what}.",
         "Ask again, raise CRMRAG_MODEL_TIMEOUT or answers.whole_seconds, or choose a faster model.",
     )
@@ -196,8 +205,140 @@ CUT = "…"
 
 
 class Message(TypedDict):
+    """A message of text alone, which every model takes."""
+
     role: str
     content: str
+
+
+class TextPart(TypedDict):
+    type: Literal["text"]
+    text: str
+
+
+class Address(TypedDict):
+    url: str
+
+
+class ImagePart(TypedDict):
+    """An image by its address, or with its content within the address (``image_part``)."""
+
+    type: Literal["image_url"]
+    image_url: Address
+
+
+Part = TextPart | ImagePart
+
+
+class PartsMessage(TypedDict):
+    """A message of texts and images."""
+
+    role: str
+    content: Sequence[Part]
+
+
+class Called(TypedDict):
+    name: str
+    arguments: str
+
+
+class ToolCall(TypedDict):
+    """What a model asks a tool for: ``arguments`` are JSON, as the model wrote it, which may be none."""
+
+    id: str
+    type: Literal["function"]
+    function: Called
+
+
+class CallsMessage(TypedDict):
+    """A model's own message in which it called tools."""
+
+    role: Literal["assistant"]
+    content: str
+    tool_calls: Sequence[ToolCall]
+
+
+class ResultMessage(TypedDict):
+    """What a tool gave, by the id of its call."""
+
+    role: Literal["tool"]
+    tool_call_id: str
+    content: str
+
+
+AnyMessage = Message | PartsMessage | CallsMessage | ResultMessage
+Schema = Mapping[str, Any]
+
+
+def image_part(content: bytes, media_type: str) -> ImagePart:
+    """An image as a part of a message."""
+    return {
+        "type": "image_url",
+        "image_url": {"url": f"data:{media_type};base64,{b64encode(content).decode()}"},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a model may call: ``parameters`` is the JSON schema of its arguments, an object."""
+
+    name: str
+    description: str
+    parameters: Schema
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a model is asked, its reply wanted whole: as JSON of a ``schema``, or with calls of ``tools``.
+
+    ``may_call``: False where tools were called before and may be no more; ``most``: tokens of the reply; ``seconds`` that it
+    may take.
+    """
+
+    messages: Sequence[AnyMessage]
+    schema: Schema | None = None
+    tools: Sequence[Tool] = ()
+    may_call: bool = True
+    most: int | None = None
+    seconds: float = 60.0
+
+    @property
+    def texts_only(self) -> Sequence[Message] | None:
+        """The messages where all are of text alone, and no tools are given; None for others."""
+        texts: list[Message] = []
+        for one in self.messages:
+            if "tool_calls" in one or "tool_call_id" in one or not isinstance(one["content"], str):
+                return None
+            texts.append({"role": one["role"], "content": one["content"]})
+        return None if self.tools else texts
+
+    def estimate(self) -> Usage:
+        """What it takes at most, about: its texts, images, tools and schema, and the reply where that is bounded."""
+        sent = tokens(json.dumps([self.schema, [tool.parameters for tool in self.tools]]))
+        for message in self.messages:
+            content = message["content"]
+            parts = [content] if isinstance(content, str) else content
+            for part in parts:
+                if isinstance(part, str):
+                    sent += tokens(part)
+                else:
+                    sent += tokens(part["text"]) if part["type"] == "text" else IMAGE_TOKENS
+            calls = cast(CallsMessage, message)["tool_calls"] if "tool_calls" in message else ()
+            sent += sum(tokens(call["function"]["arguments"]) for call in calls)
+        return Usage(sent, self.most or 0)
+
+
+IMAGE_TOKENS = 1445
+"""Of an image at most. Source: OpenAI's formula for images in high detail, 85 and 170 for each of at most 8 tiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole reply: its text, what it calls of tools, and what it took."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=lambda: Usage())
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +357,10 @@ class Usage:
             sum(known) if known else None,
         )
 
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
 
 class Model(Protocol):
     """A language model: ``name`` for the record, ``complete`` for the text."""
@@ -228,12 +373,22 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class WholeModel(Model, Protocol):
+    """A model that replies whole too: to texts and images, by a schema, or with calls of tools."""
+
+    def whole(self, request: Request) -> Reply:
+        """Raises ModelError."""
+        ...
+
+
 @dataclass
 class Metered:
-    """A model whose usage is added up, for one answer; not for several threads."""
+    """A model whose usage is added up, for one answer."""
 
     inner: Model
     usage: Usage = field(default_factory=Usage)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -241,10 +396,16 @@ class Metered:
 
     def complete(self, messages: Sequence[Message]) -> Iterator[str]:
         """The reply of the inner model."""
-        replied = self.inner.complete(messages)
-        if not isinstance(replied, Generator):
-            yield from replied
-        elif isinstance(used := (yield from replied), Usage):
+        self._add((yield from streamed(self.inner, messages)))
+
+    def whole(self, request: Request) -> Reply:
+        """The reply of the inner model."""
+        reply = whole_of(self.inner, request)
+        self._add(reply.usage)
+        return reply
+
+    def _add(self, used: Usage) -> None:
+        with self._lock:
             self.usage += used
 
 
@@ -267,7 +428,7 @@ class LiteLLM:
 
         return load_litellm(f"Answering with the model {self.name}")
 
-    def request(self, messages: Sequence[Message], timeout: float) -> dict[str, Any]:
+    def request(self, messages: Sequence[AnyMessage], timeout: float) -> dict[str, Any]:
         """What litellm is asked, however the reply is wanted."""
         return {
             "model": self.name, "messages": list(messages), "api_base": self.api_base, "timeout": timeout,
@@ -297,14 +458,69 @@ class LiteLLM:
                 raise broken_off(self.name, short(error)) from error
             raise fault_of(self.name, error) from error
 
+    def whole(self, request: Request) -> Reply:
+        """A whole reply, by ``response_format`` for a schema, with ``tools`` where some are given."""
+        litellm, options = self.load(), dict[str, Any]()
+        if request.schema is not None:
+            options |= {"response_format": response_format(request.schema), "drop_params": True}
+        if request.tools:
+            options["tools"] = [as_function(tool) for tool in request.tools]
+            options["tool_choice"] = "auto" if request.may_call else "none"
+        try:
+            with whole_reply():
+                reply: Any = litellm.completion(
+                    **self.request(request.messages, min(self.timeout, request.seconds)),
+                    **options, max_tokens=request.most,
+                )  # fmt: skip
+            message, reason = reply.choices[0].message, reply.choices[0].finish_reason
+        except (
+            Exception
+        ) as error:  # litellm raises dozens of kinds, some not its own; all mean: no reply from it
+            raise fault_of(self.name, error) from error
+        refusal = getattr(message, "refusal", None)
+        if refusal or reason == "content_filter":
+            raise declined(self.name, refusal or "")
+        calls = (
+            ToolCall(
+                id=str(one.id or number),
+                type="function",
+                function={"name": str(one.function.name), "arguments": str(one.function.arguments or "{}")},
+            )
+            for number, one in enumerate(getattr(message, "tool_calls", None) or ())
+        )
+        cut = CUT if reason == "length" and request.schema is None else ""
+        return Reply(
+            (message.content or "") + cut, tuple(calls), self.usage_of(getattr(reply, "usage", None))
+        )
+
     def usage_of(self, told: Any) -> Usage:
         """The usage that a reply tells."""
         prompt, completion = (
             int(getattr(told, name, None) or 0) for name in ("prompt_tokens", "completion_tokens")
         )
-        return Usage(prompt, completion, self._cost(prompt, completion) if prompt or completion else None)
+        return Usage(prompt, completion, self.cost(prompt, completion) if prompt or completion else None)
 
-    def _cost(self, prompt: int, completion: int) -> float | None:
+    @property
+    def calls_tools(self) -> bool | None:
+        """Whether it calls tools, and None where litellm does not know the model."""
+        told = self._told("supports_function_calling")
+        return None if told is None else bool(told)
+
+    @property
+    def window(self) -> int | None:
+        """Tokens that it reads at most, by litellm's table; None for a model that it does not list."""
+        told = self._told("max_input_tokens")
+        return int(told) if told else None
+
+    def _told(self, key: str) -> Any:
+        try:
+            return self.load().get_model_info(self.name).get(key)
+        except MissingExtraError:
+            raise
+        except Exception:  # it raises plain exceptions for models that it does not know
+            return None
+
+    def cost(self, prompt: int, completion: int) -> float | None:
         """US dollars by litellm's table of prices; None for a model that it does not list, or lists as free."""
         litellm = self.load()
         try:
@@ -347,8 +563,66 @@ class CannedModel:
         yield from self.reply.splitlines(keepends=True)
 
 
-Schema = Mapping[str, Any]
 LONGEST_REPLY = 20_000  # characters; no analysis and no question comes near this length
+
+
+def bare(model: Model | None) -> Model | None:
+    """The model itself, without its meter."""
+    return model.inner if isinstance(model, Metered) else model
+
+
+def whole_of(model: Model, request: Request) -> Reply:
+    """The whole reply of any model; ModelError for images or tools of one that takes texts alone."""
+    if isinstance(model, WholeModel):
+        return model.whole(request)
+    texts = request.texts_only
+    if texts is None:
+        raise ModelError(
+            f"The model {model.name} takes texts alone, no images and no tools.", "Choose another model."
+        )
+    pieces, said = streamed(model, texts), list[str]()
+    while True:
+        try:
+            said.append(next(pieces))
+        except StopIteration as end:
+            return Reply("".join(said), usage=end.value)
+
+
+def streamed(model: Model, messages: Sequence[Message]) -> Generator[str, None, Usage]:
+    """The reply in pieces, and what it took as far as the model tells."""
+    replied = model.complete(messages)
+    if not isinstance(replied, Generator):
+        yield from replied
+        return Usage()
+    used = yield from replied
+    return used if isinstance(used, Usage) else Usage()
+
+
+def ask(model: Model, request: Request) -> Reply:
+    """The model's whole reply; ModelError when it fails, says and calls nothing, too much, or is not done in time."""
+    found = Reply("")
+
+    def pieces() -> Iterator[str]:
+        nonlocal found
+        texts = request.texts_only
+        if (
+            texts is not None and request.schema is None
+        ):  # a stream tells at once when the model says too much
+            found = replace(found, usage=(yield from streamed(model, texts)))
+        else:
+            found = whole_of(model, request)
+            yield found.text
+
+    said, length = list[str](), 0
+    for piece in within(pieces(), model.name, request.seconds, request.seconds):
+        said.append(piece)
+        length += len(piece)
+        if length > LONGEST_REPLY:
+            raise ModelError(f"The model {model.name} said more than was asked for.", "Choose another model.")
+    reply = replace(found, text="".join(said).strip())
+    if not reply.text and not reply.calls:
+        raise ModelError(f"The model {model.name} said nothing.", "Ask again, or choose another model.")
+    return reply
 
 
 def reply_of(
@@ -358,60 +632,22 @@ def reply_of(
     schema: Schema | None = None,
     most: int | None = None,
 ) -> str:
-    """The model's reply. For a schema, a model with a method ``structured(messages, schema) -> str`` is asked by that, and
-    ``LiteLLM`` without streaming, with ``response_format``, and for ``most`` tokens where that is given.
-
-    Raises ModelError when it fails, says nothing, too much, or is not done within ``seconds``.
-    """
-    asked = model.inner if isinstance(model, Metered) else model
-    structured = cast("Callable[[Sequence[Message], Schema], str] | None", getattr(asked, "structured", None))
-
-    def pieces() -> Iterator[str]:
-        if schema is not None and structured is not None:
-            yield structured(messages, schema)
-        elif schema is not None and isinstance(asked, LiteLLM):
-            text, used = _whole(asked, messages, schema, seconds, most)
-            if isinstance(model, Metered):
-                model.usage += used
-            yield text
-        else:
-            yield from model.complete(messages)
-
-    said: list[str] = []
-    length = 0
-    for piece in within(pieces(), model.name, seconds, seconds):
-        said.append(piece)
-        length += len(piece)
-        if length > LONGEST_REPLY:
-            raise ModelError(f"The model {model.name} said more than was asked for.", "Choose another model.")
-    text = "".join(said).strip()
-    if not text:
-        raise ModelError(f"The model {model.name} said nothing.", "Ask again, or choose another model.")
-    return text
-
-
-def _whole(
-    model: LiteLLM, messages: Sequence[Message], schema: Schema, seconds: float, most: int | None
-) -> tuple[str, Usage]:
-    """The reply and what it took."""
-    from crmrag_query.llm.loading import load_litellm  # loads httpx
-
-    litellm = load_litellm(f"Analysing with the model {model.name}")
-    try:
-        with whole_reply():
-            reply: Any = litellm.completion(
-                **model.request(messages, min(model.timeout, seconds)),
-                response_format=response_format(schema), drop_params=True, max_tokens=most,
-            )  # fmt: skip
-        message = reply.choices[0].message
-    except Exception as error:  # litellm raises dozens of kinds, some not its own; all mean: no reply from it
-        raise fault_of(model.name, error) from error
-    refusal = getattr(message, "refusal", None)
-    if refusal or reply.choices[0].finish_reason == "content_filter":
-        raise declined(model.name, refusal or "")
-    return message.content or "", model.usage_of(getattr(reply, "usage", None))
+    """The text of the model's reply, by a schema as JSON. Raises ModelError as ``ask``."""
+    return ask(model, Request(messages, schema, most=most, seconds=seconds)).text
 
 
 def response_format(schema: Schema) -> dict[str, Any]:
     """``schema`` as OpenAI-compatible servers take it in ``response_format``."""
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
+
+
+def as_function(tool: Tool) -> dict[str, Any]:
+    """A tool as OpenAI-compatible servers take it in ``tools``."""
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+        },
+    }

@@ -108,8 +108,8 @@ class DatasetsView(View):
 
 class SourceView(View):
     """A numbered source, cited in the answer as [n]: an entity, the line of its document that bears most on what was said,
-    and the first of the triples that this rests on. One of another `kind` (passage, community, row, path) has its own `text`,
-    and the first `entities` that it rests on."""
+    and the first of the triples that this rests on. Of another `kind` (passage, community, row, path, tool): its own
+    `text`, and the first `entities` that it rests on."""
 
     n: int
     iri: str

@@ -76,22 +76,28 @@ def earlier_of(state: ConversationState) -> tuple[Earlier, ...]:
     return tuple(Earlier(turn.resolved, plan_of(turn)) for turn in state.topic)
 
 
-def catalogue(release: Release, question: str, earlier: Sequence[Earlier] = ()) -> Told:
+def catalogue(
+    release: Release,
+    question: str,
+    earlier: Sequence[Earlier] = (),
+    shares: Mapping[str, float] = SHARES,
+) -> Told:
     """The question with what may stand in its plan, at most ``planner.tokens`` beside the question (estimated from above).
 
-    Earlier turns and what the question names come first; then of each section the rows nearest to the question's words, the
-    most used first, up to the section's share; what is free then goes to the sections in their order. A list that was cut
-    says how much more there is.
+    Earlier turns and what the question names come first; then of each section that has ``shares`` the rows nearest to the
+    question's words, the most used first, up to its share; what is free then goes to the sections in their order. A list that
+    was cut says how much more there is.
     """
     analysis, told = analysed(release, question), Told({"question": plain(question)})
     values = {"earlier": _earlier(earlier)} | _Named(release, analysis, told).sections()
     for key, rows in _rows(release, question, analysis.reading.language).items():
-        values[key] = [row.text for row in rows]
+        if key in shares:
+            values[key] = [row.text for row in rows]
     counts, free = dict.fromkeys(values, 0), release.method.planner.tokens
-    for shares in (SHARES, {}):
+    for most in (shares, {}):
         total = free
         for key, ones in values.items():
-            budget = min(free, int(total * shares.get(key, 1.0)))
+            budget = min(free, int(total * most.get(key, 1.0)))
             while counts[key] < len(ones) and (cost := _cost(ones[counts[key]])) <= budget:
                 budget, free, counts[key] = budget - cost, free - cost, counts[key] + 1
     told.message.update(

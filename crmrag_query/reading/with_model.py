@@ -8,15 +8,14 @@ of it occurs nowhere, goes back once with what is wrong. Nothing, where each par
 from __future__ import annotations
 
 import difflib
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import PlannerConfig
-from crmrag_query.errors import CrmRagError, ModelError, QuestionError
-from crmrag_query.llm.model import Message, Model, reply_of
+from crmrag_query.errors import CrmRagError, QuestionError
+from crmrag_query.llm.model import Message, Model
+from crmrag_query.llm.talk import Talk, repair
 from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import SECONDS, execute
@@ -40,16 +39,18 @@ from crmrag_query.reading.catalogue import Earlier, Told, catalogue, written
 from crmrag_query.reading.plan_json import from_model, read_json, reply_schema
 from crmrag_query.reading.types import local_words
 from crmrag_query.relationships.catalogue import is_iri, read_step
-from crmrag_query.text import fold, plain, shorten, tokens
+from crmrag_query.text import fold, plain, shorten
 from crmrag_query.timing import within
 
 REPLY_TOKENS = 2000  # of one reply
-REPAIR_CHARACTERS = 6000  # of a faulty reply that is told back to the model
 CONSTRAINTS_TOLD = 6  # looked at one by one when a plan gives nothing
 REASON = 200  # characters of a model's own words that are passed on
 MOST_UNMAPPED = 20  # words; ours
 FAULTS = 5  # told at once
-_REFUSED_SCHEMA = frozenset({"BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError"})
+_AGAIN = (
+    "Reply with the corrected JSON object alone. A plan that is right as it is may be given again; "
+    'what the data cannot express goes to "unmapped" or "cannot".'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +102,12 @@ def plan_with_model(
         {"role": "system", "content": release.method.prompts.plan},
         {"role": "user", "content": written(told.message)},
     ]
-    talk = _Talk(model, release.method.planner)
+    talk = Talk(model, release.method.planner.seconds, reply_schema(), REPLY_TOKENS)
     found = _rounds(talk, messages, _Known(release[World], told, last), question)
     return replace(found, rounds=talk.rounds, sent=talk.sent, received=talk.received, by=model.name)
 
 
-def _rounds(talk: _Talk, messages: Sequence[Message], known: _Known, question: str) -> ModelPlan:
+def _rounds(talk: Talk, messages: Sequence[Message], known: _Known, question: str) -> ModelPlan:
     """Two replies at most: the second answers what is wrong with the first."""
     first: ModelPlan | None = None
     wrong = ""
@@ -120,23 +121,12 @@ def _rounds(talk: _Talk, messages: Sequence[Message], known: _Known, question: s
         if not wrong:
             return found
         first = found if found.plan else first
-        messages = [*messages, *_repair(reply, wrong)]
+        messages = [*messages, *repair(reply, f"{wrong} {_AGAIN}")]
     if first is not None:
         note = f"The plan of the model {talk.model.name} gives nothing, also after it was told so."
         return replace(first, notes=(note,))
     note = f"The model {talk.model.name} gave no valid plan, twice: {shorten(wrong, REASON)}"
     return ModelPlan(notes=(note,))
-
-
-def _repair(reply: str, wrong: str) -> Sequence[Message]:
-    instruction = (
-        "Reply with the corrected JSON object alone. A plan that is right as it is may be given again; "
-        'what the data cannot express goes to "unmapped" or "cannot".'
-    )
-    return (
-        {"role": "assistant", "content": reply[:REPAIR_CHARACTERS]},
-        {"role": "user", "content": f"{wrong} {instruction}"},
-    )
 
 
 def _read(reply: str, known: _Known, question: str) -> tuple[ModelPlan, str]:
@@ -209,43 +199,6 @@ def _told(error: Exception) -> str:
         return "it is nested too deep."
     text = plain(str(error))
     return text if text.endswith(".") else f"{text}."
-
-
-@dataclass(slots=True)
-class _Talk:
-    """The calls of one question: what they cost, and the time that is left to them."""
-
-    model: Model
-    config: PlannerConfig
-    plain: bool = False
-    rounds: int = 0
-    sent: int = 0
-    received: int = 0
-    begun: float = field(default_factory=time.monotonic)
-
-    def ask(self, messages: Sequence[Message]) -> str:
-        """One reply. Raises ModelError."""
-        self.sent += sum(tokens(message["content"]) for message in messages)
-        reply = self._reply(messages)
-        self.rounds += 1
-        self.received += tokens(reply)
-        return reply
-
-    def _reply(self, messages: Sequence[Message]) -> str:
-        if self.plain:
-            return reply_of(self.model, messages, self._left)
-        try:
-            return reply_of(self.model, messages, self._left, reply_schema(), REPLY_TOKENS)
-        except ModelError as error:  # a server that takes no schema may still write JSON
-            if type(error.__cause__).__name__ not in _REFUSED_SCHEMA:
-                raise
-            self.plain = True
-            return reply_of(self.model, messages, self._left)
-
-    @property
-    def _left(self) -> float:
-        """Seconds; never none, so that the last call fails by itself."""
-        return max(0.01, self.begun + self.config.seconds - time.monotonic())
 
 
 # Whether a plan speaks of this data set

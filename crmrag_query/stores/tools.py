@@ -6,7 +6,7 @@ A result is told in lines for a model: names and texts of the data each stand on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -226,7 +226,7 @@ class Tool:
 
     name: str
     asked: type[Any]
-    call: Callable[[GraphTools, Any], Any]
+    call: Callable[[Any, Any], Any]
     lines: Callable[[Any], Iterator[str]]
 
     @property
@@ -279,17 +279,19 @@ class ToolReply:
     """What a call gives: ``text`` for the model; ``result``: the record, None where the call failed and the text says why."""
 
     text: str
-    result: GraphFound | GraphContext | GraphCommunities | None = None
+    result: Any = None
 
 
-def run_tool(tools: GraphTools, name: str, arguments: str | Mapping[str, Any]) -> ToolReply:
-    """Run a model's call of a tool, with arguments as JSON or as values. A call that cannot be run gives a reply that says
-    why, never an error: the model may put it right."""
-    tool = next((one for one in TOOLS if one.name == name), None)
+def run_tool(
+    tools: GraphTools, name: str, arguments: str | Mapping[str, Any], known: Sequence[Tool] = TOOLS
+) -> ToolReply:
+    """Run a model's call of one of the ``known`` tools, with arguments as JSON or as values. A call that cannot be run
+    gives a reply that says why, never an error: the model may put it right."""
+    tool = next((one for one in known if one.name == name), None)
     try:
         if tool is None:
-            known = ", ".join(one.name for one in TOOLS)
-            raise QuestionError(f"There is no tool {shorten(plain(name), TOLD)!r}.", f"There are: {known}.")
+            names = ", ".join(one.name for one in known)
+            raise QuestionError(f"There is no tool {shorten(plain(name), TOLD)!r}.", f"There are: {names}.")
         given = parse_json(arguments) if isinstance(arguments, str) else dict(arguments)
         result = tool.call(tools, from_plain(tool.asked, given, known=True))
     except Malformed as error:

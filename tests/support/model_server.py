@@ -84,10 +84,7 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
             if request.get("stream"):
                 self._send("text/event-stream", _stream(reply))
             else:
-                message = {"role": "assistant", "content": reply}
-                self._send(
-                    "application/json", json.dumps(_completion({"message": message, "finish_reason": "stop"}))
-                )
+                self._send("application/json", json.dumps(_completion(_choice(reply))))
 
         def _send(self, kind: str, body: str, status: int = 200) -> None:
             data = body.encode()
@@ -136,6 +133,33 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Handler
+
+
+_CALLS = "calls of tools: "
+
+
+def calls(**arguments: object) -> str:
+    """A reply that calls tools, each by its name with these arguments: an object, or a text in place of its JSON."""
+    return _CALLS + json.dumps(arguments)
+
+
+def _choice(reply: str) -> dict[str, Any]:
+    if not reply.startswith(_CALLS):
+        return {"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
+    told = json.loads(reply.removeprefix(_CALLS))
+    called = [
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": given if isinstance(given, str) else json.dumps(given),
+            },
+        }
+        for number, (name, given) in enumerate(told.items())
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": called}
+    return {"message": message, "finish_reason": "tool_calls"}
 
 
 def _answers(request: dict[str, Any]) -> bool:

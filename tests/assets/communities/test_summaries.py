@@ -153,7 +153,8 @@ def test_what_is_told_of_members_is_data_and_not_followed_as_instructions(
     ],
 )
 def test_what_is_wrong_with_a_reply_is_said(reply: str, wrong: str) -> None:
-    assert wrong in str(read_theme(reply))
+    with pytest.raises(ValueError, match=wrong):
+        read_theme(reply)
 
 
 def test_a_reply_in_a_fence_and_over_several_lines_is_read() -> None:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from crmrag_query.answers.ask import EXTRACTIVE, ask
-from crmrag_query.answers.generated import WARN_BELOW, Written, messages_for, stream_answer
+from crmrag_query.answers.generated import (
+    REPLY,
+    WARN_BELOW,
+    Written,
+    messages_for,
+    most_documents,
+    stream_answer,
+)
 from crmrag_query.answers.records import Answer, Source, Token, answer_text
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config import load_method
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ModelError
-from crmrag_query.llm.model import CannedModel, LiteLLM, Model
+from crmrag_query.llm.model import CannedModel, LiteLLM, Message, Model
 from crmrag_query.questions.form import Reading, read_question
+from crmrag_query.text import tokens
 from tests.query.answers.conftest import built
 from tests.support.model_server import Fault, model_server
 
@@ -202,3 +212,49 @@ def test_halves_of_characters_that_a_model_gives_can_be_written(sample: Release)
     context = context_of(sample, "Nikephoros Magistros")
     said, _ = written(sample, CannedModel("Nikephoros \ud800 Magistros [1]."), context)
     assert said.text.encode("utf-8").decode("utf-8") == "Nikephoros ? Magistros [1]."
+
+
+# How much a model is given
+
+
+@dataclass
+class Small:
+    """A model whose window is known."""
+
+    window: int | None
+    name: str = "small"
+    told: str = ""
+
+    def complete(self, messages: Sequence[Message]) -> Iterator[str]:
+        self.told = "".join(one["content"] for one in messages)
+        yield "It is told [1]."
+
+
+@pytest.mark.parametrize("window", [4_096, 6_000])
+def test_a_context_fits_the_window_of_the_model(sample: Release, window: int) -> None:
+    """With the instructions, the question and room for an answer."""
+    whole, small = Small(None), Small(window)
+    for model in (whole, small):
+        assert ask(sample, "Tell me about the churches of the Troodos", model).written_by == "small"
+    assert tokens(small.told) + REPLY < window < tokens(whole.told) + REPLY
+    large = Small(128_000)
+    ask(sample, "Tell me about the churches of the Troodos", large)
+    assert large.told == whole.told, "a large window brings no more than is configured"
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("openai/gpt-4-turbo-2024-04-09", 12), ("gpt-4", 8), ("gpt-4o", 8), ("gpt-3.5-turbo-16k", 4), ("ollama/llama3", 10),
+        ("anthropic/claude-3-opus-20240229", 20), ("gemini/gemini-1.5-pro", 28),
+    ],
+)  # fmt: skip
+def test_the_published_numbers_of_documents_are_a_cap_where_they_are_wanted(name: str, most: int) -> None:
+    config = load_method().context
+    model = CannedModel("", name)
+    assert most_documents(config, model) is None and not config.capped
+    capped = config.model_copy(update={"capped": True})
+    assert most_documents(capped, model) == most
+    assert most_documents(capped, None) is None
+    bare = capped.model_copy(update={"documents_per_model": {}})
+    assert most_documents(bare, model) is None

@@ -102,21 +102,31 @@ def test_a_mode_without_plans_has_no_set_and_answers_from_lines(sample: Release)
 @pytest.fixture
 def with_plans_only(sample: Release, tmp_path: Path) -> Release:
     """The sample, opened by somebody who has a mode of their own."""
-    text = "modes:\n  graph: {title: {en: Exactly}, channels: [], plans: only, needs: [lexicon]}\n"
+    text = "modes:\n  exactly: {title: {en: Exactly}, channels: [], plans: only, needs: [lexicon]}\n"
     (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
     return replace(sample, opener=Opener(tmp_path))
 
 
 def test_a_release_is_asked_in_modes_that_are_younger_than_it(with_plans_only: Release) -> None:
-    assert [*modes_of(with_plans_only)] == ["crm", "vector", "fulltext", "global_vector", "graph"]
-    told = answer(with_plans_only, COUNTED, "graph")
+    shipped = ["crm", "vector", "fulltext", "global_vector", "graph", "agent"]
+    assert [*modes_of(with_plans_only)] == [*shipped, "exactly"]
+    told = answer(with_plans_only, COUNTED, "exactly")
     assert (
         told.exhaustive and told.set is not None and told.text == answer(with_plans_only, COUNTED, "crm").text
     )
 
 
+def test_a_reserved_name_is_no_mode(sample: Release, tmp_path: Path) -> None:
+    text = "modes:\n  walker: {title: {en: On foot}, channels: [], plans: only}\n"
+    (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match="walker is a reserved name"):
+        modes_of(replace(sample, opener=Opener(tmp_path)))
+    with pytest.raises(QuestionError, match="There is no mode 'walker'"):
+        find_mode(sample, "walker")
+
+
 def test_by_plans_only_what_is_no_plan_is_refused(with_plans_only: Release) -> None:
-    told = answer(with_plans_only, "The donor with a model of his church", "graph")
+    told = answer(with_plans_only, "The donor with a model of his church", "exactly")
     assert told.refused and told.sources == () and told.written_by == "extractive"
 
 
@@ -182,7 +192,7 @@ def test_a_release_answers_in_the_modes_whose_artifacts_it_has_and_tells_what_th
     engine = open_engine(str(unembedded))
     told = engine.modes(ListModes())
     assert {one.name: one.lacks for one in told.modes} == {
-        "crm": ("faiss_index",), "vector": ("faiss_index",), "fulltext": (), "global_vector": (),
+        "crm": ("faiss_index",), "vector": ("faiss_index",), "fulltext": (), "global_vector": (), "graph": (), "agent": (),
     }  # fmt: skip
     assert all("crmrag build churches" in one.build for one in told.modes if one.lacks)
     there = engine.ask(AskRequest(QUESTIONS[0], mode="fulltext"))

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from importlib.util import find_spec
 
 import pytest
 
 from crmrag_query.errors import ModelError
-from crmrag_query.llm.model import CannedModel, LiteLLM
-from tests.support.model_server import model_server
+from crmrag_query.llm.model import (
+    AnyMessage,
+    CannedModel,
+    LiteLLM,
+    Metered,
+    PartsMessage,
+    Request,
+    Tool,
+    ask,
+    image_part,
+)
+from tests.support.model_server import calls, model_server
 
 over_http = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 MESSAGES = [{"role": "user", "content": "Who built it?"}]
@@ -46,3 +58,69 @@ def test_a_server_that_is_not_there_is_a_model_error() -> None:
 
 def test_the_stand_in_gives_its_reply() -> None:
     assert "".join(CannedModel("One.\nTwo.").complete(MESSAGES)) == "One.\nTwo."
+
+
+PIXEL = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
+LOOK_UP = Tool("look_up", "Looks a name up.", {"type": "object", "properties": {"name": {"type": "string"}}})
+
+
+@over_http
+@pytest.mark.filterwarnings("ignore")
+def test_texts_images_tools_and_schemas_are_sent_and_counted_alike() -> None:
+    seen: PartsMessage = {
+        "role": "user",
+        "content": [{"type": "text", "text": "What is shown?"}, image_part(PIXEL, "image/png")],
+    }
+    asked = [
+        Request([{"role": "user", "content": "Who?"}]),
+        Request([{"role": "user", "content": "Who?"}], schema={"type": "object"}),
+        Request([seen]),
+        Request([{"role": "user", "content": "Who?"}], tools=[LOOK_UP]),
+    ]
+    with model_server("Nikephoros.") as script:
+        metered = Metered(LiteLLM("openai/scripted", script.address))
+        counted = 0
+        for number, request in enumerate(asked, 1):
+            assert ask(metered, request).text == "Nikephoros."
+            told = script.requests[-1]
+            assert told["messages"] == list(request.messages)
+            assert bool(told.get("tools")) == bool(request.tools)
+            assert bool(told.get("response_format")) == (request.schema is not None)
+            before, counted = counted, metered.usage.tokens
+            # of a stream the server tells nothing here, and litellm counts it
+            assert counted > before and (number == 1 or counted == before + 10), "as the server counts"
+    assert script.requests[-1]["tools"][0]["function"]["parameters"] == LOOK_UP.parameters
+
+
+@over_http
+@pytest.mark.filterwarnings("ignore")
+def test_a_call_of_a_tool_and_what_it_gave_go_back_and_forth() -> None:
+    with model_server(calls(look_up={"name": "Asinou"}), "It is at Nikitari.") as script:
+        model = LiteLLM("openai/scripted", script.address)
+        first = ask(model, Request([{"role": "user", "content": "Where?"}], tools=[LOOK_UP]))
+        (call,) = first.calls
+        assert (first.text, call["function"]["name"]) == ("", "look_up")
+        assert json.loads(call["function"]["arguments"]) == {"name": "Asinou"}
+        messages: list[AnyMessage] = [
+            {"role": "user", "content": "Where?"},
+            {"role": "assistant", "content": "", "tool_calls": first.calls},
+            {"role": "tool", "tool_call_id": call["id"], "content": "Nikitari"},
+        ]
+        assert ask(model, Request(messages, tools=[LOOK_UP])).text == "It is at Nikitari."
+    assert script.requests[1]["messages"][-1]["content"] == "Nikitari"
+
+
+def test_a_model_of_texts_alone_says_so_of_tools_and_images() -> None:
+    with pytest.raises(ModelError, match="texts alone"):
+        ask(CannedModel("No."), Request([{"role": "user", "content": "Who?"}], tools=[LOOK_UP]))
+    assert ask(CannedModel("Yes."), Request([{"role": "user", "content": "Who?"}], {})).text == "Yes."
+
+
+@over_http
+def test_window_price_and_whether_it_calls_tools_stand_in_the_table_of_models() -> None:
+    known = LiteLLM("gpt-4o-mini")
+    assert known.window == 128_000 and known.calls_tools and (known.cost(1_000_000, 0) or 0) > 0.01
+    unknown = LiteLLM("openai/scripted")
+    assert (unknown.window, unknown.calls_tools, unknown.cost(10, 10)) == (None, None, None)

@@ -54,7 +54,11 @@ function Query({ plan, dataset }) {
   const { value, error, again } = useLoaded((how) => api.set({ plan, dataset, limit: 0, language: language.get() }, how), [JSON.stringify(plan), dataset]);
   if (error) return html`<${Problem} error=${error} onRetry=${again} />`;
   if (!value) return html`<${Skeleton} lines=${4} />`;
-  const text = value.sparql;
-  return html`<p class="muted small">${t("sparql.what")}</p>
+  return html`<${QueryText} text=${value.sparql} what=${t("sparql.what")} />`;
+}
+
+/** A query as text that can be copied; `what`: what is to be known of it. */
+export function QueryText({ text, what }) {
+  return html`<p class="muted small">${what}</p>
     <div class="code-box" tabindex="0" role="group" aria-label="SPARQL"><pre><code>${text.slice(0, SHOWN)}${text.length > SHOWN && "…"}</code></pre></div><${Copy} text=${text} kind="quiet">${t("sparql.copy")}<//>`;
 }

@@ -10,7 +10,7 @@ import { Button, Problem, Skeleton, useLoaded } from "./ui.js";
 
 const FIRST_TRIPLES = 4;
 const FIRST_ENTITIES = 6;
-const KINDS = ["passage", "community", "row", "path"];
+const KINDS = ["passage", "community", "row", "path", "tool"];
 const LINK_NAMES = { wikidata: "Wikidata", viaf: "VIAF", geonames: "GeoNames" };
 const GETTY = /vocab\.getty\.edu\/(?:page\/)?(aat|tgn|ulan|cona)\//;
 

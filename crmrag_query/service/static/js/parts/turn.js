@@ -5,6 +5,7 @@ import { number, t } from "../i18n.js";
 import { Connections } from "./connections.js";
 import { Label } from "./link.js";
 import { Prose, Writing } from "./prose.js";
+import { QueryText } from "./setexport.js";
 import { SetSummary } from "./setsummary.js";
 import { Sources } from "./source.js";
 import { Button, Copy, Problem, Skeleton } from "./ui.js";
@@ -42,6 +43,7 @@ export function Turn({ turn, dataset, heading = 2, onAgain, extra }) {
         ${turn.state === "stopped" && html`<p class="note">${t("ask.stopped")} ${onAgain && html`<button type="button" class="more" onClick=${onAgain}>${t("ask.again")}</button>`}</p>`}
         ${answer && html`<${Notes} answer=${answer} /><${About} answer=${answer} dataset=${dataset} extra=${extra} />`}
         ${set && worthShowing(set) && html`<${SetSummary} level=${heading + 1} set=${set} dataset=${dataset} question=${turn.question} />`}
+        ${answer?.query && html`<details class="sparql"><summary>${t("sparql")}</summary><${QueryText} text=${answer.query} what=${t("sparql.written")} /></details>`}
         ${answer && html`<${Connections} answer=${answer} dataset=${dataset} />`}
       </div>
       <div class="turn-sources" ref=${beside}>

@@ -71,6 +71,7 @@ export default {
   "source.kind.community": "Thema",
   "source.kind.row": "Zeile einer Abfrage",
   "source.kind.path": "Weg",
+  "source.kind.tool": "Ergebnis eines Werkzeugs",
   "source.rests": "Beruht auf",
   "cite": "Quelle {n}: {label}",
   "triple.graphs": "ausgesagt von",
@@ -207,5 +208,6 @@ export default {
   "export.geojson": "für Karten",
   "sparql": "Die Abfrage (SPARQL)",
   "sparql.what": "Gibt dieselben Zeilen an jedem SPARQL-Endpunkt mit diesen Daten.",
+  "sparql.written": "Von einem Sprachmodell geschrieben, an dem geprüft, was die Daten aussagen, und so ausgeführt, wie sie hier steht.",
   "sparql.copy": "Abfrage kopieren",
 };

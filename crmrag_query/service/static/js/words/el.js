@@ -71,6 +71,7 @@ export default {
   "source.kind.community": "θέμα",
   "source.kind.row": "γραμμή ερωτήματος",
   "source.kind.path": "διαδρομή",
+  "source.kind.tool": "αποτέλεσμα εργαλείου",
   "source.rests": "Βασίζεται σε",
   "cite": "Πηγή {n}: {label}",
   "triple.graphs": "δηλώνεται από",
@@ -207,5 +208,6 @@ export default {
   "export.geojson": "για χάρτες",
   "sparql": "Το ερώτημα (SPARQL)",
   "sparql.what": "Δίνει τις ίδιες γραμμές σε κάθε σημείο SPARQL που έχει αυτά τα δεδομένα.",
+  "sparql.written": "Γράφτηκε από γλωσσικό μοντέλο, ελέγχθηκε με βάση όσα δηλώνουν τα δεδομένα και εκτελέστηκε όπως φαίνεται εδώ.",
   "sparql.copy": "Αντιγραφή ερωτήματος",
 };

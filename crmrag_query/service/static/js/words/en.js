@@ -71,6 +71,7 @@ export default {
   "source.kind.community": "theme",
   "source.kind.row": "row of a query",
   "source.kind.path": "path",
+  "source.kind.tool": "result of a tool",
   "source.rests": "Rests on",
   "cite": "Source {n}: {label}",
   "triple.graphs": "stated by",
@@ -207,5 +208,6 @@ export default {
   "export.geojson": "for maps",
   "sparql": "The query (SPARQL)",
   "sparql.what": "Gives the same rows at any SPARQL endpoint that holds this data.",
+  "sparql.written": "Written by a language model, checked against what the data states, and run on it as it stands here.",
   "sparql.copy": "Copy the query",
 };

@@ -71,6 +71,7 @@ export default {
   "source.kind.community": "thème",
   "source.kind.row": "ligne d’une requête",
   "source.kind.path": "chemin",
+  "source.kind.tool": "résultat d’un outil",
   "source.rests": "Repose sur",
   "cite": "Source {n} : {label}",
   "triple.graphs": "énoncé par",
@@ -207,5 +208,6 @@ export default {
   "export.geojson": "pour les cartes",
   "sparql": "La requête (SPARQL)",
   "sparql.what": "Donne les mêmes lignes à tout point d’accès SPARQL qui a ces données.",
+  "sparql.written": "Écrite par un modèle de langage, vérifiée d’après ce que les données énoncent, et exécutée telle quelle.",
   "sparql.copy": "Copier la requête",
 };

@@ -1,0 +1,318 @@
+"""A language model that works with a data set by tools: it searches, looks around entities and themes, asks for exact
+sets, and runs read-only SPARQL, within bounds of steps, tokens and seconds. Every call is kept as evidence.
+
+What a tool gives is data: it stands between tags that it cannot close, and no citation in it counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from crmrag_query.answers.exact import Exact, find_exact
+from crmrag_query.answers.gathered import Gathered
+from crmrag_query.answers.understand import FIRST, understand
+from crmrag_query.artifacts.release import Release
+from crmrag_query.config.modes import AgentLimits
+from crmrag_query.config.service import SparqlConfig
+from crmrag_query.context.findings import tool
+from crmrag_query.entities.named import SourceTriple
+from crmrag_query.errors import ModelError, QuestionError
+from crmrag_query.graph.graph import Graph
+from crmrag_query.llm import model as llm
+from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
+from crmrag_query.llm.talk import Talk
+from crmrag_query.sets.records import AnswerSet, Cell
+from crmrag_query.sparql.check import check_query
+from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.sparql.vocabulary import Vocabulary
+from crmrag_query.sparql.written import Run
+from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.tools import TOOLS, Query, StoreTools, Tool, ToolReply, run_tool
+from crmrag_query.text import as_data, plain, shorten
+
+RESULT = 6_000  # characters of a tool's result that the model is told, and that are kept as evidence
+ARGUMENTS = 200  # … of a call's arguments, in its name
+AT_ONCE = 8  # calls of one reply that are run; what is more is told to be too much
+SETS_MEMBERS = 25  # of an exact set that are told
+REPLY_TOKENS = 2_000
+CELL = 200  # characters of a cell
+LAST: Final = "You may call no more tools. Answer now, from the results that you have."
+
+SparqlText = Annotated[
+    str,
+    Field(
+        max_length=10_000, description="SPARQL 1.1, SELECT or ASK, with PREFIX declarations or whole IRIs."
+    ),
+]
+Rows = Annotated[int, Field(ge=1, le=100, description="Rows at most.")]
+
+
+@dataclass(frozen=True, slots=True)
+class FindSet:
+    """Answer a question about all of the data exactly: which, how many, the earliest, counts by group. The question is
+    read as a plan and executed over everything; what of it was not understood is told. Prefer it for lists and numbers."""
+
+    question: Query
+
+
+@dataclass(frozen=True, slots=True)
+class RunSparql:
+    """Run a read-only SPARQL query, for what no other tool tells. Nothing is inferred; properties and classes that the data
+    does not state are refused, with what is near. Take IRIs from other results, do not guess them."""
+
+    query: SparqlText
+    limit: Rows = 25
+
+
+@dataclass(frozen=True)
+class AgentTools(StoreTools):
+    """The tools over a release: those over its store, its exact sets, and SPARQL that ``run`` runs."""
+
+    store: ReleaseStore
+    run: Run | None = None
+    config: SparqlConfig | None = None
+
+    def find_set(self, question: str) -> Exact:
+        release = self.store.opened
+        found = find_exact(release, understand(release, question), FIRST, None, self.dataset)
+        # A set of everything, of which nothing else was understood, is no answer.
+        if not isinstance(found, Exact) or not (found.certain or found.plan.where or found.plan.target.types):
+            raise QuestionError(
+                "The question is no exact set, as far as it was understood.",
+                "Ask it in fewer and plainer words, or search.",
+            )
+        return found
+
+    def sparql(self, query: str, limit: int) -> SparqlResult:
+        if self.run is None or self.config is None:
+            raise QuestionError("SPARQL cannot be run here.", "Use the other tools.")
+        vocabulary = self.store.opened[Vocabulary]
+        checked = check_query(query, self.config, vocabulary.graphs)
+        if faults := vocabulary.faults(checked.text):
+            raise QuestionError(f"The query was not run: {'; '.join(faults)}.", "Correct it.")
+        return self.run(query, limit)
+
+
+def set_lines(found: Exact) -> Iterator[str]:
+    """An exact set, as lines."""
+    made = found.set
+    yield f"{made.title}: {_size(made)}"
+    if not found.certain:
+        lost = f" Words that were not understood: {', '.join(made.unknown)}." if made.unknown else ""
+        yield f"This is the nearest reading, which may not be all that was asked.{lost}"
+    rows = made.value if isinstance(made.value, tuple) else ()
+    if rows:
+        yield " | ".join(made.columns)
+        yield from (" | ".join(map(_cell, row)) for row in rows[:SETS_MEMBERS])
+    else:
+        for member in made.members[:SETS_MEMBERS]:
+            told = [member.label, *(text for text in (member.shown, member.date) if text)]
+            yield f"- {' · '.join(dict.fromkeys(told))} <{member.iri}>"
+    left = made.total - min(made.total, SETS_MEMBERS)
+    if left:
+        yield f"and {left} more"
+
+
+def _size(made: AnswerSet) -> str:
+    if made.kind == "ask":
+        return f"{'yes' if made.value else 'no, none is known'} ({made.size} members)"
+    return f"{made.size} members, exactly"
+
+
+def rows_lines(found: SparqlResult) -> Iterator[str]:
+    """Rows of a query, as lines."""
+    if found.form == "ask":
+        yield "yes" if found.truth else "no"
+        return
+    yield f"{len(found.rows)} rows" + (", and there are more" if found.truncated else "")
+    yield " | ".join(found.variables)
+    yield from (" | ".join(map(_cell, row)) for row in found.rows)
+
+
+def _cell(cell: Cell | None) -> str:
+    """A cell on one line: an entity's IRI in brackets, after its label where that is another."""
+    if cell is None:
+        return "–"
+    text = shorten(plain(cell.label), CELL)
+    if not cell.iri:
+        return text
+    return f"<{cell.iri}>" if cell.label == cell.iri else f"{text} <{cell.iri}>"
+
+
+AGENT_TOOLS: tuple[Tool, ...] = (
+    *TOOLS,
+    Tool("find_set", FindSet, lambda tools, asked: tools.find_set(asked.question), set_lines),
+    Tool("sparql", RunSparql, lambda tools, asked: tools.sparql(asked.query, asked.limit), rows_lines),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool as evidence: its ``name`` with its arguments, the lines of its result, the triples that these
+    state, and the IRIs that they name. ``n``: the number by which the model cites it; ``failed``: it gave nothing."""
+
+    n: int
+    name: str
+    lines: tuple[str, ...]
+    triples: tuple[SourceTriple, ...] = ()
+    iris: tuple[str, ...] = ()
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What a model did and wrote: its calls in order, and its text, which cites them by number."""
+
+    calls: tuple[Call, ...]
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def work(
+    model: Model,
+    instructions: str,
+    asked: dict[str, Any],
+    tools: AgentTools,
+    limits: AgentLimits,
+) -> Worked:
+    """Let the model answer what is ``asked`` by calling tools, and at the end without.
+
+    Where it fails, or its server takes no tools, the calls until then, no text, and a note.
+    """
+    talk = Talk(model, limits.seconds, most=REPLY_TOKENS)
+    messages: list[AnyMessage] = [
+        {"role": "system", "content": instructions},
+        {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
+    ]
+    definitions = [llm.Tool(**one.schema()["function"]) for one in AGENT_TOOLS]
+    calls: list[Call] = []
+    notes: list[str] = []
+    for step in range(limits.steps + 1):
+        spent = talk.sent + talk.received
+        last = step == limits.steps or spent >= limits.tokens or talk.left < limits.seconds * LAST_SHARE
+        if last:
+            why = "steps" if step == limits.steps else "tokens" if spent >= limits.tokens else "seconds"
+            notes.append(f"The model was stopped after {len(calls)} calls: it has no more {why}.")
+            messages.append({"role": "user", "content": LAST})
+        try:
+            reply = talk.call(messages, definitions, may_call=not last)
+        except ModelError as error:
+            return Worked(tuple(calls), "", (*notes, f"{error} It must call tools in this mode."))
+        if not reply.calls or last:
+            return Worked(tuple(calls), reply.text, tuple(notes))
+        messages.append({"role": "assistant", "content": reply.text, "tool_calls": reply.calls})
+        for at, one in enumerate(reply.calls):
+            name, given = one["function"]["name"], one["function"]["arguments"]
+            if at < AT_ONCE:
+                call = _run(tools, name, given, len(calls) + 1)
+                calls.append(call)
+                content = _written(call)
+            else:
+                content = f"Too many calls at once: at most {AT_ONCE}."
+            messages.append({"role": "tool", "tool_call_id": one["id"], "content": content})
+    raise AssertionError("the last step returns")
+
+
+LAST_SHARE = 0.25  # of the seconds, that are kept for the answer itself
+
+
+def _run(tools: AgentTools, name: str, arguments: str, n: int) -> Call:
+    reply = run_tool(tools, name, arguments, AGENT_TOOLS)
+    lines: list[str] = []
+    room = RESULT
+    for line in reply.text.split("\n"):
+        room -= len(line) + 1
+        if room < 0:
+            lines.append("… (cut: ask for less)")
+            break
+        lines.append(line)
+    triples, iris = _stated(reply)
+    said = shorten(plain(arguments), ARGUMENTS)
+    return Call(n, f"{shorten(plain(name), 40)}({said})", tuple(lines), triples, iris, reply.result is None)
+
+
+def _stated(reply: ToolReply) -> tuple[tuple[SourceTriple, ...], tuple[str, ...]]:
+    """The triples and the IRIs of entities in a result."""
+    result = reply.result
+    triples = list[SourceTriple](getattr(result, "relations", ()))
+    iris = list[str]()
+    for one in (*getattr(result, "entities", ()), *filter(None, [getattr(result, "entity", None)])):
+        iris.append(one.iri)
+        triples += one.relations
+    iris += (member.iri for one in getattr(result, "communities", ()) for member in one.members)
+    iris += (one.iri for one in getattr(result, "neighbours", ()))
+    if isinstance(result, Exact):
+        iris += (member.iri for member in result.set.members[:SETS_MEMBERS])
+        triples += (
+            triple
+            for member in result.set.members[:SETS_MEMBERS]
+            for reason in member.path
+            for triple in reason.triples
+        )
+    if isinstance(result, SparqlResult):
+        iris += (cell.iri for row in result.rows for cell in row if cell is not None and cell.iri)
+    return tuple(dict.fromkeys(triples)), tuple(dict.fromkeys(iris))
+
+
+def _written(call: Call) -> str:
+    """A result as the model reads it: data between tags, with the number by which it is cited."""
+    return "\n".join([f'<result n="{call.n}">', *map(as_data, call.lines), "</result>"])
+
+
+def results_of(release: Release, worked: Worked) -> Gathered:
+    """The calls of a model as evidence, and its text."""
+    notes = worked.notes
+    if worked.text and not worked.calls:
+        notes = (*notes, "The model called no tools; what it wrote rests on nothing and was left out.")
+    numbers = _Numbers(release[Graph])
+    findings = tuple(tool(one.n, one.name, one.lines, *numbers.of(one)) for one in worked.calls)
+    return Gathered(findings, text=worked.text, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Nodes and triples of a graph by their IRIs."""
+
+    graph: Graph
+
+    def of(self, call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The nodes that a call's result names, and the triples that it states, by their numbers."""
+        nodes = (self.graph.node(iri) for iri in call.iris)
+        triples = map(self._triple, call.triples)
+        return (
+            tuple(dict.fromkeys(node for node in nodes if node is not None)),
+            tuple(dict.fromkeys(one for one in triples if one is not None)),
+        )
+
+    def _triple(self, one: SourceTriple) -> int | None:
+        """None for what is no triple between two nodes."""
+        s, p, o = self.graph.node(one.s), self._properties.get(one.p), self.graph.node(one.o)
+        if s is None or p is None or o is None:
+            return None
+        return self.graph.adjacency.forward.position(p, s, o)
+
+    @cached_property
+    def _properties(self) -> dict[str, int]:
+        return {self.graph.property_iri(n): n for n in range(len(self.graph.property_codes))}
+
+
+def require_tools(model: Model | None, mode: str, others: Sequence[str]) -> None:
+    """QuestionError that says what the mode needs, where there is no model, or one that is known to call no tools."""
+    elsewhere = f"Or ask in another mode: {', '.join(others)}." if others else ""
+    if model is None:
+        raise QuestionError(
+            f"The mode {mode!r} needs a language model that calls tools, and none is named.",
+            f"Name one (CRMRAG_MODEL, --model), such as openai/gpt-4o or ollama/qwen3. {elsewhere}".strip(),
+        )
+    itself = bare(model)
+    if not isinstance(itself, WholeModel) or getattr(itself, "calls_tools", None) is False:
+        raise QuestionError(
+            f"The mode {mode!r} needs a language model that calls tools, which {model.name} does not.",
+            f"Name another. {elsewhere}".strip(),
+        )
