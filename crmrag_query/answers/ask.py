@@ -167,14 +167,15 @@ def prepare(
     model: Model | None = None,
     mode: Mode | None = None,
     wikidata: WikidataTexts | bool | None = None,
+    within: Plan | None = None,
 ) -> Prepared:
     """Everything for answering ``question`` after ``state``. Raises QuestionError; see ``understand``.
 
-    ``mode``: None for the default; ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of
-    one's own.
+    ``mode``: None for the default; ``within``: the plan whose members alone it is asked of;
+    ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of one's own.
     """
     mode = mode or default_mode(release)
-    return compose(release, understand(release, question, state, model, mode), mode, wikidata)
+    return compose(release, understand(release, question, state, model, mode, within), mode, wikidata)
 
 
 def compose(
@@ -208,9 +209,11 @@ def compose(
             assemble(release, understood.analysis, chosen, ranked, texts, known)
         )
         entities = [source.entity for source in context.sources]
+        if understood.scope is not None:  # counts are those of the whole data
+            context = replace(context, counts=())
         images = images_of(release, entities, texts, reading.language) if texts else {}
     own = sum(spent for stage, spent in understood.timings.items() if stage not in MODEL_STAGES)
-    retrieval = own + sum(found.timings.values())
+    retrieval = own + found.took
     timings = {
         **understood.timings, **found.timings, **clock.spent,
         "retrieval": retrieval, "total": retrieval + sum(clock.spent.values()),
@@ -241,7 +244,7 @@ def search(release: Release, understood: Understood, mode: Mode | None = None) -
     if understood.unmet:
         return Retrieved([], [])
     config, mode = release.method.retrieval, mode or default_mode(release)
-    k = k_of(understood.analysis.form, config.k)
+    k = k_of(understood.analysis.form, config, mode)
     found = [retrieve(release[ReleaseChannels], query, config, mode, k) for query in understood.queries]
     first, second = found[0], found[-1]
     scored = {one.document: one for one in (*first.chosen, *first.rest)}
@@ -260,14 +263,18 @@ def search(release: Release, understood: Understood, mode: Mode | None = None) -
     if mode.has("tied"):
         named = (mention.entities[0].entity for mention in individuals(release, understood.analysis))
         anchors += channels.holding(node for node in named if node not in understood.excluded)
+    if query.within is not None:
+        anchors = [one for one in anchors if query.within[one]]
     kept = _with_anchors(release, understood, kept, scored, k, list(dict.fromkeys(anchors)))
-    passages = channels.passages(query, [one.document for one in kept[:k]], k)
+    documents = [one.document for one in kept[:k]]
+    passages = channels.passages(query, documents, k, mode.limits.passages)
     kept = [replace(one, passages=passages.get(one.document, ())) for one in kept]
     timings: dict[str, float] = {}
     for each in found:
         for stage, spent in each.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
-    return Retrieved(kept[:k], kept[k:], timings, left_out)
+    failed = tuple(dict.fromkeys(name for one in found for name in one.failed))
+    return Retrieved(kept[:k], kept[k:], timings, left_out, failed, sum(one.took for one in found))
 
 
 FEW = 8  # things that are told of one by one
@@ -297,18 +304,21 @@ def _with_anchors(
 
 
 EXTRACTIVE = "extractive"
+PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 
 
 @dataclass(frozen=True)
 class Ask:
     """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), the mode (None
     for the default), and whether with Wikidata's texts (None: as the data set says; texts of one's own in place of those that
-    the release keeps). ``dataset``: the name that answers give it, "" for that of the release."""
+    the release keeps). ``dataset``: the name that answers give it, "" for that of the release; ``within``: the plan whose
+    members alone are asked of."""
 
     model: Model | None = None
     wikidata: WikidataTexts | bool | None = None
     mode: Mode | None = None
     dataset: str = ""
+    within: Plan | None = None
 
 
 def ask(
@@ -345,7 +355,7 @@ def stream(
 def _events(release: Release, question: str, how: Ask, state: ConversationState) -> Iterator[Event]:
     clock, dataset = Clock(), how.dataset or release.manifest.dataset
     mode = how.mode or default_mode(release)
-    understood = understand(release, question, state, how.model, mode)
+    understood = understand(release, question, state, how.model, mode, how.within)
     how = replace(how, mode=mode, model=None if understood.unmet else how.model)
     exact: Exact | Parsed = Parsed(None)
     if mode.plans != "never":
@@ -359,6 +369,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
     notes = with_notes(understood.notes, exact)
+    notes += [PARTIAL.format(name=name) for name in turn.prepared.retrieved.failed]
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -476,6 +487,11 @@ class Turn:
         """
         release, prepared, exact = self.release, self.prepared, self.exact
         language, understood = prepared.analysis.reading.language, prepared.understood
+        if (
+            understood.scope is not None
+        ):  # what is told of a thing, or of all of the data, is not told within a part of it
+            sure = self.mode.plans != "never" and isinstance(exact, Exact) and exact.certain
+            return self._of_plan(cited) if sure or self.mode.plans == "only" else self._of_lines(cited)
         if (subject := subject_of(release, understood)) == "whole":
             return self._checked(overview(release, language, cited), cited, refused=False)
         if subject == "greeting":
@@ -681,7 +697,7 @@ class Turn:
         """The cited sources first; the context's others follow, as far as the form of question has places."""
         numbers, support, reading = len(cited), written.support, self.prepared.analysis.reading
         suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
-        most = k_of(self.prepared.analysis.form, self.release.method.retrieval.k)
+        most = k_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
         exact = self.exact if isinstance(self.exact, Exact) else None
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
         if exact is not None and not exact.certain and tells_facts:

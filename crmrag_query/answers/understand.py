@@ -22,6 +22,8 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.records import Plan
+from crmrag_query.plans.within import Scope
 from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow, name_breaks
 from crmrag_query.questions.form import Form, Reading, read_question
@@ -319,7 +321,8 @@ class Understood:
     ``analysis``: with what went before, from which it is answered; ``own``: by its words alone; ``queries``: what is searched
     for, one or two (with what went before, then by itself), whose rankings are interleaved; ``excluded``: what must not come
     back; ``alone``: whether ``own`` is the whole question as it was asked, linked in one piece; ``notes``: what the reader
-    should know; ``timings``: milliseconds by stage; ``unmet``: whether nothing in the data has to do with it.
+    should know; ``timings``: milliseconds by stage; ``unmet``: whether nothing in the data has to do with it; ``scope``: the
+    part of the data that it is asked of, None for all.
     """
 
     question: str
@@ -332,6 +335,7 @@ class Understood:
     notes: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     unmet: bool = False
+    scope: Scope | None = None
 
 
 def checked(question: str, limit: int) -> str:
@@ -359,15 +363,21 @@ def understand(
     state: ConversationState = FIRST,
     model: Model | None = None,
     mode: Mode | None = None,
+    within: Plan | None = None,
 ) -> Understood:
     """Read ``question`` after ``state``; with a model, by one structured call and, in a conversation, its rewriting.
 
     Without a model, or when it fails (told in ``notes``), by words; so is a question that nothing in the data meets
-    (``is_unmet``, in ``mode``, None for the default). Raises QuestionError; see ``checked``.
+    (``is_unmet``, in ``mode``, None for the default). ``within``: the plan whose members alone it is asked of. Raises
+    QuestionError; see ``checked``.
     """
     method, clock, notes = release.method, Clock(), []
     question = checked(question, method.retrieval.question_characters)
     asked = question
+    scope = None
+    if within is not None:
+        with clock("within"):
+            scope = Scope.of(release, within)
     with clock("meeting"):
         unmet = is_unmet(release, question, state, mode or default_mode(release))
     model = None if unmet else model
@@ -410,8 +420,15 @@ def understand(
             texts.append(follow_up.raw)
         read = {follow_up.contextual: whole, follow_up.raw: analysis if follow_up.contextual else whole}
         vectors = release[QueryEncoder].encode(texts)
+        within_documents = None if scope is None else scope.documents
         queries = tuple(
-            Query.of(read[text], vector, relied_on(release, read[text]), text)
+            Query.of(
+                read[text],
+                vector,
+                relied_on(release, read[text]),
+                text,
+                within_documents,
+            )
             for text, vector in zip(texts, vectors, strict=True)
         )
     notes += [release[QueryEncoder].withheld] if release[QueryEncoder].withheld else []
@@ -421,7 +438,17 @@ def understand(
     )
     alone = whole_text and follow_up.raw == question and follow_up.mentions == mentions
     return Understood(
-        question, whole, analysis, queries, follow_up, excluded, alone, tuple(notes), clock.spent, unmet
+        question,
+        whole,
+        analysis,
+        queries,
+        follow_up,
+        excluded,
+        alone,
+        tuple(notes),
+        clock.spent,
+        unmet,
+        scope,
     )
 
 

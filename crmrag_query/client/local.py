@@ -20,6 +20,7 @@ from crmrag_query import bounds
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import prepare, scores_of
 from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound, answer_of
+from crmrag_query.answers.side_by_side import shared_sources, try_modes
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
 from crmrag_query.artifacts.manifest import MANIFEST, rebuild
@@ -51,6 +52,7 @@ from crmrag_query.client.records import (
     Found,
     ModeInfo,
     Modes,
+    ModesCompared,
     Neighbours,
     PlanEdited,
     PlanFound,
@@ -71,10 +73,15 @@ from crmrag_query.llm.model import Metered, Model
 from crmrag_query.plans.records import Plan as SetPlan
 from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.sparql import to_sparql
+from crmrag_query.plans.within import read_within
 from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.engine import Plan
+from crmrag_query.retrieval.calibration import Calibration
+from crmrag_query.retrieval.channels import RANKING
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.expand import ABOVE, BELOW
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
 from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
@@ -357,6 +364,7 @@ class Engine:
             wire.SPARQL: self.sparql,
             wire.EVALUATIONS: self.evaluations,
             wire.MODES: self.modes,
+            wire.COMPARE: self.compare_modes,
             wire.THEMES: self.themes,
         }
         try:
@@ -399,8 +407,19 @@ class Engine:
         for mode in modes_of(release).values():
             lacks = lacking(release, mode)
             build = f"{rebuild(release.folder)}." if lacks else ""
-            found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
-        return Modes(tuple(found), name, release.id)
+            found.append(
+                ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build, mode.expansion)
+            )
+        return Modes(tuple(found), name, release.id, _calibrated(release))
+
+    def compare_modes(self, request: wire.CompareModes) -> ModesCompared:
+        name, release = self.releases.release(request.dataset)
+        known = modes_of(release)
+        chosen = [find_mode(release, one) for one in dict.fromkeys(request.modes)] or [*known.values()]
+        how = replace(self.how, dataset=name, within=read_within(request.within))
+        with release.reading():
+            tried = try_modes(release, request.question, chosen, how, state_of(request))
+        return ModesCompared(tried, shared_sources(tried), request.question, name, release.id)
 
     def themes(self, request: wire.ListThemes) -> Themes:
         name, release = self.releases.release(request.dataset)
@@ -414,7 +433,13 @@ class Engine:
         """The events of an answer; errors are raised where they happen."""
         name, release = self.releases.release(request.dataset)
         metered = None if self.how.model is None else Metered(self.how.model)
-        how = replace(self.how, model=metered, dataset=name, mode=self._mode(release, request.mode))
+        how = replace(
+            self.how,
+            model=metered,
+            dataset=name,
+            mode=self._mode(release, request.mode),
+            within=read_within(request.within),
+        )
         yield from engine.stream(release, request.question, how, state_of(request))
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
@@ -422,7 +447,8 @@ class Engine:
         if request.k is not None:
             bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
         how, mode = self.how, self._mode(release, request.mode)
-        prepared = prepare(release, request.question, state_of(request), how.model, mode, how.wikidata)
+        within, state = read_within(request.within), state_of(request)
+        prepared = prepare(release, request.question, state, how.model, mode, how.wikidata, within)
         found, reading = prepared.retrieved, prepared.analysis.reading
         listed = SourceList(release, reading.language, scores_of(release, found))
         for source in prepared.context.sources:
@@ -566,7 +592,7 @@ def _at_most(pieces: Iterator[str], characters: int) -> Iterator[str]:
         yield piece
 
 
-def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
+def state_of(request: wire.Ask | wire.Retrieve | wire.CompareModes) -> ConversationState:
     """The conversation before a question: its state, else the earlier questions. QuestionError for what is neither."""
     if request.conversation:
         return ConversationState.from_json(json.dumps(request.conversation))
@@ -574,6 +600,14 @@ def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
     for one in request.history:
         bounds.check_text("An earlier question", one)
     return turns_of(request.history)
+
+
+def _calibrated(release: Release) -> dict[str, float]:
+    """The cosines that stand for the similarities of published thresholds; none where an API would have to be asked."""
+    if not all(map(release.manifest.has, RANKING)) or release[QueryEncoder].settings.provider == "litellm":
+        return {}
+    calibration = release[Calibration]
+    return {f"{one:g}": round(calibration.cosine(one), 3) for one in (BELOW, 0.5, ABOVE)}
 
 
 def _dataset(name: str, release: Release) -> Dataset:

@@ -38,7 +38,8 @@ Q = TypeVar("Q")
 @dataclass(frozen=True, slots=True)
 class Ask:
     """``history``: earlier questions, oldest first; ``conversation``: the state that an answer carries, in their place.
-    ``mode``: how it is answered, one of ``ListModes``; "" for the first of them.
+    ``mode``: how it is answered, one of ``ListModes``; "" for the first of them. ``within``: the part of the data that it is
+    asked of, by any of ``categories``, ``classes``, ``types``, ``graphs``, ``iris`` and ``plan``; empty for all.
 
     ``thread``: the id of a conversation that the service keeps, in place of both, with the ``key`` that lets one go on in it.
     In all requests ``dataset`` may be left out where there is only one, or a default.
@@ -51,6 +52,7 @@ class Ask:
     thread: str = ""
     key: str = field(default="", repr=False)
     mode: str = ""
+    within: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,19 @@ class Retrieve:
     history: tuple[str, ...] = ()
     conversation: dict[str, Any] = field(default_factory=dict)
     mode: str = ""
+    within: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompareModes:
+    """A question in several modes. ``modes``: their names; none for all that there are. Others as in ``Ask``."""
+
+    question: str
+    dataset: str | None = None
+    modes: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
+    conversation: dict[str, Any] = field(default_factory=dict)
+    within: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +289,11 @@ CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
+COMPARE = Route("compare_modes", "POST", "/modes/compare", CompareModes, records.ModesCompared)
 THEMES = Route("themes", "GET", "/themes", ListThemes, records.Themes)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS, MODES, THEMES,
+    EXPORT, SPARQL, EVALUATIONS, MODES, COMPARE, THEMES,
 )  # fmt: skip
 
 

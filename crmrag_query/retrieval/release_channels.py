@@ -27,6 +27,7 @@ from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import Branch, add_way, advance, legs_of, turned
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
+from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.pool import best, reciprocal_rank_fusion
 from crmrag_query.retrieval.query import Query
@@ -377,9 +378,11 @@ class ReleaseChannels:
                 return Hits(documents[first], found.scores[first])
             size *= 2
 
-    def passages(self, query: Query, documents: Sequence[int], k: int) -> dict[int, tuple[int, ...]]:
+    def passages(
+        self, query: Query, documents: Sequence[int], k: int, least: float | None = None
+    ) -> dict[int, tuple[int, ...]]:
         """Of the passages that lead to some documents the ``k`` best for a query, by words and vectors: their numbers by
-        document, best first."""
+        document, best first. ``least``: cosine, calibrated, from which one that has none of its words counts."""
         store = self.release[Documents]
         inside = np.isin(store.home, np.asarray(documents, np.int32))
         inside[: self.documents] = False
@@ -389,7 +392,10 @@ class ReleaseChannels:
         if self.release.manifest.has("bm25_index"):
             rankings.append(self.release[SparseIndex].search(query.text, k, inside).ranking)
         if query.vector.any():
-            rankings.append(self.release[DenseIndex].search(query.vector, k, inside).ranking)
+            near = self.release[DenseIndex].search(query.vector, k, inside)
+            if least is not None:
+                near = near.at_least(self.release[Calibration].cosine((1 + least) / 2))
+            rankings.append(near.ranking)
         found: dict[int, list[int]] = {}
         for number, _ in reciprocal_rank_fusion(rankings)[:k]:
             found.setdefault(int(store.home[number]), []).append(number - self.documents)
@@ -482,8 +488,8 @@ class ReleaseChannels:
         known = Catalogue.load(self.release.method, DATED_BY)
         return {one.id: (one.label, one.domain) for one in known if one.range == Category.Time}
 
-    def walked(self, entities: Sequence[int], k: int) -> Hits:
-        """The ``k`` documents of most personalised PageRank from ``entities``, with their shares of it."""
+    def walked(self, entities: Sequence[int], k: int, mask: Mask | None = None) -> Hits:
+        """The ``k`` documents (of ``mask``) of most personalised PageRank from ``entities``, with their shares of it."""
         method = self.release.method
         seeds = np.unique(np.asarray(entities, np.int32))
         nodes, edges = neighbourhood(self.release[Graph].adjacency, seeds, method.weights.of, HOPS, WALKED)
@@ -494,7 +500,7 @@ class ReleaseChannels:
         shares = np.zeros(self.documents)
         held = self.release[Documents].entity_document[nodes]
         np.add.at(shares, held[held >= 0], rank[held >= 0])
-        found = np.flatnonzero(shares)
+        found = np.flatnonzero(shares if mask is None else shares * mask)
         return Hits.of(best(found, shares[found], k))
 
     def joined(self, documents: Ints) -> Matrix:

@@ -97,6 +97,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/dataset"): SAMPLE,
     ("GET", "/evaluations"): SAMPLE,
     ("GET", "/modes"): SAMPLE,
+    ("POST", "/modes/compare"): {"question": QUESTION, "modes": ["crm", "fulltext"]} | SAMPLE,
     ("GET", "/themes"): SAMPLE | {"limit": 5},
     ("POST", "/sparql"): {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"} | SAMPLE,
     ("POST", "/conversations"): SAMPLE,
@@ -105,7 +106,7 @@ TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
     "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "themes": "Data sets",
-    "sparql": "Data sets",
+    "sparql": "Data sets", "compare_modes": "Asking",
 }  # fmt: skip
 SUMMARIES = {
     ("POST", "/ask"): "Answer a question, whole or as a stream of events",
@@ -127,6 +128,7 @@ SUMMARIES = {
     ("POST", "/sparql"): "Run a reading SPARQL query",
     ("GET", "/evaluations"): "List the evaluations of a data set",
     ("GET", "/modes"): "List the modes in which a data set can be asked",
+    ("POST", "/modes/compare"): "Answer a question in several modes, side by side",
     ("GET", "/themes"): "List what belongs together in a data set",
     ("POST", "/conversations"): "Begin a conversation",
     ("GET", "/conversations"): "Read a conversation",
