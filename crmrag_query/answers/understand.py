@@ -17,7 +17,7 @@ from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence, written
 from crmrag_query.context.lines import RELATIONAL
 from crmrag_query.entities.named import type_nodes
-from crmrag_query.errors import QuestionError
+from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
@@ -309,6 +309,7 @@ class Exclusion:
 
 
 FIRST = ConversationState()
+BY_WORDS = "Documents were found without the question's meaning, by its words alone."
 MODEL_STAGES = frozenset({"rewriting", "model analysis"})
 """Stages that are a language model's time."""
 ZERO_WIDTH_SPACE = "\u200b"
@@ -419,7 +420,11 @@ def understand(
         if follow_up.kind is not Kind.VAGUE or not texts:
             texts.append(follow_up.raw)
         read = {follow_up.contextual: whole, follow_up.raw: analysis if follow_up.contextual else whole}
-        vectors = release[QueryEncoder].encode(texts)
+        try:
+            vectors = [release[QueryEncoder].of_question(text) for text in texts]
+        except ModelUnreachable as error:  # what needs no vector still answers
+            vectors = [np.zeros(release[QueryEncoder].settings.dimension, np.float32) for _ in texts]
+            notes.append(f"{error} {BY_WORDS}")
         within_documents = None if scope is None else scope.documents
         queries = tuple(
             Query.of(
@@ -485,7 +490,10 @@ def is_unmet(release: Release, question: str, state: ConversationState, mode: Mo
             return False
     if meets(Query.of(own, nowhere, relied_on(release, own), words)):
         return False
-    (vector,) = release[QueryEncoder].encode([question])
+    try:
+        vector = release[QueryEncoder].of_question(question)
+    except ModelUnreachable:
+        return False
     return not meets(Query(words, vector))
 
 

@@ -23,6 +23,7 @@ from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound,
 from crmrag_query.answers.side_by_side import shared_sources, try_modes
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
+from crmrag_query.answers.taught import lesson_for
 from crmrag_query.artifacts.manifest import MANIFEST, rebuild
 from crmrag_query.artifacts.places import (
     CURRENT,
@@ -64,6 +65,7 @@ from crmrag_query.client.records import (
 )
 from crmrag_query.client.themes import list_themes
 from crmrag_query.client.wire import Route
+from crmrag_query.codec import to_plain
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import category_name
@@ -441,6 +443,20 @@ class Engine:
             within=read_within(request.within),
         )
         yield from engine.stream(release, request.question, how, state_of(request))
+
+    def identity(self, request: wire.Ask) -> str:
+        """What tells a question from others that are answered otherwise: all that its answer depends on, as JSON."""
+        name, release = self.releases.release(request.dataset)
+        mode, lesson = self._mode(release, request.mode), lesson_for(release, request.question)
+        depends = {
+            "asked": to_plain(replace(request, dataset=name, mode="")),
+            "release": release.id,
+            "mode": [mode.name, mode.model_dump(mode="json"), mode.limits.model_dump()],
+            "model": "" if self.how.model is None else self.how.model.name,
+            "wikidata": str(self.how.wikidata),
+            "lesson": None if lesson is None else lesson.model_dump(mode="json"),
+        }
+        return json.dumps(depends, sort_keys=True)
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
         name, release = self.releases.release(request.dataset)

@@ -8,33 +8,27 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.communities.communities import Communities
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.query import RetrievalConfig
-from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError, in_a_line
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_of
-from crmrag_query.retrieval.dense import DenseIndex
-from crmrag_query.retrieval.expand import of_themes, reach, scored
+from crmrag_query.retrieval.expand import scored
 from crmrag_query.retrieval.parallel import at_once
 from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reciprocal_rank_fusion, reserve
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares, coverage, normalise, select
-from crmrag_query.retrieval.scores import NOTHING, Hits, Ints, Reals
+from crmrag_query.retrieval.scores import NOTHING, Hits
 from crmrag_query.timing import Clock
 
 Mask = npt.NDArray[np.bool_]
 LOG = logging.getLogger("crmrag.retrieval")
-UNKNOWN = 0.5  # the similarity of what has no vector: as of what has nothing to do with the question
 TIMES = {TIED: 3}
 """How often a channel counts in the fusion, others once."""
 LITTLE_SHARE = (
@@ -138,7 +132,7 @@ def _searched(
                 return [*channel.of(channels, query)]
             hits = channel.find(channels, query, size).at_least(mode.thresholds.get(name)).among(query.within)
             if name == "dense" and mode.limited:
-                hits = hits.at_least(channels.release[Calibration].cosine(mode.limits.similarity))
+                hits = hits.at_least(channels.calibrated(mode.limits.similarity))
             return hits
 
     of = {name: channel_of(name) for name in mode.channels}
@@ -147,8 +141,7 @@ def _searched(
     for name, error in failed.items():
         if isinstance(error, ReleaseError) or len(failed) == len(gave):
             raise error
-        with suppress(type(error)), channels.release.reading(()):  # which tells where the release is damaged
-            raise error
+        channels.check_files(error)
         LOG.error("The search %r failed: %s", name, in_a_line(error), exc_info=error)
     found: Rankings = {}
     reserved: Rankings = {}
@@ -166,28 +159,14 @@ def _expanded(
     channels: ReleaseChannels, query: Query, mode: Mode, seeds: Sequence[int], clock: Clock
 ) -> Rankings:
     """What the stages that add documents reach from ``seeds``, best first."""
-    release, added = channels.release, Rankings()
+    added = Rankings()
     if "reached" in mode.expansion:
         with clock("reached"):
-            calibration = release[Calibration]
-
-            def similarities(documents: Ints) -> Reals:
-                """NaN where the question or a document has no vector."""
-                cosines = release[DenseIndex].cosines(query.vector, documents)
-                known = cosines if query.vector.any() else np.full(len(documents), np.nan)
-                return calibration.similarities(known.astype(np.float64))
-
-            known = similarities(np.asarray(seeds, np.int32)).tolist()
-            near = [
-                (one, None if np.isnan(value) else value) for one, value in zip(seeds, known, strict=True)
-            ]
-            ways = reach(
-                release[EntityGraph], near, lambda ends: np.nan_to_num(similarities(ends), nan=UNKNOWN)
-            )
-            added["reached"] = scored([way.end for way in ways]).among(query.within)
+            ends = [way.end for way in channels.reached(query.vector, seeds)]
+            added["reached"] = scored(ends).among(query.within)
     if "themes" in mode.expansion:
         with clock("themes"):
-            added["themes"] = scored(of_themes(release[Communities], seeds)).among(query.within)
+            added["themes"] = scored(channels.themed(seeds)).among(query.within)
     return added
 
 

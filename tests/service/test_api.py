@@ -18,6 +18,7 @@ from crmrag_query.codec import Problem, from_plain, to_json, to_plain
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.responses import OWN_ROUTES
 from crmrag_query.sets.records import Change, Years
+from tests.support.modes import THERE_ARE
 from tests.support.service import application, await_sparql, served
 
 QUESTION = "When was the church of Asinou built?"
@@ -166,7 +167,7 @@ def test_an_unknown_mode_is_refused_with_those_that_there_are(http: httpx.Client
     for request in (wire.Ask(QUESTION, mode="best"), wire.Retrieve(QUESTION, mode="best")):
         route = wire.ASK if isinstance(request, wire.Ask) else wire.RETRIEVE
         told = problem_of(send(http, route, request))
-        assert (told.status, told.remedy) == (400, "There are: crm, vector, fulltext, global_vector.")
+        assert (told.status, told.remedy) == (400, f"{THERE_ARE}.")
 
 
 # what is read, and kept by its reader

@@ -23,6 +23,7 @@ from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import QuestionError, ReleaseNotFound
 from crmrag_query.text import printable
 from tests.support.builds import Project, build_all, make_project
+from tests.support.modes import THERE_ARE
 
 QUESTION = "Who painted Mural 4?"
 
@@ -127,7 +128,5 @@ def test_a_mode_is_chosen_by_name(project: Project, command: object) -> None:
 
 
 def test_an_unknown_mode_is_refused_with_those_that_there_are(project: Project) -> None:
-    with pytest.raises(
-        QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext, global_vector"
-    ):
+    with pytest.raises(QuestionError, match=f"no mode 'best'. {THERE_ARE}"):
         run(ask, project, QUESTION, "--mode", "best")

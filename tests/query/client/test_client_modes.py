@@ -6,11 +6,12 @@ import pytest
 
 from crmrag_query import Client, Done, errors
 from tests.query.client.conftest import Calling
+from tests.support.modes import SHIPPED, THERE_ARE
 
 QUESTION = "Which churches were built before 1200?"
 
 
-@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext", "global_vector"])
+@pytest.mark.parametrize("mode", [*SHIPPED])
 def test_a_question_is_answered_in_the_mode_that_is_named(call: Calling, local: Client, mode: str) -> None:
     answer = call("ask", QUESTION, mode=mode)
     assert answer.mode == mode and answer == local.ask(QUESTION, mode=mode)
@@ -37,16 +38,14 @@ def test_a_ranking_tells_its_mode_and_what_its_channels_measured(
 def test_modes_are_told_with_what_they_need(call: Calling, local: Client) -> None:
     modes = call("modes")
     assert modes == local.modes() and modes.dataset == "sample"
-    assert [one.name for one in modes.modes] == ["crm", "vector", "fulltext", "global_vector"]
+    assert [one.name for one in modes.modes] == [*SHIPPED]
     assert all(one.title["en"] and one.lacks == () and one.build == "" for one in modes.modes)
-    assert modes.to_polars()["mode"].to_list() == ["crm", "vector", "fulltext", "global_vector"]
+    assert modes.to_polars()["mode"].to_list() == [*SHIPPED]
 
 
 def test_an_unknown_mode_is_refused_with_the_list(call: Calling) -> None:
     for name in ("ask", "stream", "retrieve"):
-        with pytest.raises(
-            errors.QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext, global_vector"
-        ):
+        with pytest.raises(errors.QuestionError, match=f"no mode 'best'. {THERE_ARE}"):
             call(name, QUESTION, mode="best")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crmrag_query.config.modes import load_modes
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import ConfigError
-from tests.support.modes import CRM, STAGES
+from tests.support.modes import CRM, SHIPPED, STAGES
 
 
 def own(folder: Path, text: str) -> Path:
@@ -31,7 +31,7 @@ def test_the_first_mode_is_crm_then_vector_and_fulltext() -> None:
 def test_a_projects_modes_follow_ours_and_may_take_their_place(tmp_path: Path) -> None:
     words = "{title: {en: Words}, channels: [sparse], plans: never}"
     found = load_modes(own(tmp_path, f"modes:\n  words: {words}\n  vector: {words}\n"))
-    assert [*found] == ["crm", "vector", "fulltext", "global_vector", "words"]
+    assert [*found] == [*SHIPPED, "words"]
     assert found["vector"].channels == found["words"].channels == ("sparse",)
     assert found["crm"] == CRM
 
@@ -48,7 +48,6 @@ def test_without_a_file_of_its_own_a_project_has_ours(tmp_path: Path) -> None:
         ("{title: {en: X}, channels: [dense], plans: never, expansion: [rerank]}", "expansion"),
         ("{title: {de: X}, channels: [dense], plans: never}", "no English"),
         ("{title: {en: X}, channels: [dense], plans: only}", "channels: \\[\\]"),
-        ("{title: {en: X}, channels: [dense], plans: never, thresholds: {sparse: 1}}", "sparse"),
         ("{channels: [dense], plans: never}", "title: required"),
     ],
 )
