@@ -380,7 +380,8 @@ def understand(
         with clock("within"):
             scope = Scope.of(release, within)
     with clock("meeting"):
-        unmet = is_unmet(release, question, state, mode or default_mode(release))
+        nothing = scope is not None and not scope.members
+        unmet = nothing or is_unmet(release, question, state, mode or default_mode(release))
     model = None if unmet else model
     if model is not None and state.turns:
         with clock("rewriting"):

@@ -90,12 +90,14 @@ def read_within(given: Mapping[str, Any]) -> Plan | None:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """The part of a release that a question is asked of: members of ``plan``, and their own ``documents``, bool [documents].
+    """The part of a release that a question is asked of: how many ``members`` its ``plan`` has, and their own ``documents``,
+    bool [documents].
 
     Not those that tell of a member among others: what they tell of the others is of another part, perhaps another graph.
     """
 
     plan: Plan
+    members: int
     documents: Mask
 
     @classmethod
@@ -105,7 +107,7 @@ class Scope:
             nodes = members_of(release[World], plan)
         members = np.zeros(release[Documents].graph.nodes, bool)
         members[nodes] = True
-        return cls(plan, members[release[Documents].entities])
+        return cls(plan, len(nodes), members[release[Documents].entities])
 
     def restrict(self, plan: Plan) -> Plan:
         """A plan whose members, and those of what it is compared with, are of this part besides."""
