@@ -320,7 +320,7 @@ class Tried:
 
     mode: str
     answer: Answer | None
-    milliseconds: float = 0.0
+    milliseconds: float = field(default=0.0, compare=False)
     tokens: int | None = None
     failed: str = ""
 

@@ -12,6 +12,7 @@ from crmrag_query.text import printable, shorten
 
 TEXT = 300  # characters of an answer that are shown
 SOURCES = 30  # that are
+LABEL = 60  # characters of the name of one
 
 
 @click.command()
@@ -40,6 +41,7 @@ def modes(
     found. Then the sources, those of most modes first.
     """
     from crmrag_query.client import Client
+    from crmrag_query.client.records import Modes
     from crmrag_query.codec import to_json
 
     folder = Path(dataset)
@@ -50,15 +52,17 @@ def modes(
         click.echo(to_json(found))
         return
     click.echo(printable(found.head()))
-    if not question:
+    if isinstance(found, Modes):
         for mode, title, channels, _, lacks in found.rows():
             told = f"lacks {lacks}" if lacks else channels
             click.echo(printable(f"  {mode:<22} {title} ({told})"))
         return
     for mode, milliseconds, tokens, sources, alone, text in found.rows():
         took = f"{milliseconds:,.0f} ms" + (f", {tokens:,} tokens" if tokens is not None else "")
-        click.echo(
-            printable(
-                f"\n{mode}: {took}, {sources} sources, {alone} found by it alone\n{shorten(text, TEXT)}"
-            )
-        )
+        head = f"{mode}: {took}, {sources} sources, {alone} found by it alone"
+        click.echo(printable(f"\n{head}\n{shorten(text, TEXT)}"))
+    click.echo("\nSources, those of most modes first")
+    for source in found.sources[:SOURCES]:
+        click.echo(printable(f"  {shorten(source.label, LABEL)}: {', '.join(source.modes)}"))
+    if len(found.sources) > SOURCES:
+        click.echo(f"  … and {len(found.sources) - SOURCES} more (--json has all)")

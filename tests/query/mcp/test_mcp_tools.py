@@ -245,6 +245,14 @@ def test_a_mode_is_chosen_by_name_and_an_unknown_one_is_refused(host: Hosted) ->
     assert f"{THERE_ARE}." in host.error("ask", question=CHURCHES, dataset="sample", mode="best")
 
 
+def test_a_part_of_the_data_is_asked(host: Hosted) -> None:
+    found = host.found("ask", question=CHURCHES, dataset="sample", within={"iris": [ASINOU]})
+    assert [one["iri"] for one in found["sources"] if one["cited"]] in ([], [ASINOU])
+    assert "docs/modes.md" in host.error(
+        "ask", question=CHURCHES, dataset="sample", within={"kinds": ["church"]}
+    )
+
+
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_an_argument_that_a_tool_does_not_have_is_refused(host: Hosted, tool: str) -> None:
     assert "mood" in host.error(tool, mood="happy")

@@ -8,6 +8,7 @@ const ROUTES = [
   [/^\/e$/, "entity", []],
   [/^\/d\/([^/]+)$/, "dataset", ["name"]],
   [/^\/s$/, "set", []],
+  [/^\/m$/, "modes", []],
 ];
 
 function read(moves) {
