@@ -55,6 +55,7 @@ from crmrag_query.answers.subject import (
 )
 from crmrag_query.answers.support import check_support, cited_numbers
 from crmrag_query.answers.understand import (
+    BY_WORDS,
     FIRST,
     MODEL_STAGES,
     Understood,
@@ -84,6 +85,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
+from crmrag_query.questions.model import UNANALYSED
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
@@ -305,6 +307,9 @@ def _with_anchors(
 
 EXTRACTIVE = "extractive"
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
+WITHOUT_MODEL = "The answer was made without it."
+PASSING = (PARTIAL.partition("{name}")[2], WITHOUT_MODEL, BY_WORDS, UNANALYSED, "took longer than")
+"""What stands in notes of what failed and may succeed at another time."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +386,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
                     else:
                         yield event
             except ModelError as error:
-                notes.append(f"{error} The answer was made without it.")
+                notes.append(f"{error} {WITHOUT_MODEL}")
                 yield Restart(str(error))
         if written is None:
             cited = turn.no_sources()
@@ -746,6 +751,11 @@ class Turn:
         elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
             turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
         return self.state.after(turn, release.method.conversation)
+
+
+def is_lasting(answer: Answer) -> bool:
+    """Whether nothing failed while an answer was made that may succeed at another time."""
+    return not any(passing in note for note in answer.notes for passing in PASSING)
 
 
 def state_after(answer: Answer) -> ConversationState:

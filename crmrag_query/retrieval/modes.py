@@ -62,19 +62,20 @@ def _check_thresholds(mode: Mode, file: Path) -> None:
 
 
 @dataclass
-class _Read:
-    """The modes as they were last read for an open release, and how the files and the environment were then."""
+class ConfiguredModes:
+    """The modes of a ``folder`` of configuration (None: the one found by itself), as they were last read, and how the files
+    and the environment were then. One for each open release."""
 
     folder: Path | None
     modes: dict[str, Mode] = field(default_factory=dict)
     seen: tuple[object, ...] = ()
 
     @classmethod
-    def from_release(cls, release: Release) -> _Read:
+    def from_release(cls, release: Release) -> ConfiguredModes:
         return cls(release.opener.config)
 
     def all(self) -> dict[str, Mode]:
-        """Read again only where a file or a variable is another than before."""
+        """As ``known_modes``; read again only where a file or a variable is another than before."""
         seen = (*map(_stamp, mode_files(self.folder)), *map(os.environ.get, VARIABLES))
         if seen != self.seen:
             self.modes = known_modes(self.folder)
@@ -96,7 +97,7 @@ def modes_of(release: Release) -> dict[str, Mode]:
 
     A change of the files, or of the environment, counts from the next call on.
     """
-    return release[_Read].all()
+    return release[ConfiguredModes].all()
 
 
 def default_mode(release: Release) -> Mode:

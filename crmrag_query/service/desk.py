@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from crmrag_query.answers.ask import is_lasting
 from crmrag_query.answers.records import Answer, Done, Event, Used, answer_of
 from crmrag_query.bounds import check_text
 from crmrag_query.client import wire
@@ -80,8 +81,7 @@ class Desk:
         for event in self.engine.stream(request):
             yield event
             if isinstance(event, Done):
-                # What failed, which a note tells, may succeed next time.
-                identity = "" if event.answer.notes else identity
+                identity = identity if is_lasting(event.answer) else ""
                 event = Done(replace(event.answer, timings={}))
             if not isinstance(event, Used):
                 events.append(event)
