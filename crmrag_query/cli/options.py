@@ -32,7 +32,7 @@ mode_option: Decorator = click.option(
     "--mode",
     default="",
     metavar="NAME",
-    help="How questions are answered: crm (the default), vector, fulltext, global_vector, or one of your own; docs/modes.md.",
+    help="How questions are answered: crm (the default), vector, fulltext, or another that `crmrag modes DATASET` lists.",
 )
 within_option: Decorator = click.option(
     "--within",
