@@ -91,7 +91,7 @@ from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
-from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
+from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
 from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.timing import Clock
@@ -246,7 +246,7 @@ def search(release: Release, understood: Understood, mode: Mode | None = None) -
     if understood.unmet:
         return Retrieved([], [])
     config, mode = release.method.retrieval, mode or default_mode(release)
-    k = k_of(understood.analysis.form, config, mode)
+    k = places_of(understood.analysis.form, config, mode)
     found = [retrieve(release[ReleaseChannels], query, config, mode, k) for query in understood.queries]
     first, second = found[0], found[-1]
     scored = {one.document: one for one in (*first.chosen, *first.rest)}
@@ -702,7 +702,7 @@ class Turn:
         """The cited sources first; the context's others follow, as far as the form of question has places."""
         numbers, support, reading = len(cited), written.support, self.prepared.analysis.reading
         suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
-        most = k_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
+        most = places_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
         exact = self.exact if isinstance(self.exact, Exact) else None
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
         if exact is not None and not exact.certain and tells_facts:

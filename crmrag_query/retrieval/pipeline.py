@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.query import RetrievalConfig
+from crmrag_query.config.query import ByForm, RetrievalConfig
 from crmrag_query.errors import ReleaseError, in_a_line
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_of
@@ -59,10 +59,15 @@ class Retrieved:
         return [candidate.document for candidate in (*self.chosen, *self.rest)]
 
 
-def k_of(form: Form, config: RetrievalConfig, mode: Mode) -> int:
+def k_of(form: Form, k: ByForm) -> int:
+    """How many documents a question of this form gets."""
+    return int(getattr(k, form.value))
+
+
+def places_of(form: Form, config: RetrievalConfig, mode: Mode) -> int:
     """How many documents a question of this form gets in a mode."""
     if not mode.limited:
-        return int(getattr(config.k, form.value))
+        return k_of(form, config.k)
     return mode.limits.documents if mode.expands else min(mode.limits.found, mode.limits.documents)
 
 
@@ -76,7 +81,7 @@ def retrieve(
     """
     started, clock = time.perf_counter(), Clock()
     query = replace(query, levels=mode.limits.community_levels)
-    k = k_of(query.form, config, mode) if k is None else k
+    k = places_of(query.form, config, mode) if k is None else k
     size = max(k, round(mode.limits.documents * mode.limits.pool)) if mode.limited else k * config.pool_factor
     found, reserved, ties, failed = _searched(channels, query, mode, size, clock)
     share = np.zeros(channels.documents, np.float32)

@@ -365,7 +365,7 @@ EVERYTHING = tuple(one for one in STAGES if one not in ("communities", "entities
 
 @pytest.mark.parametrize("form", Form)
 def test_the_form_says_how_many_are_chosen_and_how_large_the_pool_is(form: Form) -> None:
-    channels, k = arrays(400, 5), k_of(form, CONFIG, mode("dense", "subgraph"))
+    channels, k = arrays(400, 5), k_of(form, CONFIG.k)
     found = retrieve(channels, query(form), config(3), mode("dense", "subgraph"))
     assert (len(found.chosen), len(found.ranking)) == (k, 3 * k)
     assert k == getattr(CONFIG.k, form.value)
