@@ -18,7 +18,7 @@ from crmrag_query.answers.exact import Exact, find_exact
 from crmrag_query.answers.gathered import Gathered
 from crmrag_query.answers.understand import FIRST, understand
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.modes import AgentLimits
+from crmrag_query.config.modes import Bounds
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.context.findings import tool
 from crmrag_query.entities.named import SourceTriple
@@ -179,13 +179,13 @@ def work(
     instructions: str,
     asked: dict[str, Any],
     tools: AgentTools,
-    limits: AgentLimits,
+    bounds: Bounds,
 ) -> Worked:
     """Let the model answer what is ``asked`` by calling tools, and at the end without.
 
     Where it fails, or its server takes no tools, the calls until then, no text, and a note.
     """
-    talk = Talk(model, limits.seconds, most=REPLY_TOKENS)
+    talk = Talk(model, bounds.seconds, most=REPLY_TOKENS)
     messages: list[AnyMessage] = [
         {"role": "system", "content": instructions},
         {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
@@ -193,11 +193,11 @@ def work(
     definitions = [llm.Tool(**one.schema()["function"]) for one in AGENT_TOOLS]
     calls: list[Call] = []
     notes: list[str] = []
-    for step in range(limits.steps + 1):
+    for step in range(bounds.steps + 1):
         spent = talk.sent + talk.received
-        last = step == limits.steps or spent >= limits.tokens or talk.left < limits.seconds * LAST_SHARE
+        last = step == bounds.steps or spent >= bounds.tokens or talk.left < bounds.seconds * LAST_SHARE
         if last:
-            why = "steps" if step == limits.steps else "tokens" if spent >= limits.tokens else "seconds"
+            why = "steps" if step == bounds.steps else "tokens" if spent >= bounds.tokens else "seconds"
             notes.append(f"The model was stopped after {len(calls)} calls: it has no more {why}.")
             messages.append({"role": "user", "content": LAST})
         try:

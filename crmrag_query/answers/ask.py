@@ -61,6 +61,7 @@ from crmrag_query.answers.subject import (
 from crmrag_query.answers.support import check_support, cited_numbers
 from crmrag_query.answers.themes import tell_themes, themes_of
 from crmrag_query.answers.understand import (
+    BY_WORDS,
     FIRST,
     MODEL_STAGES,
     Understood,
@@ -79,7 +80,7 @@ from crmrag_query.context.findings import community
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
@@ -93,13 +94,14 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
+from crmrag_query.questions.model import UNANALYSED
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode, lacking, modes_of
-from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
+from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
 from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.sparql.desk import SparqlDesk
@@ -181,14 +183,17 @@ def prepare(
     model: Model | None = None,
     mode: Mode | None = None,
     wikidata: WikidataTexts | bool | None = None,
+    within: Plan | None = None,
 ) -> Prepared:
     """Everything for answering ``question`` after ``state``. Raises QuestionError; see ``understand``.
 
-    ``mode``: None for the default; ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of
-    one's own.
+    ``mode``: None for the default; ``within``: the plan whose members alone it is asked of;
+    ``wikidata``: whether its texts are wanted, None for what the data set says; or texts of one's own.
     """
     mode = mode or default_mode(release)
-    return compose(release, understand(release, question, state, model, mode), mode, wikidata, model=model)
+    return compose(
+        release, understand(release, question, state, model, mode, within), mode, wikidata, model=model
+    )
 
 
 def compose(
@@ -229,9 +234,11 @@ def compose(
             assemble(release, understood.analysis, chosen, ranked, texts, known, findings, bounds)
         )
         entities = [source.about for source in context.sources if not isinstance(source.about, Finding)]
+        if understood.scope is not None:  # counts are those of the whole data
+            context = replace(context, counts=())
         images = images_of(release, entities, texts, reading.language) if texts else {}
     own = sum(spent for stage, spent in understood.timings.items() if stage not in MODEL_STAGES)
-    retrieval = own + sum(found.timings.values())
+    retrieval = own + found.took
     timings = {
         **understood.timings, **found.timings, **clock.spent,
         "retrieval": retrieval, "total": retrieval + sum(clock.spent.values()),
@@ -262,7 +269,7 @@ def search(release: Release, understood: Understood, mode: Mode | None = None) -
     if understood.unmet:
         return Retrieved([], [])
     config, mode = release.method.retrieval, mode or default_mode(release)
-    k = k_of(understood.analysis.form, config.k)
+    k = places_of(understood.analysis.form, config, mode)
     found = [retrieve(release[ReleaseChannels], query, config, mode, k) for query in understood.queries]
     first, second = found[0], found[-1]
     scored = {one.document: one for one in (*first.chosen, *first.rest)}
@@ -281,14 +288,18 @@ def search(release: Release, understood: Understood, mode: Mode | None = None) -
     if mode.has("tied"):
         named = (mention.entities[0].entity for mention in individuals(release, understood.analysis))
         anchors += channels.holding(node for node in named if node not in understood.excluded)
+    if query.within is not None:
+        anchors = [one for one in anchors if query.within[one]]
     kept = _with_anchors(release, understood, kept, scored, k, list(dict.fromkeys(anchors)))
-    passages = channels.passages(query, [one.document for one in kept[:k]], k)
+    documents = [one.document for one in kept[:k]]
+    passages = channels.passages(query, documents, k, mode.limits.passages)
     kept = [replace(one, passages=passages.get(one.document, ())) for one in kept]
     timings: dict[str, float] = {}
     for each in found:
         for stage, spent in each.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
-    return Retrieved(kept[:k], kept[k:], timings, left_out)
+    failed = tuple(dict.fromkeys(name for one in found for name in one.failed))
+    return Retrieved(kept[:k], kept[k:], timings, left_out, failed, sum(one.took for one in found))
 
 
 FEW = 8  # things that are told of one by one
@@ -318,6 +329,10 @@ def _with_anchors(
 
 
 EXTRACTIVE = "extractive"
+PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
+WITHOUT_MODEL = "The answer was made without it."
+PASSING = (PARTIAL.partition("{name}")[2], WITHOUT_MODEL, BY_WORDS, UNANALYSED, "took longer than")
+"""What stands in notes of what failed and may succeed at another time."""
 
 
 @dataclass(frozen=True)
@@ -325,13 +340,14 @@ class Ask:
     """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), the mode (None
     for the default), and whether with Wikidata's texts (None: as the data set says; texts of one's own in place of those that
     the release keeps). ``dataset``: the name that answers give it, "" for that of the release; ``sparql``: runs what a model
-    writes, None for a desk of its own."""
+    writes, None for a desk of its own; ``within``: the plan whose members alone are asked of."""
 
     model: Model | None = None
     wikidata: WikidataTexts | bool | None = None
     mode: Mode | None = None
     dataset: str = ""
     sparql: SparqlDesk | None = None
+    within: Plan | None = None
 
 
 def ask(
@@ -371,7 +387,12 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     if mode.model == "tools":
         usable = (one for one in modes_of(release).values() if not lacking(release, one))
         require_tools(how.model, mode.name, [one.name for one in usable if one.model != "tools"])
-    understood = understand(release, question, state, how.model, mode)
+        if how.within is not None:
+            raise QuestionError(
+                f"The mode {mode.name} cannot be asked within a part of the data.",
+                "Ask it of all of the data, or within a part in another mode.",
+            )
+    understood = understand(release, question, state, how.model, mode, how.within)
     exact: Exact | Parsed = Parsed(None)
     if mode.plans != "never":
         with clock("exact"):
@@ -393,7 +414,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
     notes = with_notes(understood.notes, exact)
-    notes += gathered.notes
+    notes += [*gathered.notes, *(PARTIAL.format(name=name) for name in turn.prepared.retrieved.failed)]
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -405,7 +426,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
                     else:
                         yield event
             except ModelError as error:
-                notes.append(f"{error} The answer was made without it.")
+                notes.append(f"{error} {WITHOUT_MODEL}")
                 yield Restart(str(error))
         if written is None:
             cited = turn.no_sources()
@@ -448,7 +469,7 @@ def gather_with_model(
         tools = AgentTools(ReleaseStore(release, language), how.dataset, run, desk.config)
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
-        return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.limits))
+        return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))
 
 
 @dataclass(frozen=True)
@@ -574,6 +595,11 @@ class Turn:
             partial = release.method.questions.languages[language].partial
             rows = (f"- {one.texts[0]} [{cited.cite(one)}]" for one in self.gathered.findings)
             return self._checked("\n".join([*rows, partial]), cited, refused=False)
+        if (
+            understood.scope is not None
+        ):  # what is told of a thing, or of all of the data, is not told within a part of it
+            sure = self.mode.plans != "never" and isinstance(exact, Exact) and exact.certain
+            return self._of_plan(cited) if sure or self.mode.plans == "only" else self._of_lines(cited)
         if (subject := subject_of(release, understood)) == "whole":
             lines = tell_themes(release, self.themes, language, cited, largest=True)
             text = "\n".join([overview(release, language, cited), *lines])
@@ -785,7 +811,7 @@ class Turn:
         """The cited sources first; the context's others follow, as far as the form of question has places."""
         numbers, support, reading = len(cited), written.support, self.prepared.analysis.reading
         suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
-        most = k_of(self.prepared.analysis.form, self.release.method.retrieval.k)
+        most = places_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
         exact = self.exact if isinstance(self.exact, Exact) else None
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
         if exact is not None and not exact.certain and tells_facts:
@@ -839,6 +865,11 @@ class Turn:
         elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
             turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
         return self.state.after(turn, release.method.conversation)
+
+
+def is_lasting(answer: Answer) -> bool:
+    """Whether nothing failed while an answer was made that may succeed at another time."""
+    return not any(passing in note for note in answer.notes for passing in PASSING)
 
 
 def state_after(answer: Answer) -> ConversationState:

@@ -34,6 +34,7 @@ from crmrag_query.plans.records import (
     Way,
     read_plan,
 )
+from crmrag_query.plans.within import Scope
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import FollowUp
@@ -260,11 +261,12 @@ def find_exact(
     is not sure. Raises Stopped alone.
     """
     question, language = understood.question, understood.analysis.reading.language
-    parsed, made = Parsed(None), ModelPlan()
+    parsed, made, scope = Parsed(None), ModelPlan(), understood.scope
+    whole: Plan | None = None
     try:
         lesson = lesson_for(release, question) if understood.follow_up.kind is Kind.STANDALONE else None
         if lesson is not None:
-            return _as_taught(release, lesson, language, dataset)
+            return _as_taught(release, lesson, language, dataset, scope)
     except (
         ConfigError,
         QuestionError,
@@ -280,12 +282,19 @@ def find_exact(
             state = with_plans(release, state)
             own = parsed_within(release, understood, state)
             parsed = replace(own, notes=(*parsed.notes, *own.notes))
+            whole = parsed.plan
     except TookTooLong as error:
         parsed = Parsed(None, notes=(str(error),))
     if model is not None:
         made = plan_with_model(release, question, model, earlier_of(state))
     # What a model could map of the question, where our own reading is not sure: told with the words that do not restrict it.
     mapped = made.suggestion if made.unmapped and not made.usable and not parsed.certain else None
+    if scope is not None:
+        parsed = replace(
+            parsed, plan=whole and scope.restrict(whole), others=tuple(map(scope.restrict, parsed.others))
+        )
+        mapped = mapped and scope.restrict(mapped)
+        made = replace(made, plan=made.plan and scope.restrict(made.plan), outcome=None)
     plan = made.plan if made.usable else mapped or parsed.plan
     if plan is None:
         return parsed
@@ -306,7 +315,9 @@ def find_exact(
             passed_over = names_passed_over(release, understood, plan)
             # One thing is asked about, and all of a kind is no answer: "How big is braid?"
             all_of_it = (
-                understood.analysis.form is Form.SPECIFIC and plan.compute.kind == "list" and not plan.where
+                understood.analysis.form is Form.SPECIFIC
+                and plan.compute.kind == "list"
+                and not (whole and whole.where)
             )
             certain = parsed.certain and not (goes_on or passed_over or all_of_it)
             told = Told(certain, (*parsed.unknown, *passed_over), parsed.runner_up)
@@ -333,13 +344,16 @@ def names_passed_over(release: Release, understood: Understood, plan: Plan) -> t
     )
 
 
-def _as_taught(release: Release, lesson: Lesson, language: str, dataset: str) -> Exact | Parsed:
+def _as_taught(
+    release: Release, lesson: Lesson, language: str, dataset: str, scope: Scope | None
+) -> Exact | Parsed:
     """A question read as a curator taught. Raises QuestionError where the plan is none or cannot be executed any more."""
     told = release.method.sets.words(language).taught
     note = told.replace("{who}", lesson.who or "?").replace("{when}", lesson.when[:10] or "?")
     plan = lesson.read()
     if plan is None:
         return Parsed(None, notes=(note,))
+    plan = plan if scope is None else scope.restrict(plan)
     outcome = execute(plan, release[World])
     found = answer_set(release, plan, Page(), language, Told(True, ()), outcome, sparql=False, name=dataset)
     return Exact(plan, outcome, found, True, Parsed(plan, 1.0, True, notes=(note,)))

@@ -323,6 +323,28 @@ BY_NAME: dict[str, type[Event]] = {
 NAMES: dict[type[Event], str] = {kind: name for name, kind in BY_NAME.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a mode gave: its answer, None where it could not be asked (``failed`` says why); how many ``milliseconds`` that
+    took, and of how many ``tokens`` of a language model, None without one."""
+
+    mode: str
+    answer: Answer | None
+    milliseconds: float = field(default=0.0, compare=False)
+    tokens: int | None = None
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSource:
+    """A source of some of the answers: in which ``modes`` it was found, and in which of these it is ``cited``."""
+
+    iri: str
+    label: str
+    modes: tuple[str, ...]
+    cited: tuple[str, ...] = ()
+
+
 def answer_of(events: Iterable[Event]) -> Answer:
     """The answer with which a stream of events ends."""
     for event in events:

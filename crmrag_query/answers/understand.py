@@ -17,11 +17,13 @@ from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence, written
 from crmrag_query.context.lines import RELATIONAL
 from crmrag_query.entities.named import type_nodes
-from crmrag_query.errors import QuestionError
+from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.records import Plan
+from crmrag_query.plans.within import Scope
 from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow, name_breaks
 from crmrag_query.questions.form import Form, Reading, read_question
@@ -307,6 +309,7 @@ class Exclusion:
 
 
 FIRST = ConversationState()
+BY_WORDS = "Documents were found without the question's meaning, by its words alone."
 MODEL_STAGES = frozenset({"rewriting", "model analysis"})
 """Stages that are a language model's time."""
 ZERO_WIDTH_SPACE = "\u200b"
@@ -324,7 +327,8 @@ class Understood:
     ``analysis``: with what went before, from which it is answered; ``own``: by its words alone; ``queries``: what is searched
     for, one or two (with what went before, then by itself), whose rankings are interleaved; ``excluded``: what must not come
     back; ``alone``: whether ``own`` is the whole question as it was asked, linked in one piece; ``notes``: what the reader
-    should know; ``timings``: milliseconds by stage; ``unmet``: whether nothing in the data has to do with it.
+    should know; ``timings``: milliseconds by stage; ``unmet``: whether nothing in the data has to do with it; ``scope``: the
+    part of the data that it is asked of, None for all.
     """
 
     question: str
@@ -337,6 +341,7 @@ class Understood:
     notes: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     unmet: bool = False
+    scope: Scope | None = None
 
 
 def checked(question: str, limit: int) -> str:
@@ -364,17 +369,24 @@ def understand(
     state: ConversationState = FIRST,
     model: Model | None = None,
     mode: Mode | None = None,
+    within: Plan | None = None,
 ) -> Understood:
     """Read ``question`` after ``state``; with a model, by one structured call and, in a conversation, its rewriting.
 
     Without a model, or when it fails (told in ``notes``), by words; so is a question that nothing in the data meets
-    (``is_unmet``, in ``mode``, None for the default). Raises QuestionError; see ``checked``.
+    (``is_unmet``, in ``mode``, None for the default). ``within``: the plan whose members alone it is asked of. Raises
+    QuestionError; see ``checked``.
     """
     method, clock, notes = release.method, Clock(), []
     question = checked(question, method.retrieval.question_characters)
     asked = question
+    scope = None
+    if within is not None:
+        with clock("within"):
+            scope = Scope.of(release, within)
     with clock("meeting"):
-        unmet = is_unmet(release, question, state, mode or default_mode(release))
+        nothing = scope is not None and not scope.members
+        unmet = nothing or is_unmet(release, question, state, mode or default_mode(release))
     model = None if unmet else model
     if model is not None and state.turns:
         with clock("rewriting"):
@@ -414,9 +426,20 @@ def understand(
         if follow_up.kind is not Kind.VAGUE or not texts:
             texts.append(follow_up.raw)
         read = {follow_up.contextual: whole, follow_up.raw: analysis if follow_up.contextual else whole}
-        vectors = release[QueryEncoder].encode(texts)
+        try:
+            vectors = [release[QueryEncoder].of_question(text) for text in texts]
+        except ModelUnreachable as error:  # what needs no vector still answers
+            vectors = [np.zeros(release[QueryEncoder].settings.dimension, np.float32) for _ in texts]
+            notes.append(f"{error} {BY_WORDS}")
+        within_documents = None if scope is None else scope.documents
         queries = tuple(
-            Query.of(read[text], vector, relied_on(release, read[text]), text)
+            Query.of(
+                read[text],
+                vector,
+                relied_on(release, read[text]),
+                text,
+                within_documents,
+            )
             for text, vector in zip(texts, vectors, strict=True)
         )
     notes += [release[QueryEncoder].withheld] if release[QueryEncoder].withheld else []
@@ -426,7 +449,17 @@ def understand(
     )
     alone = whole_text and follow_up.raw == question and follow_up.mentions == mentions
     return Understood(
-        question, whole, analysis, queries, follow_up, excluded, alone, tuple(notes), clock.spent, unmet
+        question,
+        whole,
+        analysis,
+        queries,
+        follow_up,
+        excluded,
+        alone,
+        tuple(notes),
+        clock.spent,
+        unmet,
+        scope,
     )
 
 
@@ -463,7 +496,10 @@ def is_unmet(release: Release, question: str, state: ConversationState, mode: Mo
             return False
     if meets(Query.of(own, nowhere, relied_on(release, own), words)):
         return False
-    (vector,) = release[QueryEncoder].encode([question])
+    try:
+        vector = release[QueryEncoder].of_question(question)
+    except ModelUnreachable:
+        return False
     return not meets(Query(words, vector))
 
 

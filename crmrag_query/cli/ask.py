@@ -14,7 +14,13 @@ import click
 
 from crmrag_query.answers.records import after_text, answer_text
 from crmrag_query.answers.settext import plan_text, set_lines
-from crmrag_query.cli.options import data_option, mode_option, trust_option
+from crmrag_query.cli.options import (
+    data_option,
+    mode_option,
+    read_within_options,
+    trust_option,
+    within_option,
+)
 from crmrag_query.plans.world import World
 from crmrag_query.text import printable
 
@@ -44,7 +50,7 @@ def wikidata_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument and options that asking shares."""
     shared = trust_option(data_option(click.argument("dataset")(command)))
-    return mode_option(model_options(wikidata_option(shared)))
+    return within_option(mode_option(model_options(wikidata_option(shared))))
 
 
 @click.command()
@@ -65,6 +71,7 @@ def ask(
     wikidata: bool | None,
     trust: tuple[str, ...],
     mode: str,
+    within: tuple[str, ...],
     as_json: bool,
     plan: bool,
     sparql: bool,
@@ -80,7 +87,9 @@ def ask(
             "--json, --plan, --sparql and --choice print different things: give one of them."
         )
     release = open_release(dataset, data, Opener.here(trust))
-    how = Ask(open_model(model, api_base), wikidata, find_mode(release, mode))
+    how = Ask(
+        open_model(model, api_base), wikidata, find_mode(release, mode), within=read_within_options(within)
+    )
     events = Conversation().stream(release, question, how)
     if plan or sparql:
         found = set_of(events)
@@ -107,6 +116,7 @@ def chat(
     wikidata: bool | None,
     trust: tuple[str, ...],
     mode: str,
+    within: tuple[str, ...],
     plan: bool,
     sparql: bool,
 ) -> None:
@@ -120,7 +130,9 @@ def chat(
         sys.stdin.reconfigure(errors="replace")  # typed bytes that are no text are no reason to end
     release = open_release(dataset, data, Opener.here(trust))
     conversation = Conversation()
-    how = Ask(open_model(model, api_base), wikidata, find_mode(release, mode))
+    how = Ask(
+        open_model(model, api_base), wikidata, find_mode(release, mode), within=read_within_options(within)
+    )
     click.echo(f"{printable(release.manifest.title)} (release {release.id}). An empty line ends.")
     for example in release.manifest.examples[:3]:
         click.echo(f"  for example: {printable(example)}")

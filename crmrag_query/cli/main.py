@@ -17,6 +17,7 @@ OWN_COMMANDS = {
     "ask": ("crmrag_query.cli.ask", "ask"),
     "chat": ("crmrag_query.cli.ask", "chat"),
     "set": ("crmrag_query.cli.sets", "set_"),
+    "modes": ("crmrag_query.cli.modes", "modes"),
     "mcp": ("crmrag_query.cli.mcp", "mcp"),
     "teach": ("crmrag_query.cli.teach", "teach"),
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from crmrag_query.plans.records import Plan
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -28,5 +32,39 @@ mode_option: Decorator = click.option(
     "--mode",
     default="",
     metavar="NAME",
-    help="How questions are answered: crm (the default), vector, fulltext, global_vector, or one of your own; docs/modes.md.",
+    help="How questions are answered: crm (the default), vector, fulltext, or another that `crmrag modes DATASET` lists.",
 )
+within_option: Decorator = click.option(
+    "--within",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Ask a part of the data alone: category=Actor, class=E22, type=IRI, graph=IRI, iri=IRI, or plan=FILE with the JSON "
+    "of one (- for standard input); several times for several. Of one key any counts, of several keys all.",
+)
+
+
+def read_within_options(given: Sequence[str]) -> Plan | None:
+    """The plan of the values of ``--within``. Raises click.UsageError, QuestionError."""
+    from crmrag_query.plans.within import read_within
+
+    keys = {"category": "categories", "class": "classes", "type": "types", "graph": "graphs", "iri": "iris"}
+    found: dict[str, Any] = {}
+    for one in given:
+        key, _, value = one.partition("=")
+        if key == "plan" and value and "plan" not in found:
+            found["plan"] = _read_json(value)
+        elif key in keys and value:
+            found.setdefault(keys[key], []).append(value)
+        else:
+            raise click.UsageError(
+                f"--within {one[:80]!r}: give {', '.join(f'{name}=…' for name in keys)} or one plan=FILE."
+            )
+    return read_within(found)
+
+
+def _read_json(name: str) -> Any:
+    with click.open_file(name, encoding="utf-8") as file:
+        try:
+            return json.load(file)
+        except (ValueError, RecursionError) as error:
+            raise click.UsageError(f"--within plan={name}: it is no JSON: {error}.") from None

@@ -17,9 +17,11 @@ from crmrag_query.client.base import (
     PlanLike,
     Q,
     T,
+    WithinLike,
     earlier_of,
     iri_of,
     plan_of,
+    within_of,
 )
 from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
@@ -55,14 +57,25 @@ class AsyncClient(BaseClient):
         return await self._transport.send(route, self._checked(request))
 
     async def ask(
-        self, question: str, history: History = (), dataset: str | None = None, mode: str = ""
+        self,
+        question: str,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
+        within: WithinLike = None,
     ) -> Answer:
-        return await self._send(wire.ASK, wire.Ask(question, dataset, *earlier_of(history), mode=mode))
+        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode, within=within_of(within))
+        return await self._send(wire.ASK, asked)
 
     def stream(
-        self, question: str, history: History = (), dataset: str | None = None, mode: str = ""
+        self,
+        question: str,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
+        within: WithinLike = None,
     ) -> AsyncIterator[Event]:
-        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode)
+        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode, within=within_of(within))
         return self._transport.stream(self._checked(asked))
 
     async def themes(
@@ -107,6 +120,19 @@ class AsyncClient(BaseClient):
             wire.GRAPH_COMMUNITIES, wire.FindCommunities(query, level, limit, dataset, language)
         )
 
+    async def compare_modes(
+        self,
+        question: str,
+        modes: Sequence[str] | None = None,
+        history: History = (),
+        dataset: str | None = None,
+        within: WithinLike = None,
+    ) -> records.ModesCompared:
+        asked = wire.CompareModes(
+            question, dataset, tuple(modes or ()), *earlier_of(history), within=within_of(within)
+        )
+        return await self._send(wire.COMPARE, asked)
+
     async def retrieve(
         self,
         question: str,
@@ -114,8 +140,9 @@ class AsyncClient(BaseClient):
         history: History = (),
         dataset: str | None = None,
         mode: str = "",
+        within: WithinLike = None,
     ) -> records.Ranking:
-        asked = wire.Retrieve(question, dataset, k, *earlier_of(history), mode=mode)
+        asked = wire.Retrieve(question, dataset, k, *earlier_of(history), mode=mode, within=within_of(within))
         return await self._send(wire.RETRIEVE, asked)
 
     async def entity(

@@ -126,6 +126,10 @@ PlanLike = Mapping[str, Any] | Dumped | WithPlan | WithSet
 """A plan as plain values or as a ``crmrag_query.plans.records.Plan``, or what has one."""
 
 
+WithinLike = PlanLike | None
+"""A plan; or plain values with any of ``categories``, ``classes``, ``types``, ``graphs``, ``iris``, ``plan``; None: all."""
+
+
 class BaseClient(ABC):
     """Holds the target and makes requests; ``Client`` and ``AsyncClient`` send them."""
 
@@ -195,6 +199,15 @@ def earlier_of(history: History) -> tuple[tuple[str, ...], dict[str, Any]]:
     if not isinstance(history, Sequence):
         raise QuestionError(f"{history!r:.40} is no history.", "Give a list of the earlier questions.")
     return tuple(history), {}
+
+
+def within_of(within: WithinLike) -> dict[str, Any]:
+    """The part of the data that a question is asked of: a plan, what has one, or a short form of one."""
+    if within is None:
+        return {}
+    if isinstance(within, Mapping) and not {"target", "where", "compute"} & within.keys():
+        return dict(within)
+    return {"plan": plan_of(within)}
 
 
 def iri_of(one: str | Identified) -> str:

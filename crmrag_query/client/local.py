@@ -21,8 +21,10 @@ from crmrag_query import bounds
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import prepare, scores_of
 from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound, answer_of
+from crmrag_query.answers.side_by_side import shared_sources, try_modes
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
+from crmrag_query.answers.taught import lesson_for
 from crmrag_query.artifacts.manifest import MANIFEST, rebuild
 from crmrag_query.artifacts.places import (
     CURRENT,
@@ -52,6 +54,7 @@ from crmrag_query.client.records import (
     Found,
     ModeInfo,
     Modes,
+    ModesCompared,
     Neighbours,
     PlanEdited,
     PlanFound,
@@ -63,6 +66,7 @@ from crmrag_query.client.records import (
 )
 from crmrag_query.client.themes import list_themes
 from crmrag_query.client.wire import Route
+from crmrag_query.codec import to_plain
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import category_name
@@ -72,10 +76,15 @@ from crmrag_query.llm.model import Metered, Model
 from crmrag_query.plans.records import Plan as SetPlan
 from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.sparql import to_sparql
+from crmrag_query.plans.within import read_within
 from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.engine import Plan
+from crmrag_query.retrieval.calibration import Calibration
+from crmrag_query.retrieval.channels import RANKING
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.expand import ABOVE, BELOW
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
 from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
@@ -359,6 +368,7 @@ class Engine:
             wire.SPARQL: self.sparql,
             wire.EVALUATIONS: self.evaluations,
             wire.MODES: self.modes,
+            wire.COMPARE: self.compare_modes,
             wire.THEMES: self.themes,
             wire.GRAPH_SEARCH: self.graph_search,
             wire.GRAPH_CONTEXT: self.graph_context,
@@ -405,8 +415,17 @@ class Engine:
             lacks = lacking(release, mode)
             build = f"{rebuild(release.folder)}." if lacks else ""
             told = (mode.name, dict(mode.title), mode.channels, mode.plans)
-            found.append(ModeInfo(*told, lacks, build, mode.model))
-        return Modes(tuple(found), name, release.id)
+            found.append(ModeInfo(*told, lacks, build, mode.model, mode.expansion))
+        return Modes(tuple(found), name, release.id, _calibrated(release))
+
+    def compare_modes(self, request: wire.CompareModes) -> ModesCompared:
+        name, release = self.releases.release(request.dataset)
+        known = modes_of(release)
+        chosen = [find_mode(release, one) for one in dict.fromkeys(request.modes)] or [*known.values()]
+        how = replace(self.how, dataset=name, within=read_within(request.within), sparql=self._desk())
+        with release.reading():
+            tried = try_modes(release, request.question, chosen, how, state_of(request))
+        return ModesCompared(tried, shared_sources(tried), request.question, name, release.id)
 
     def themes(self, request: wire.ListThemes) -> Themes:
         name, release = self.releases.release(request.dataset)
@@ -446,15 +465,31 @@ class Engine:
             dataset=name,
             mode=self._mode(release, request.mode),
             sparql=self._desk(),
+            within=read_within(request.within),
         )
         yield from engine.stream(release, request.question, how, state_of(request))
+
+    def identity(self, request: wire.Ask) -> str:
+        """What tells a question from others that are answered otherwise: all that its answer depends on, as JSON."""
+        name, release = self.releases.release(request.dataset)
+        mode, lesson = self._mode(release, request.mode), lesson_for(release, request.question)
+        depends = {
+            "asked": to_plain(replace(request, dataset=name, mode="")),
+            "release": release.id,
+            "mode": [mode.name, mode.model_dump(mode="json"), mode.limits.model_dump()],
+            "model": "" if self.how.model is None else self.how.model.name,
+            "wikidata": str(self.how.wikidata),
+            "lesson": None if lesson is None else lesson.model_dump(mode="json"),
+        }
+        return json.dumps(depends, sort_keys=True)
 
     def retrieve(self, request: wire.Retrieve) -> Ranking:
         name, release = self.releases.release(request.dataset)
         if request.k is not None:
             bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
         how, mode = self.how, self._mode(release, request.mode)
-        prepared = prepare(release, request.question, state_of(request), how.model, mode, how.wikidata)
+        within, state = read_within(request.within), state_of(request)
+        prepared = prepare(release, request.question, state, how.model, mode, how.wikidata, within)
         found, reading = prepared.retrieved, prepared.analysis.reading
         listed = SourceList(release, reading.language, scores_of(release, found))
         for source in prepared.context.sources:
@@ -599,7 +634,7 @@ def _at_most(pieces: Iterator[str], characters: int) -> Iterator[str]:
         yield piece
 
 
-def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
+def state_of(request: wire.Ask | wire.Retrieve | wire.CompareModes) -> ConversationState:
     """The conversation before a question: its state, else the earlier questions. QuestionError for what is neither."""
     if request.conversation:
         return ConversationState.from_json(json.dumps(request.conversation))
@@ -607,6 +642,14 @@ def state_of(request: wire.Ask | wire.Retrieve) -> ConversationState:
     for one in request.history:
         bounds.check_text("An earlier question", one)
     return turns_of(request.history)
+
+
+def _calibrated(release: Release) -> dict[str, float]:
+    """The cosines that stand for the similarities of published thresholds; none where an API would have to be asked."""
+    if not all(map(release.manifest.has, RANKING)) or release[QueryEncoder].settings.provider == "litellm":
+        return {}
+    calibration = release[Calibration]
+    return {f"{one:g}": round(calibration.cosine(one), 3) for one in (BELOW, 0.5, ABOVE)}
 
 
 def _dataset(name: str, release: Release) -> Dataset:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from crmrag_query.answers.records import Source, SourceLink
+from crmrag_query.answers.records import SharedSource, Source, SourceLink, Tried
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.sets.records import Chip
 from crmrag_query.shown import Shown, TableRow
@@ -466,7 +466,7 @@ class ModeInfo:
     ``channels``: how documents are found; ``plans``: whether the question is read as a plan ``first``, ``only`` or ``never``;
     ``lacks``: what the release must have for it and has not, and how to ``build`` it; none where it can be asked so.
     ``model``: what a language model does in it besides writing: ``queries``, ``tools`` (it cannot be asked without one that
-    calls tools), ``themes``, "" for nothing.
+    calls tools), ``themes``, "" for nothing. ``expansion``: what is done with what was found.
     """
 
     name: str
@@ -476,15 +476,18 @@ class ModeInfo:
     lacks: tuple[str, ...] = ()
     build: str = ""
     model: str = ""
+    expansion: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Modes(Shown):
-    """The modes of a data set, the default first."""
+    """The modes of a data set, the default first. ``calibration``: the cosines of its encoder that stand for similarities of
+    .3, .5 and .9 on the scale (1 + cosine) / 2; none where that is not known without asking an encoder elsewhere."""
 
     modes: tuple[ModeInfo, ...]
     dataset: str
     release: str
+    calibration: dict[str, float] = field(default_factory=dict, hash=False)
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "mode": str,
@@ -495,11 +498,55 @@ class Modes(Shown):
     }
 
     def head(self) -> str:
-        return f"{len(self.modes)} modes of {self.dataset} (release {self.release})"
+        told = ", ".join(f"{similarity} is {cosine:.2f}" for similarity, cosine in self.calibration.items())
+        calibrated = f"; of its encoder, a similarity of {told}" if told else ""
+        return f"{len(self.modes)} modes of {self.dataset} (release {self.release}){calibrated}"
 
     def rows(self) -> Sequence[TableRow]:
         return [
             (one.name, one.title["en"], ", ".join(one.channels), one.plans, ", ".join(one.lacks))
+            for one in self.modes
+        ]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModesCompared(Shown):
+    """One question in several modes, and the ``sources`` of their answers, those of most modes first."""
+
+    modes: tuple[Tried, ...]
+    sources: tuple[SharedSource, ...]
+    question: str
+    dataset: str
+    release: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "mode": str, "milliseconds": float, "tokens": int, "sources": int, "alone": int, "answer": str,
+    }  # fmt: skip
+
+    def __iter__(self) -> Iterator[Tried]:
+        return iter(self.modes)
+
+    def alone(self, mode: str) -> int:
+        """How many of a mode's sources no other mode has."""
+        return sum(one.modes == (mode,) for one in self.sources)
+
+    def head(self) -> str:
+        common = sum(len(one.modes) == len(self.modes) for one in self.sources)
+        return (
+            f"{self.question} — {len(self.modes)} modes of {self.dataset} (release {self.release}), "
+            f"{len(self.sources)} sources, {common} of them in all"
+        )
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (
+                one.mode,
+                one.milliseconds,
+                one.tokens,
+                len(one.answer.sources) if one.answer else 0,
+                self.alone(one.mode),
+                one.answer.text if one.answer else one.failed,
+            )
             for one in self.modes
         ]
 

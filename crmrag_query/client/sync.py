@@ -17,9 +17,11 @@ from crmrag_query.client.base import (
     Q,
     T,
     Transport,
+    WithinLike,
     earlier_of,
     iri_of,
     plan_of,
+    within_of,
 )
 from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
@@ -56,20 +58,34 @@ class Client(BaseClient):
     def _send(self, route: Route[Q, T], request: Q) -> T:
         return self._transport.send(route, self._checked(request))
 
-    def ask(self, question: str, history: History = (), dataset: str | None = None, mode: str = "") -> Answer:
+    def ask(
+        self,
+        question: str,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
+        within: WithinLike = None,
+    ) -> Answer:
         """The answer to a question.
 
         ``history``: the earlier questions of the conversation, oldest first; or the answer before, which carries its state.
-        ``mode``: how it is answered, one of ``modes``; "" for the first. Raises QuestionError for a question that cannot be
-        answered as put.
+        ``mode``: how it is answered, one of ``modes``; "" for the first. ``within``: the part of the data that it is asked
+        of: a plan, what has one (a set), or any of ``categories``, ``classes``, ``types``, ``graphs``, ``iris`` and ``plan``.
+        Raises QuestionError for a question that cannot be answered as put.
         """
-        return self._send(wire.ASK, wire.Ask(question, dataset, *earlier_of(history), mode=mode))
+        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode, within=within_of(within))
+        return self._send(wire.ASK, asked)
 
     def stream(
-        self, question: str, history: History = (), dataset: str | None = None, mode: str = ""
+        self,
+        question: str,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
+        within: WithinLike = None,
     ) -> Iterator[Event]:
         """The answer as it comes: ``Evidence``, ``Token`` …, at last ``Done`` with the answer that ``ask`` would give."""
-        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode)
+        asked = wire.Ask(question, dataset, *earlier_of(history), mode=mode, within=within_of(within))
         return self._transport.stream(self._checked(asked))
 
     def modes(self, dataset: str | None = None) -> records.Modes:
@@ -130,6 +146,23 @@ class Client(BaseClient):
             wire.GRAPH_COMMUNITIES, wire.FindCommunities(query, level, limit, dataset, language)
         )
 
+    def compare_modes(
+        self,
+        question: str,
+        modes: Sequence[str] | None = None,
+        history: History = (),
+        dataset: str | None = None,
+        within: WithinLike = None,
+    ) -> records.ModesCompared:
+        """The answers of several modes to one question (None: all that there are), their times, and what sources they share.
+
+        A mode that cannot be asked says so in its place. ``history`` and ``within`` as in ``ask``.
+        """
+        asked = wire.CompareModes(
+            question, dataset, tuple(modes or ()), *earlier_of(history), within=within_of(within)
+        )
+        return self._send(wire.COMPARE, asked)
+
     def retrieve(
         self,
         question: str,
@@ -137,13 +170,15 @@ class Client(BaseClient):
         history: History = (),
         dataset: str | None = None,
         mode: str = "",
+        within: WithinLike = None,
     ) -> records.Ranking:
         """The documents that a question is answered from, best first, and the context that they make.
 
-        ``k`` of them instead of as many as its kind gets (the context stays the same); ``history`` and ``mode`` as in
-        ``ask``.
+        ``k`` of them instead of as many as its kind gets (the context stays the same); ``history``, ``mode`` and
+        ``within`` as in ``ask``.
         """
-        return self._send(wire.RETRIEVE, wire.Retrieve(question, dataset, k, *earlier_of(history), mode=mode))
+        asked = wire.Retrieve(question, dataset, k, *earlier_of(history), mode=mode, within=within_of(within))
+        return self._send(wire.RETRIEVE, asked)
 
     def entity(self, iri: str | Identified, language: str = "", dataset: str | None = None) -> records.Entity:
         """All that is known of an entity; UnknownEntity, with suggestions, for an IRI that the data set does not hold.

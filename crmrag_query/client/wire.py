@@ -40,7 +40,8 @@ Q = TypeVar("Q")
 @dataclass(frozen=True, slots=True)
 class Ask:
     """``history``: earlier questions, oldest first; ``conversation``: the state that an answer carries, in their place.
-    ``mode``: how it is answered, one of ``ListModes``; "" for the first of them.
+    ``mode``: how it is answered, one of ``ListModes``; "" for the first of them. ``within``: the part of the data that it is
+    asked of, by any of ``categories``, ``classes``, ``types``, ``graphs``, ``iris`` and ``plan``; empty for all.
 
     ``thread``: the id of a conversation that the service keeps, in place of both, with the ``key`` that lets one go on in it.
     In all requests ``dataset`` may be left out where there is only one, or a default.
@@ -53,6 +54,7 @@ class Ask:
     thread: str = ""
     key: str = field(default="", repr=False)
     mode: str = ""
+    within: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,19 @@ class Retrieve:
     history: tuple[str, ...] = ()
     conversation: dict[str, Any] = field(default_factory=dict)
     mode: str = ""
+    within: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompareModes:
+    """A question in several modes. ``modes``: their names; none for all that there are. Others as in ``Ask``."""
+
+    question: str
+    dataset: str | None = None
+    modes: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
+    conversation: dict[str, Any] = field(default_factory=dict)
+    within: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,13 +329,14 @@ CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
+COMPARE = Route("compare_modes", "POST", "/modes/compare", CompareModes, records.ModesCompared)
 THEMES = Route("themes", "GET", "/themes", ListThemes, records.Themes)
 GRAPH_SEARCH = Route("graph_search", "GET", "/graph/search", GraphSearch, GraphFound)
 GRAPH_CONTEXT = Route("graph_context", "GET", "/graph/context", GetContext, GraphContext)
 GRAPH_COMMUNITIES = Route("graph_communities", "GET", "/graph/communities", FindCommunities, GraphCommunities)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS, MODES, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
+    EXPORT, SPARQL, EVALUATIONS, MODES, COMPARE, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints
+from crmrag_query.kept import Kept
 from crmrag_query.ontology.categories import Category
 
 FOLDER: Final = "community_summaries"
@@ -44,6 +45,10 @@ CENTRAL = 4  # most central members that are
 LOOKED_AT = 20  # most central members among which those are looked for that are no events
 NAME = 60  # characters of a name
 WORDS = 100  # of a summary, at most
+TOLD, TOLD_SECONDS = (
+    1000,
+    3600.0,
+)  # summaries that are kept, and for how long; source of the latter: the published caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,12 @@ class Summaries:
     documents: Documents
     method: Method
     table: pa.RecordBatch
+    _told: Kept[tuple[int, str], Theme] = field(
+        default_factory=lambda: Kept(TOLD, TOLD_SECONDS, "community_summaries"),
+        init=False,
+        compare=False,
+        repr=False,
+    )
 
     @classmethod
     def from_release(cls, release: Release) -> Summaries:
@@ -82,6 +93,9 @@ class Summaries:
 
     def tell(self, community: int, language: str = "en") -> Theme:
         """The theme in a language: a model's words where one wrote some, which are in the data set's first."""
+        return self._told.get((community, language), lambda: self._tell(community, language))
+
+    def _tell(self, community: int, language: str) -> Theme:
         row: dict[str, Any] = self.table.slice(community, 1).to_pylist()[0]
         if row["text"]:
             return Theme(row["title"], row["text"], row["model"], row["text"])

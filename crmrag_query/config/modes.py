@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from crmrag_query.config.reading import Record, config_folder, default_folder, read_part
+from crmrag_query.config.reading import (
+    Count,
+    Positive,
+    Record,
+    Share,
+    config_folder,
+    default_folder,
+    read_part,
+)
+from crmrag_query.errors import ConfigError
 
-Expansion = Literal["informative", "subgraph", "adjacency", "diversity", "modifiers"]
+Expansion = Literal["reached", "themes", "informative", "subgraph", "adjacency", "diversity", "modifiers"]
 EXPANSIONS: tuple[Expansion, ...] = get_args(Expansion)
 FILE = "modes.yaml"
 ModeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
-class AgentLimits(Record):
+class Bounds(Record):
     """What a model that calls tools may take for one question: `steps` (replies with calls), `tokens` of all that it is
     sent and says, `seconds`."""
 
@@ -24,17 +35,48 @@ class AgentLimits(Record):
     seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
 
 
+class Limits(Record):
+    """How much modes that have them find; similarities are on the scale (1 + cosine) / 2, calibrated for each release.
+
+    `found`: documents that channels find; `similarity`: of the nearest documents, those below do not count; `documents`: of a
+    question in all, with those that expansion adds; `pool`: how many times as many are candidates; `community_levels`: levels
+    of themes that are searched, the finest first; `passages`: cosine, from 0 (unrelated) to 1 (the document itself), from
+    which a passage that has no word of the question is told.
+    """
+
+    found: Count = 5
+    similarity: Share = 0.5
+    documents: Count = 20
+    pool: Positive = 1.0
+    community_levels: Count = 3
+    passages: Share = 0.1
+
+
+VARIABLES: Mapping[str, str] = {
+    "VECTOR_SEARCH_TOP_K": "found",
+    "CHAT_SEARCH_KWARG_SCORE_THRESHOLD": "similarity",
+    "MAX_SEARCH_DOCUMENTS": "documents",
+    "EFFECTIVE_SEARCH_RATIO": "pool",
+    "COMMUNITY_SEARCH_LEVELS": "community_levels",
+    "CHAT_EMBEDDING_FILTER_SCORE_THRESHOLD": "passages",
+}
+"""Environment variables that take the place of limits, by the names that they were published under."""
+
+
 class Mode(Record):
     """How a question is answered: by which `channels` documents are found, in the order in which their rankings are fused;
     what is done with the candidates (`expansion`); whether the question is read as a plan `first`, `only`, or `never`.
 
     `title`: what it is, for people, by language; `thresholds`: raw similarity that a document must have to count, by channel;
-    `needs`: artifacts of a release beyond those that its channels need; `model`: what a language model does in it besides
-    writing: `queries` (SPARQL, where a question becomes no plan), `tools` (it calls tools, within `limits`), `themes` (a
-    partial answer from each theme that was found, then the whole).
+    `needs`: artifacts of a release beyond those that its channels and expansion need; `limited`: whether the `limits` say how
+    much is found, else the form of the question does; `model`: what a language model does in it besides writing: `queries`
+    (SPARQL, where a question becomes no plan), `tools` (it calls tools, within `bounds`), `themes` (a partial answer from
+    each theme that was found, then the whole).
     """
 
-    name: str = Field(default="", exclude=True)  # set by `load_modes`: in the file it is the key
+    # Set by `load_modes`: in the file the name is the key, and the limits are those of all modes.
+    name: str = Field(default="", exclude=True)
+    limits: Limits = Field(default=Limits(), exclude=True)
     title: dict[str, str]
     channels: tuple[str, ...]
     expansion: tuple[Expansion, ...] = ()
@@ -42,7 +84,8 @@ class Mode(Record):
     thresholds: dict[str, float] = Field(default_factory=dict)
     needs: tuple[str, ...] = ()
     model: Literal["", "queries", "tools", "themes"] = ""
-    limits: AgentLimits = AgentLimits()
+    bounds: Bounds = Bounds()
+    limited: bool = False
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -50,9 +93,12 @@ class Mode(Record):
             raise ValueError("its title has no English (en)")
         if self.plans == "only" and self.channels:
             raise ValueError("answers by plans only, so it searches by no channels: channels: []")
-        if unknown := self.thresholds.keys() - {*self.channels}:
-            raise ValueError(f"has thresholds of channels that it does not search by: {', '.join(unknown)}")
         return self
+
+    @property
+    def expands(self) -> bool:
+        """Whether documents are added to those that its channels find."""
+        return self.has("reached") or self.has("themes")
 
     def has(self, stage: str) -> bool:
         """Whether a channel, or a stage after the channels, is part of it."""
@@ -80,7 +126,8 @@ RESERVED = frozenset({"walker"})
 class ModesPart(Record):
     """`modes.yaml`."""
 
-    modes: dict[ModeName, Mode]
+    modes: dict[ModeName, Mode] = Field(default_factory=dict)
+    limits: Limits | None = None
 
     @field_validator("modes")
     @classmethod
@@ -90,13 +137,36 @@ class ModesPart(Record):
         return modes
 
 
+def mode_files(folder: Path | str | None = None) -> tuple[Path, ...]:
+    """The files that modes come from: the one that ships, then a project's own."""
+    return tuple(dict.fromkeys((default_folder() / FILE, config_folder(folder) / FILE)))
+
+
 def load_modes(folder: Path | str | None = None) -> dict[str, Mode]:
     """The modes by name, the default first: those that ship, then a project's own, which may take the place of ours.
 
-    Raises ConfigError with every mistake of the first file that has any.
+    Raises ConfigError with every mistake of the first file that has any, or of the environment (``VARIABLES``).
     """
-    places = dict.fromkeys((default_folder() / FILE, config_folder(folder) / FILE))
-    parts = [read_part(ModesPart, place) for place in places if place.is_file()]
+    parts = [read_part(ModesPart, place) for place in mode_files(folder) if place.is_file()]
+    limits = overridden(next((part.limits for part in reversed(parts) if part.limits), Limits()))
     return {
-        name: mode.model_copy(update={"name": name}) for part in parts for name, mode in part.modes.items()
+        name: mode.model_copy(update={"name": name, "limits": limits})
+        for part in parts
+        for name, mode in part.modes.items()
     }
+
+
+def overridden(limits: Limits) -> Limits:
+    """The limits with what the environment says in their place. Raises ConfigError, which names the variable."""
+    values = limits.model_dump()
+    for variable, name in VARIABLES.items():
+        if said := os.environ.get(variable, "").strip():
+            try:
+                values[name] = getattr(Limits.model_validate(values | {name: said}), name)
+            except ValidationError as error:
+                reason = error.errors(include_url=False)[0]["msg"]
+                raise ConfigError.single(
+                    variable, "", reason[:1].lower() + reason[1:], value=repr(said)[:80],
+                    remedy=f"Correct or unset this variable; it stands for limits.{name} of {FILE}.",
+                ) from None  # fmt: skip
+    return Limits.model_validate(values)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from crmrag_query.config.reading import Count, Positive, Record, part_file, read_part
+from crmrag_query.config.reading import Count, NotNegative, Positive, Record, part_file, read_part
 
 
 class SparqlConfig(Record):
@@ -47,13 +47,14 @@ class Work(Record):
     """How much is done at once by one process: `reading` requests answered from the release alone, `asking` questions that
     wait for a language model, `exporting` exports that are made or sent, `querying` SPARQL queries that run or wait for a
     process. More wait, or are told to come back. `seconds`: of a request in which no language model has a part, exports
-    apart."""
+    apart. `answer_seconds`: for which the answer to a question is given to the same question again (0: never)."""
 
     reading: Count
     asking: Count
     exporting: Count
     querying: Count
     seconds: Positive
+    answer_seconds: NotNegative = 300
 
 
 class Connections(Record):

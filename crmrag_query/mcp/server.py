@@ -239,11 +239,20 @@ class Tools:
                 "meaning), fulltext (shared words), or another that there is."
             ),
         ] = "",
+        within: Annotated[
+            dict[str, Any] | None,
+            Field(
+                description="The part of the data to ask, by any of: categories, classes, types (IRIs), graphs (IRIs), iris "
+                "(lists of texts) and plan. All of it by default."
+            ),
+        ] = None,
     ) -> Annotated[CallToolResult, AnswerView]:
         """Answer a question from a data set, with numbered sources down to the triple. Every statement cites its sources as
         [n]; say so when you pass it on. It says honestly what the data does not tell. For whole lists and counts the answer
         comes with an exact set: page through it with answer_set."""  # fmt: skip
-        answer = await self.client.ask(question, earlier[-views.EARLIER :], dataset or None, mode)
+        answer = await self.client.ask(
+            question, earlier[-views.EARLIER :], dataset or None, mode, within or None
+        )
         view = AnswerView.of(answer, self.config)
         return result(view, answer_lines(view))
 

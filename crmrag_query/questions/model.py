@@ -22,6 +22,7 @@ from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import QUESTIONS, ConversationState
 
 SECONDS = 20.0  # until the model must be done, both rounds each; ours (``conversation.seconds``)
+UNANALYSED = "The question was analysed by its words."  # in the note of a model that failed at it
 LONGER = 3  # times as long as what it rewrites, and it is not believed
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 _QUOTED = re.compile(r'^(?:["“„«](?P<text>[^"“”„«»]*)["”“»])$')
@@ -78,10 +79,10 @@ def analyse_with_model(
             ]
             told = read_reply(reply_of(model, [*messages, *said], seconds, SCHEMA))
     except CrmRagError as error:
-        return analysis, f"{error} The question was analysed by its words."
+        return analysis, f"{error} {UNANALYSED}"
     except ValueError as error:
         reason = f"The model {model.name} gave no valid analysis, twice: {_reason(error)}."
-        return analysis, f"{reason} The question was analysed by its words."
+        return analysis, f"{reason} {UNANALYSED}"
     targets = _mask(told.target_categories)
     reading = replace(
         analysis.reading,

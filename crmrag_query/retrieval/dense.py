@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from crmrag_query.artifacts.manifest import open_array, open_ipc, open_meta, reb
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.build import Dense
 from crmrag_query.errors import ReleaseError
+from crmrag_query.kept import Kept
 from crmrag_query.retrieval.pool import best
 from crmrag_query.retrieval.scores import NOTHING, Hits
 
@@ -172,6 +173,18 @@ class DenseIndex:
         rows = self._all(vector, k) if mask is None else self._among(vector, k, mask)
         return Hits.of(self._ranked(rows, vector, k))
 
+    def cosines(self, vector: Floats, documents: npt.NDArray[np.integer]) -> Floats:
+        """The cosine of each document's window that is nearest to ``vector``, float32 [n]; NaN for one without windows."""
+        starts = np.searchsorted(self.window_document, documents)
+        lengths = np.searchsorted(self.window_document, documents, "right") - starts
+        found = np.full(len(documents), np.nan, np.float32)
+        held, sizes = lengths > 0, lengths[lengths > 0]
+        if len(sizes):
+            firsts = np.cumsum(sizes) - sizes
+            rows = np.repeat(starts[held] - firsts, sizes) + np.arange(int(sizes.sum()))
+            found[held] = np.maximum.reduceat(self.rows[rows] @ vector, firsts)
+        return found
+
     def vectors(self, documents: npt.NDArray[np.integer]) -> Floats:
         """The mean of each document's windows, scaled to length 1, float32 [n, dimension]; 0 for one without windows."""
         means = np.zeros((len(documents), self.dimension), np.float32)
@@ -186,7 +199,7 @@ class DenseIndex:
 
     def _all(self, vector: Floats, k: int) -> Longs:
         """Rows among which are the nearest windows of the ``k`` nearest documents."""
-        scan = self._scanned(vector.tobytes())
+        scan = self._scanned(vector)
         while (near := self._settled(scan, vector, k)) is None:
             scan = self._scan(vector, 4 * len(scan.rows))
         return near
@@ -195,7 +208,7 @@ class DenseIndex:
         """The same among the documents of ``mask``: what was scanned before may do, few are compared one by one."""
         documents = int(np.count_nonzero(mask))
         if k < documents:
-            scan = self._scanned(vector.tobytes())
+            scan = self._scanned(vector)
             near = self._settled(scan.of(mask[self.window_document[scan.rows]]), vector, k)
             if near is not None:
                 return near
@@ -232,9 +245,12 @@ class DenseIndex:
         return best(documents[starts], np.maximum.reduceat(products, starts), k) if len(rows) else []
 
     @cached_property
-    def _scanned(self) -> Any:
-        """Scans of all rows by the bytes of the question's vector; those of the latest questions are kept."""
-        return lru_cache(KEPT)(lambda asked: self._scan(np.frombuffer(asked, np.float32), self.sizes.scanned))
+    def _scans(self) -> Kept[bytes, Scan]:
+        """Scans of all rows by the bytes of the question's vector, of the latest questions; searches run at the same time."""
+        return Kept(KEPT)
+
+    def _scanned(self, vector: Floats) -> Scan:
+        return self._scans.get(vector.tobytes(), lambda: self._scan(vector, self.sizes.scanned))
 
     def _scan(self, vector: Floats, count: int, chosen: Mask | None = None) -> Scan:
         """The ``count`` nearest rows (of ``chosen``, bool [rows]) by the index's products."""

@@ -13,7 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +34,7 @@ from crmrag_query.errors import (
     ReleaseError,
     in_a_line,
 )
+from crmrag_query.kept import Kept
 from crmrag_query.llm.limits import whole_reply
 from crmrag_query.llm.model import too_long, without_keys
 from crmrag_query.text import tokenize
@@ -366,6 +367,7 @@ TOKENIZER = "tokenizer.json"
 INPUTS = ("input_ids", "attention_mask")
 THREADS = 2  # of one session; a question is too short for more
 LARGEST = 1 << 16  # dimensions, and tokens of a text: several times what any model has
+ASKED = 1000  # questions whose vectors are kept; source: the published caches
 LONGEST = 2000  # characters of a name or a prefix
 Provider = Literal["onnx", "sentence-transformers", "litellm", "hash"]
 OUTSIDE = ("sentence-transformers", "litellm")  # providers whose models are no part of a release
@@ -442,6 +444,9 @@ class QueryEncoder:
     settings: EncoderSettings
     encoder: TextEncoder
     withheld: str = ""
+    _asked: Kept[str, Floats] = field(
+        default_factory=lambda: Kept(ASKED, name="question_vectors"), init=False, compare=False, repr=False
+    )
 
     @classmethod
     def from_release(cls, release: Release) -> QueryEncoder:
@@ -468,6 +473,16 @@ class QueryEncoder:
                 "Use the model that the release was built with.",
             )
         return vectors
+
+    def of_question(self, question: str) -> Floats:
+        """The unit vector of one question, float32 [dimension], read-only; those of the latest questions are kept."""
+
+        def encoded() -> Floats:
+            vector: Floats = self.encode([question])[0]
+            vector.flags.writeable = False
+            return vector
+
+        return self._asked.get(question, encoded)
 
 
 def _open(folder: Path, settings: EncoderSettings) -> TextEncoder:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from crmrag_query.artifacts.manifest import rebuild
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.modes import FILE, Mode, load_modes
+from crmrag_query.config.modes import FILE, VARIABLES, Mode, load_modes, mode_files
 from crmrag_query.config.reading import part_file
 from crmrag_query.errors import ConfigError, QuestionError
-from crmrag_query.retrieval.channels import channel_names, channel_of
+from crmrag_query.retrieval.channels import TIED, Ties, channel_names, channel_of
+
+RESERVED = "walker"
+"""A name that no mode can have yet: the published one of that name is not made."""
+STAGES: Mapping[str, tuple[str, ...]] = {
+    "reached": ("entity_graph", "faiss_index", "encoder"),
+    "themes": ("communities",),
+}
+"""Artifacts that parts of an expansion read, beyond those that all releases have."""
 
 
 def known_modes(folder: Path | None = None) -> dict[str, Mode]:
-    """All modes that are configured, by name, the default first; ConfigError for one with a channel that there is not."""
+    """All modes that are configured, by name, the default first; ConfigError for one with a channel that there is not, or
+    with a threshold that nothing is measured by."""
     found = load_modes(folder)
     known = channel_names()
+    if RESERVED in found:
+        raise ConfigError.single(
+            part_file(FILE, folder), f"modes.{RESERVED}", "this name is reserved", remedy="Choose another."
+        )
     for name, mode in found.items():
         for channel in mode.channels:
             if channel not in known:
@@ -23,12 +39,65 @@ def known_modes(folder: Path | None = None) -> dict[str, Mode]:
                     part_file(FILE, folder), f"modes.{name}.channels", "no such channel",
                     value=repr(channel), remedy=f"There are: {', '.join(known)}.",
                 )  # fmt: skip
+        _check_thresholds(mode, part_file(FILE, folder))
     return found
 
 
+def _check_thresholds(mode: Mode, file: Path) -> None:
+    """Raise ConfigError for a threshold of no ranking that the mode has: ties make one, whichever channels they are of."""
+    ties = [name for name in mode.channels if isinstance(channel_of(name), Ties)]
+    rankings = [name for name in mode.channels if name not in ties] + [TIED] * bool(ties)
+    for name, least in mode.thresholds.items():
+        if name in rankings:
+            continue
+        if name in ties:
+            reason = "the ties of all channels make one ranking, which has the only threshold"
+            remedy = f"Give the threshold of {TIED}: thresholds: {{{TIED}: {least:g}}}."
+        else:
+            reason = "a threshold of a channel that the mode does not search by"
+            remedy = f"It can have thresholds of: {', '.join(rankings)}." if rankings else "Remove it."
+        raise ConfigError.single(
+            file, f"modes.{mode.name}.thresholds.{name}", reason, value=f"{least:g}", remedy=remedy
+        )
+
+
+@dataclass
+class ConfiguredModes:
+    """The modes of a ``folder`` of configuration (None: the one found by itself), as they were last read, and how the files
+    and the environment were then. One for each open release."""
+
+    folder: Path | None
+    modes: dict[str, Mode] = field(default_factory=dict)
+    seen: tuple[object, ...] = ()
+
+    @classmethod
+    def from_release(cls, release: Release) -> ConfiguredModes:
+        return cls(release.opener.config)
+
+    def all(self) -> dict[str, Mode]:
+        """As ``known_modes``; read again only where a file or a variable is another than before."""
+        seen = (*map(_stamp, mode_files(self.folder)), *map(os.environ.get, VARIABLES))
+        if seen != self.seen:
+            self.modes = known_modes(self.folder)
+            self.seen = seen
+        return self.modes
+
+
+def _stamp(file: Path) -> tuple[Path, int, int, int] | None:
+    """What tells one state of a file from another; None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return file, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def modes_of(release: Release) -> dict[str, Mode]:
-    """All modes by name, as whoever opened the release has them; not each has all that it needs there, see ``lacking``."""
-    return known_modes(release.opener.config)
+    """All modes by name, as whoever opened the release has them; not each has all that it needs there, see ``lacking``.
+
+    A change of the files, or of the environment, counts from the next call on.
+    """
+    return release[ConfiguredModes].all()
 
 
 def default_mode(release: Release) -> Mode:
@@ -57,5 +126,7 @@ def has_channel(release: Release, name: str) -> bool:
 
 def lacking(release: Release, mode: Mode) -> tuple[str, ...]:
     """The artifacts that a mode needs and a release has not."""
-    needed = [*mode.needs, *(one for name in mode.channels for one in channel_of(name).needs)]
-    return tuple(one for one in dict.fromkeys(needed) if not release.manifest.has(one))
+    of_channels = (one for name in mode.channels for one in channel_of(name).needs)
+    of_stages = (one for stage in mode.expansion for one in STAGES.get(stage, ()))
+    needed = dict.fromkeys((*mode.needs, *of_channels, *of_stages))
+    return tuple(one for one in needed if not release.manifest.has(one))

@@ -5,16 +5,22 @@ Which of them run is said by the mode; what each is worth: benchmarks/results.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.query import ByForm, RetrievalConfig
+from crmrag_query.errors import ReleaseError, in_a_line
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.channels import Ties, channel_of
+from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_of
+from crmrag_query.retrieval.expand import scored
+from crmrag_query.retrieval.parallel import at_once
 from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reciprocal_rank_fusion, reserve
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares, coverage, normalise, select
@@ -22,7 +28,7 @@ from crmrag_query.retrieval.scores import NOTHING, Hits
 from crmrag_query.timing import Clock
 
 Mask = npt.NDArray[np.bool_]
-TIED = "tied"  # the ranking that all ties make
+LOG = logging.getLogger("crmrag.retrieval")
 TIMES = {TIED: 3}
 """How often a channel counts in the fusion, others once."""
 LITTLE_SHARE = (
@@ -37,12 +43,15 @@ TIED_BONUS = (
 @dataclass(frozen=True)
 class Retrieved:
     """The outcome: the ``k`` ``chosen`` candidates in order, the rest of the ``pool`` after them, milliseconds a stage;
-    ``left_out``: those of the pool that a conversation excludes."""
+    ``left_out``: those of the pool that a conversation excludes; ``failed``: channels that failed;
+    ``took``: milliseconds in all, fewer than those of the stages where channels search at the same time."""
 
     chosen: list[Candidate]
     rest: list[Candidate]
     timings: Mapping[str, float] = field(default_factory=dict)
     left_out: list[Candidate] = field(default_factory=list)
+    failed: tuple[str, ...] = ()
+    took: float = 0.0
 
     @property
     def ranking(self) -> list[int]:
@@ -55,36 +64,39 @@ def k_of(form: Form, k: ByForm) -> int:
     return int(getattr(k, form.value))
 
 
+def places_of(form: Form, config: RetrievalConfig, mode: Mode) -> int:
+    """How many documents a question of this form gets in a mode."""
+    if not mode.limited:
+        return k_of(form, config.k)
+    return mode.limits.documents if mode.expands else min(mode.limits.found, mode.limits.documents)
+
+
 def retrieve(
     channels: ReleaseChannels, query: Query, config: RetrievalConfig, mode: Mode, k: int | None = None
 ) -> Retrieved:
     """The best documents for ``query``, by the channels and stages of ``mode``; cost is bounded by the pool, not by the data.
 
-    ``k`` stands in for that of ``config`` where it is given.
+    ``k`` stands in for that of the form or the mode where it is given. Channels search at the same time; of one that fails or
+    takes too long the others make up. Raises what the first of them failed with where all did, and ReleaseError.
     """
-    clock = Clock()
-    k = k_of(query.form, config.k) if k is None else k
-    size = k * config.pool_factor
-    found: dict[str, Hits] = {}
-    reserved: dict[str, Hits] = {}
-    ties: list[tuple[float, Shares]] = []
+    started, clock = time.perf_counter(), Clock()
+    query = replace(query, levels=mode.limits.community_levels)
+    k = places_of(query.form, config, mode) if k is None else k
+    size = max(k, round(mode.limits.documents * mode.limits.pool)) if mode.limited else k * config.pool_factor
+    found, reserved, ties, failed = _searched(channels, query, mode, size, clock)
     share = np.zeros(channels.documents, np.float32)
-    for name in mode.channels:
-        channel = channel_of(name)
-        with clock(name):
-            if isinstance(channel, Ties):
-                ties += channel.of(channels, query)
-            else:
-                hits = channel.find(channels, query, size).at_least(mode.thresholds.get(name))
-                (reserved if channel.reserved else found)[name] = hits
     if ties:
         with clock(TIED):
             share = coverage(ties, channels.documents)
-            hits = _tied(channels, query, share, size)
-            found[TIED] = hits.at_least(mode.thresholds.get(TIED))
-    fused = reciprocal_rank_fusion(
-        [hits.ranking for name, hits in found.items() for _ in range(TIMES.get(name, 1))]
-    )
+            if query.within is not None:
+                share = share * query.within
+            found[TIED] = _tied(channels, query, share, size).at_least(mode.thresholds.get(TIED))
+    if mode.expands:
+        seeds = [document for document, _ in _fused(found)[: mode.limits.found]]
+        if mode.limited:  # what was found beyond these is no candidate: expansion has the other places
+            found = {name: hits.among(_mask(seeds, channels.documents)) for name, hits in found.items()}
+        found |= _expanded(channels, query, mode, seeds, clock)
+    fused = _fused(found)
     for hits in reserved.values():
         if len(hits):
             fused = reserve(fused, hits.ranking, size, float(getattr(config.reserved, query.form.value)))
@@ -95,7 +107,72 @@ def retrieve(
         order = _chosen(channels, pool, query, config, mode, k)
     chosen = set(order)
     rest = [one for row, one in enumerate(pool) if row not in chosen]
-    return Retrieved([pool[row] for row in order], rest, clock.spent)
+    took = 1000 * (time.perf_counter() - started)
+    return Retrieved([pool[row] for row in order], rest, clock.spent, failed=failed, took=took)
+
+
+Rankings = dict[str, Hits]
+
+
+def _fused(found: Rankings) -> list[tuple[int, float]]:
+    return reciprocal_rank_fusion(
+        [hits.ranking for name, hits in found.items() for _ in range(TIMES.get(name, 1))]
+    )
+
+
+def _mask(documents: Sequence[int], count: int) -> Mask:
+    chosen = np.zeros(count, bool)
+    chosen[np.asarray(documents, np.int32)] = True
+    return chosen
+
+
+def _searched(
+    channels: ReleaseChannels, query: Query, mode: Mode, size: int, clock: Clock
+) -> tuple[Rankings, Rankings, list[tuple[float, Shares]], tuple[str, ...]]:
+    """What the channels of a mode find: rankings, those with reserved places, ties; and the names of those that failed."""
+
+    def search(name: str, channel: Channel | Ties) -> Hits | list[tuple[float, Shares]]:
+        with clock(name):
+            if isinstance(channel, Ties):
+                return [*channel.of(channels, query)]
+            hits = channel.find(channels, query, size).at_least(mode.thresholds.get(name)).among(query.within)
+            if name == "dense" and mode.limited:
+                hits = hits.at_least(channels.calibrated(mode.limits.similarity))
+            return hits
+
+    of = {name: channel_of(name) for name in mode.channels}
+    gave = at_once({name: partial(search, name, channel) for name, channel in of.items()})
+    failed = {name: one for name, one in gave.items() if isinstance(one, Exception)}
+    for name, error in failed.items():
+        if isinstance(error, ReleaseError) or len(failed) == len(gave):
+            raise error
+        channels.check_files(error)
+        LOG.error("The search %r failed: %s", name, in_a_line(error), exc_info=error)
+    found: Rankings = {}
+    reserved: Rankings = {}
+    ties: list[tuple[float, Shares]] = []
+    for name, one in gave.items():
+        if isinstance(one, Hits):
+            channel = of[name]
+            (reserved if isinstance(channel, Channel) and channel.reserved else found)[name] = one
+        elif isinstance(one, list):
+            ties += one
+    return found, reserved, ties, tuple(failed)
+
+
+def _expanded(
+    channels: ReleaseChannels, query: Query, mode: Mode, seeds: Sequence[int], clock: Clock
+) -> Rankings:
+    """What the stages that add documents reach from ``seeds``, best first."""
+    added = Rankings()
+    if "reached" in mode.expansion:
+        with clock("reached"):
+            ends = [way.end for way in channels.reached(query.vector, seeds)]
+            added["reached"] = scored(ends).among(query.within)
+    if "themes" in mode.expansion:
+        with clock("themes"):
+            added["themes"] = scored(channels.themed(seeds)).among(query.within)
+    return added
 
 
 def _tied(channels: ReleaseChannels, query: Query, share: Shares, size: int) -> Hits:

@@ -15,6 +15,7 @@ from crmrag_query.questions.form import Form
 from crmrag_query.text import tokenize, with_singulars
 
 Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Query:
     """What the stages of retrieval know of a question.
 
     ``text`` is what is searched for; ``vector`` float32 [dimension], its encoding, made once; ``targets`` and ``contexts``
-    masks of categories; ``cues`` labels of relationships and codes of properties that its words ask for.
+    masks of categories; ``cues`` labels of relationships and codes of properties that its words ask for; ``within``: the
+    documents that it is asked of, bool [documents], None for all; ``levels``: of themes that are searched, None for all.
     """
 
     text: str
@@ -33,10 +35,17 @@ class Query:
     mentions: Sequence[Mention] = ()
     period: Interval | None = None
     cues: frozenset[str] = frozenset()
+    within: Mask | None = None
+    levels: int | None = None
 
     @classmethod
     def of(
-        cls, analysis: Analysis, vector: Floats, mentions: Sequence[Mention], text: str | None = None
+        cls,
+        analysis: Analysis,
+        vector: Floats,
+        mentions: Sequence[Mention],
+        text: str | None = None,
+        within: Mask | None = None,
     ) -> Query:
         """The query of an analysed question, by those of its mentions that can be relied on (see ``telling``).
 
@@ -52,6 +61,7 @@ class Query:
             mentions,
             analysis.period,
             reading.cues,
+            within,
         )
 
 

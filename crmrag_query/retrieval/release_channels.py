@@ -7,6 +7,7 @@ which entities Fundamental Relationships tie to what a question names (``Reach``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.communities.communities import Communities
 from crmrag_query.config.query import Subgraph
 from crmrag_query.dates import Interval
 from crmrag_query.documents.documents import Documents
+from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
@@ -27,7 +30,9 @@ from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import Branch, add_way, advance, legs_of, turned
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
+from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.expand import Nearness, Way, of_themes, reach
 from crmrag_query.retrieval.pool import best, reciprocal_rank_fusion
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.scores import NOTHING, Hits
@@ -48,6 +53,7 @@ TWO_STEPS = 2.0  # what the weight of two steps over a node that is no candidate
 # named entity's own document counts. No published method has these: benchmarks/results were measured with them.
 CUED, OTHER, VAGUE, ASIDE = 1.0, 0.5, 0.25, 0.25
 OWN = {Form.SPECIFIC: 1.0, Form.ENUMERATION: 0.5, Form.AGGREGATION: 0.5}
+UNKNOWN = 0.5  # similarity of what has no vector: as of what has nothing to do with the question
 POSSIBLE = 0.4  # what a date counts that only may lie in the period
 HOPS, WALKED = 2, 2000  # of personalised PageRank: steps around what is named, and nodes at most
 QUOTING = 2  # texts looked at for one that is asked about in its own words …
@@ -377,9 +383,11 @@ class ReleaseChannels:
                 return Hits(documents[first], found.scores[first])
             size *= 2
 
-    def passages(self, query: Query, documents: Sequence[int], k: int) -> dict[int, tuple[int, ...]]:
+    def passages(
+        self, query: Query, documents: Sequence[int], k: int, least: float | None = None
+    ) -> dict[int, tuple[int, ...]]:
         """Of the passages that lead to some documents the ``k`` best for a query, by words and vectors: their numbers by
-        document, best first."""
+        document, best first. ``least``: cosine, calibrated, from which one that has none of its words counts."""
         store = self.release[Documents]
         inside = np.isin(store.home, np.asarray(documents, np.int32))
         inside[: self.documents] = False
@@ -389,7 +397,10 @@ class ReleaseChannels:
         if self.release.manifest.has("bm25_index"):
             rankings.append(self.release[SparseIndex].search(query.text, k, inside).ranking)
         if query.vector.any():
-            rankings.append(self.release[DenseIndex].search(query.vector, k, inside).ranking)
+            near = self.release[DenseIndex].search(query.vector, k, inside)
+            if least is not None:
+                near = near.at_least(self.release[Calibration].cosine((1 + least) / 2))
+            rankings.append(near.ranking)
         found: dict[int, list[int]] = {}
         for number, _ in reciprocal_rank_fusion(rankings)[:k]:
             found.setdefault(int(store.home[number]), []).append(number - self.documents)
@@ -482,8 +493,8 @@ class ReleaseChannels:
         known = Catalogue.load(self.release.method, DATED_BY)
         return {one.id: (one.label, one.domain) for one in known if one.range == Category.Time}
 
-    def walked(self, entities: Sequence[int], k: int) -> Hits:
-        """The ``k`` documents of most personalised PageRank from ``entities``, with their shares of it."""
+    def walked(self, entities: Sequence[int], k: int, mask: Mask | None = None) -> Hits:
+        """The ``k`` documents (of ``mask``) of most personalised PageRank from ``entities``, with their shares of it."""
         method = self.release.method
         seeds = np.unique(np.asarray(entities, np.int32))
         nodes, edges = neighbourhood(self.release[Graph].adjacency, seeds, method.weights.of, HOPS, WALKED)
@@ -494,8 +505,37 @@ class ReleaseChannels:
         shares = np.zeros(self.documents)
         held = self.release[Documents].entity_document[nodes]
         np.add.at(shares, held[held >= 0], rank[held >= 0])
-        found = np.flatnonzero(shares)
+        found = np.flatnonzero(shares if mask is None else shares * mask)
         return Hits.of(best(found, shares[found], k))
+
+    def calibrated(self, similarity: float) -> float:
+        """The cosine of the release's encoder that stands for a similarity on the scale (1 + cosine) / 2."""
+        return self.release[Calibration].cosine(similarity)
+
+    def similarities(self, vector: Floats, documents: Ints) -> Reals:
+        """How near documents are to a question, calibrated, float64 [n], 0..1; NaN where it or a document has no vector."""
+        cosines = self.release[DenseIndex].cosines(vector, documents).astype(np.float64)
+        return self.release[Calibration].similarities(
+            cosines if vector.any() else np.full_like(cosines, np.nan)
+        )
+
+    def reached(self, vector: Floats, documents: Sequence[int]) -> tuple[Way, ...]:
+        """The ways of the entity graph from documents to others, the nearer these the farther, best first."""
+        near = self.similarities(vector, np.asarray(documents, np.int32)).tolist()
+        seeds = [
+            (one, None if np.isnan(value) else value) for one, value in zip(documents, near, strict=True)
+        ]
+        nearness: Nearness = lambda ends: np.nan_to_num(self.similarities(vector, ends), nan=UNKNOWN)  # noqa: E731
+        return reach(self.release[EntityGraph], seeds, nearness)
+
+    def themed(self, documents: Sequence[int]) -> list[int]:
+        """The most central documents of the finest communities that documents are in."""
+        return of_themes(self.release[Communities], documents)
+
+    def check_files(self, error: Exception) -> None:
+        """Raise ReleaseError where an error comes of files that are damaged."""
+        with suppress(type(error)), self.release.reading(()):
+            raise error
 
     def joined(self, documents: Ints) -> Matrix:
         """How the documents' own entities are joined, float64 [n, n]; see ``adjacency.connect``.

@@ -75,6 +75,13 @@ class Hits:
         kept = self.scores >= threshold
         return Hits(self.documents[kept], self.scores[kept])
 
+    def among(self, within: npt.NDArray[np.bool_] | None) -> Hits:
+        """Those of the documents ``within``, bool [documents]; all where it is None."""
+        if within is None:
+            return self
+        kept = within[self.documents]
+        return Hits(self.documents[kept], self.scores[kept])
+
     def view(self, name: str) -> Reals:
         """The scores of a search by cosine, on the scale of that name in ``VIEWS``."""
         return VIEWS[name](self.scores)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from crmrag_query.artifacts.manifest import open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
+from crmrag_query.kept import Kept
 from crmrag_query.retrieval.pool import best
 from crmrag_query.retrieval.scores import Hits
 from crmrag_query.text import tokenize
@@ -84,23 +85,22 @@ class SparseIndex:
 
         ``mask``: bool [documents]. Ties by document number.
         """
-        documents, scores = self._holding(question)
+        documents, scores = self._held.get(question, lambda: self._holding(question))
         if mask is not None:
             chosen = mask[documents]
             documents, scores = documents[chosen], scores[chosen]
         return Hits.of(best(documents, scores, k))
 
     @cached_property
-    def _holding(self) -> Callable[[str], Scored]:
-        """The documents that hold a term of a question, ascending, and their scores; those of the latest questions are kept,
-        for all that is asked of one."""
+    def _held(self) -> Kept[str, Scored]:
+        """What was found for the latest questions, for all that is asked of one."""
+        return Kept(KEPT)
 
-        def found(question: str) -> Scored:
-            scores, holding = self._added(self.terms(question))
-            documents = np.flatnonzero(holding)
-            return documents, scores[documents]
-
-        return lru_cache(KEPT)(found)
+    def _holding(self, question: str) -> Scored:
+        """The documents that hold a term of a question, ascending, and their scores."""
+        scores, holding = self._added(self.terms(question))
+        documents = np.flatnonzero(holding)
+        return documents, scores[documents]
 
     def _added(self, terms: Sequence[int]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Score of every document, and whether it holds a term."""

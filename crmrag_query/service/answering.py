@@ -151,7 +151,12 @@ class Workers:
 
 
 Q = TypeVar("Q")
-ASKING = (wire.RETRIEVE, wire.PLAN, REPLAY)  # besides wire.ASK: a language model may have a part in them
+ASKING = (
+    wire.RETRIEVE,
+    wire.PLAN,
+    wire.COMPARE,
+    REPLAY,
+)  # besides wire.ASK: a language model may have a part in them
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from crmrag_query.answers.records import Answer, Done, Event, answer_of
+from crmrag_query.answers.ask import is_lasting
+from crmrag_query.answers.records import Answer, Done, Event, Used, answer_of
 from crmrag_query.bounds import check_text
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
@@ -17,11 +18,14 @@ from crmrag_query.client.wire import Route
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.errors import NotAllowed, NotKept, QuestionError, ReleaseError
+from crmrag_query.kept import Kept
 from crmrag_query.service import responses as records
 from crmrag_query.service.store import KeptText, Store, StoreError, Thread, iso, new_id
 
 T = TypeVar("T")
 LOG = logging.getLogger("crmrag.service")
+ANSWERS = 200
+"""That are kept for a while; one with a large set takes some hundred kilobytes."""
 DAMAGED = "Its release is damaged. The service's log has the details."
 UNKNOWN = "It may have been removed, or the address is not whole."
 
@@ -34,6 +38,11 @@ class Desk:
     config: ServiceConfig
     store: Store | None = None
     _told: set[Unavailable] = field(default_factory=set)
+    _answers: Kept[str, tuple[Event, ...]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        kept = Kept[str, tuple[Event, ...]](ANSWERS, self.config.work.answer_seconds, "answers")
+        object.__setattr__(self, "_answers", kept)
 
     def handle(self, route: Route[Any, Any], request: Any) -> Any:
         """The result of a route of ``wire`` or of the service's own; raises the errors that problem documents tell."""
@@ -56,8 +65,28 @@ class Desk:
     def stream(self, request: wire.Ask) -> Iterator[Event]:
         """The events of an answer, which is kept before its end is told."""
         request = self._within(request)
-        for event in self.engine.stream(replace(request, thread="", key="")):
+        for event in self._answered(replace(request, thread="", key="")):
             yield self._kept(request, event) if isinstance(event, Done) else event
+
+    def _answered(self, request: wire.Ask) -> Iterator[Event]:
+        """The events of an answer; those of lately, where the same was asked, without the model's usage and times."""
+        if not self.config.work.answer_seconds:
+            yield from self.engine.stream(request)
+            return
+        identity = self.engine.identity(request)
+        if (before := self._answers.find(identity)) is not None:
+            yield from before
+            return
+        events: list[Event] = []
+        for event in self.engine.stream(request):
+            yield event
+            if isinstance(event, Done):
+                identity = identity if is_lasting(event.answer) else ""
+                event = Done(replace(event.answer, timings={}))
+            if not isinstance(event, Used):
+                events.append(event)
+        if identity:
+            self._answers.put(identity, tuple(events))
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
         """Why one cannot be asked stands in the log, once, as it may name files of the service."""

@@ -20,6 +20,7 @@ from crmrag_query.answers.records import Answer, Done, Event, Used
 from crmrag_query.client import wire
 from crmrag_query.codec import Problem, to_problem
 from crmrag_query.errors import CrmRagError
+from crmrag_query.kept import TALLIES
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.responses import LEFT, problem
 from crmrag_query.service.store import new_id
@@ -52,6 +53,10 @@ class Observer:
         )  # fmt: skip
         self.answers = Counter("crmrag_answers", "Answers", ["dataset", "form", "written_by"], registry=own)
         self.tokens = Counter("crmrag_tokens", "Tokens of language models", ["model", "kind"], registry=own)
+        self.caches = Counter(
+            "crmrag_cache_lookups", "Look-ups of what is kept for a while", ["cache", "outcome"], registry=own
+        )
+        self._counted: dict[tuple[str, str], int] = _lookups()
         self.cost = Counter("crmrag_cost_dollars", "Price of language models", ["model"], registry=own)
 
     def watched(self, desk: Desk, asked: wire.Ask) -> Iterator[Event]:
@@ -86,7 +91,19 @@ class Observer:
             self.tokens.labels(used.model, "prompt").inc(used.prompt_tokens)
             self.tokens.labels(used.model, "completion").inc(used.completion_tokens)
             self.cost.labels(used.model).inc(used.cost or 0.0)
+        for (cache, outcome), count in (now := _lookups()).items():
+            self.caches.labels(cache, outcome).inc(count - self._counted.get((cache, outcome), 0))
+        self._counted = now
         log("answer", _told(answer, used) | {"ms": round(seconds * 1000, 1)})
+
+
+def _lookups() -> dict[tuple[str, str], int]:
+    """How often what is kept was asked for in this process, by what it is and whether it was there."""
+    return {
+        (name, outcome): count
+        for name, tally in TALLIES.items()
+        for outcome, count in (("hit", tally.hits), ("miss", tally.misses))
+    }
 
 
 def _told(answer: Answer, used: Used | None) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Us
 from crmrag_query.bounds import HISTORY
 from crmrag_query.client import wire
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
-from crmrag_query.config.modes import load_modes
 from crmrag_query.errors import CrmRagError, QuestionError, ReleaseNotFound
+from crmrag_query.retrieval.modes import ConfiguredModes
 from crmrag_query.service.answering import Answering
 from crmrag_query.service.responses import LEFT, STREAMED, UNKEPT, begun, event_stream, retry, unless_left
 from crmrag_query.service.store import new_id
@@ -214,12 +214,12 @@ class OpenAI:
         plain = replace(desk.engine, how=replace(desk.engine.how, model=None))
         self._answering, self._plain = answering, replace(answering, desk=replace(desk, engine=plain))
         self._names, self._read = desk.engine.releases.names, answering.workers.read
-        self._config = desk.engine.releases.opener.config
+        self._configured = ConfiguredModes(desk.engine.releases.opener.config)
         self._silence = desk.config.heartbeat_seconds
 
     def _modes(self) -> tuple[str, ...]:
         """The names of all modes, the default first, as they stand in the files now."""
-        return tuple(load_modes(self._config))
+        return tuple(self._configured.all())
 
     async def models(self) -> Response:
         names = models_of(await self._read(self._names), self._modes()[1:])

@@ -97,6 +97,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/dataset"): SAMPLE,
     ("GET", "/evaluations"): SAMPLE,
     ("GET", "/modes"): SAMPLE,
+    ("POST", "/modes/compare"): {"question": QUESTION, "modes": ["crm", "fulltext"]} | SAMPLE,
     ("GET", "/themes"): SAMPLE | {"limit": 5},
     ("GET", "/graph/search"): {"query": "wall paintings"} | SAMPLE,
     ("GET", "/graph/context"): {"entity": ASINOU, "max_hops": 2} | SAMPLE,
@@ -108,7 +109,7 @@ TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
     "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "themes": "Data sets",
-    "sparql": "Data sets", "graph": "Tools of language models",
+    "sparql": "Data sets", "graph": "Tools of language models", "compare_modes": "Asking",
 }  # fmt: skip
 SUMMARIES = {
     ("POST", "/ask"): "Answer a question, whole or as a stream of events",
@@ -130,6 +131,7 @@ SUMMARIES = {
     ("POST", "/sparql"): "Run a reading SPARQL query",
     ("GET", "/evaluations"): "List the evaluations of a data set",
     ("GET", "/modes"): "List the modes in which a data set can be asked",
+    ("POST", "/modes/compare"): "Answer a question in several modes, side by side",
     ("GET", "/themes"): "List what belongs together in a data set",
     ("GET", "/graph/search"): "Find entities by meaning, words and name",
     ("GET", "/graph/context"): "Tell what an entity is connected to, within some hops",

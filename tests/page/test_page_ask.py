@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import Asked, Axe, answered
+from tests.support.modes import SHIPPED
 
 SAINTS = "Which saints are depicted in the church of Panagia Phorbiotissa?"
 CHURCHES = "Which churches are in the Troodos mountains?"
@@ -248,3 +249,24 @@ def test_a_mode_can_be_chosen_and_stays_for_the_questions_that_follow(page: Page
     assert sent.value.post_data_json["mode"] == "vector"
     answered(page)
     expect(page.get_by_label("How to search")).to_have_value("vector")
+
+
+def test_modes_stand_side_by_side_with_the_sources_that_they_share(
+    page: Page, asked: Asked, axe: Axe
+) -> None:
+    asked(CHURCHES)
+    page.get_by_role("link", name="compare modes").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(CHURCHES)
+    rows = page.get_by_role("region", name="Modes side by side").get_by_role("row")
+    expect(rows).to_have_count(1 + len(SHIPPED))
+    for mode in SHIPPED:
+        row = rows.filter(has=page.get_by_text(mode, exact=True))
+        expect(row).to_contain_text("ms")
+    shared = page.get_by_role("region", name="Sources").get_by_role("row")
+    assert shared.count() > 1
+    first = shared.nth(1).get_by_role("cell")
+    said = [first.nth(at).inner_text() for at in range(len(SHIPPED))]
+    assert (
+        sum(one in ("cited", "looked at") for one in said) > 1
+    )  # the one that most of them have comes first
+    axe()

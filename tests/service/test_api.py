@@ -18,6 +18,7 @@ from crmrag_query.codec import Problem, from_plain, to_json, to_plain
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.responses import OWN_ROUTES
 from crmrag_query.sets.records import Change, Years
+from tests.support.modes import THERE_ARE
 from tests.support.service import application, await_sparql, served
 
 QUESTION = "When was the church of Asinou built?"
@@ -30,7 +31,7 @@ NARROW: dict[str, Any] = THINGS | {
 }
 REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
     wire.ASK: (wire.Ask(QUESTION), wire.Ask(COUNTED, "sample"), wire.Ask("And who painted it?", history=(QUESTION,)),
-        wire.Ask(QUESTION, mode="vector"),
+        wire.Ask(QUESTION, mode="vector", within={"iris": [ASINOU]}),
     ),
     wire.RETRIEVE: (wire.Retrieve(QUESTION, k=5), wire.Retrieve("Παναγία Φορβιώτισσα", "sample", mode="fulltext")),
     wire.ENTITY: (wire.GetEntity(ASINOU), wire.GetEntity(ASINOU, "sample", "el")),
@@ -58,6 +59,10 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
     wire.SPARQL: (wire.RunSparql("SELECT * WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o LIMIT 5"), wire.RunSparql("ASK {}")),
     wire.EVALUATIONS: (wire.ListEvaluations(),),
     wire.MODES: (wire.ListModes(), wire.ListModes("sample")),
+    wire.COMPARE: (
+        wire.CompareModes(QUESTION, modes=("crm", "fulltext")),
+        wire.CompareModes("And who painted it?", "sample", ("vector",), (QUESTION,), within={"categories": ["Actor"]}),
+    ),
     wire.THEMES: (wire.ListThemes(), wire.ListThemes("sample", level=0, limit=3, offset=1, language="el")),
 }  # fmt: skip
 CASES = [(route, request) for route, requests in REQUESTS.items() for request in requests]
@@ -87,10 +92,19 @@ def events_of(response: httpx.Response) -> list[tuple[str, Any]]:
 
 def untimed(value: Any) -> Any:
     """A result without how long it took."""
+    if isinstance(value, tuple):
+        return tuple(map(untimed, value))
     if not is_dataclass(value) or isinstance(value, type):
         return value
     clocks = {"timings": {}, "milliseconds": 0.0, "id": ""}
-    return replace(value, **{one.name: clocks[one.name] for one in fields(value) if one.name in clocks})
+    return replace(
+        value,
+        **{
+            one.name: clocks.get(one.name, untimed(getattr(value, one.name)))
+            for one in fields(value)
+            if one.init
+        },
+    )
 
 
 def test_every_route_is_tried() -> None:
@@ -166,7 +180,7 @@ def test_an_unknown_mode_is_refused_with_those_that_there_are(http: httpx.Client
     for request in (wire.Ask(QUESTION, mode="best"), wire.Retrieve(QUESTION, mode="best")):
         route = wire.ASK if isinstance(request, wire.Ask) else wire.RETRIEVE
         told = problem_of(send(http, route, request))
-        assert (told.status, told.remedy) == (400, "There are: crm, vector, fulltext, global_vector.")
+        assert (told.status, told.remedy) == (400, f"{THERE_ARE}.")
 
 
 # what is read, and kept by its reader

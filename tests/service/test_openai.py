@@ -16,6 +16,7 @@ from crmrag_query.client.local import Engine
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.service.openai import sources_text
 from tests.support.model_server import model_server
+from tests.support.modes import SHIPPED, THERE_ARE
 from tests.support.service import application, beside, served
 
 QUESTION = "Which churches were built before 1200?"
@@ -37,7 +38,7 @@ def text_of(reply: Any) -> str:
 
 
 def test_there_is_a_model_for_each_data_set_and_mode(chat: openai.OpenAI) -> None:
-    there = ["sample", "sample:vector", "sample:fulltext", "sample:global_vector", "sample:extractive"]
+    there = ["sample", *(f"sample:{mode}" for mode in SHIPPED[1:]), "sample:extractive"]
     assert [one.id for one in chat.models.list()] == there
     assert all(chat.models.retrieve(name).owned_by == "crmrag" for name in [*there, "sample:crm"])
     with pytest.raises(openai.NotFoundError, match="no model 'other'"):
@@ -56,7 +57,7 @@ def test_a_reply_is_the_answer_with_its_sources_below(chat: openai.OpenAI, local
     assert (reply.model, reply.usage.total_tokens) == (model, 0)
 
 
-@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext", "global_vector"])
+@pytest.mark.parametrize("mode", [*SHIPPED])
 def test_a_model_names_the_mode_of_its_answers(chat: openai.OpenAI, local: Client, mode: str) -> None:
     reply: Any = chat.chat.completions.create(model=f"sample:{mode}", messages=user(QUESTION))
     answer = local.ask(QUESTION, mode=mode)
@@ -72,7 +73,7 @@ def test_a_mode_that_there_is_not_is_the_default_with_a_note(
     reply: Any = chat.chat.completions.create(**asked)
     text = "".join(one.choices[0].delta.content or "" for one in reply) if streamed else text_of(reply)
     assert text.startswith(local.ask(QUESTION).text)
-    note = "Note: There is no mode 'best': answered in 'crm'. There are: crm, vector, fulltext, global_vector, extractive."
+    note = f"Note: There is no mode 'best': answered in 'crm'. {THERE_ARE}, extractive."
     assert note in text
 
 

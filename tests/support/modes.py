@@ -5,7 +5,27 @@ from __future__ import annotations
 from crmrag_query.config.modes import EXPANSIONS, Mode, load_modes
 
 CRM = load_modes()["crm"]
-STAGES = ("dense", "sparse", "named", "tied", "dated", "walked", "typed", "communities", *EXPANSIONS)
+SHIPPED = (
+    "crm", "vector", "fulltext", "entity_vector", "graph_vector", "graph_vector_fulltext", "global_vector",
+    "graph", "agent",
+)  # fmt: skip
+"""The names of the modes that ship, the default first."""
+SEARCHING = tuple(name for name, mode in load_modes().items() if mode.channels)
+"""Those that find documents."""
+THERE_ARE = f"There are: {', '.join(SHIPPED)}"
+"""What a mode that there is not is refused with."""
+STAGES = (
+    "dense",
+    "sparse",
+    "named",
+    "tied",
+    "dated",
+    "walked",
+    "typed",
+    "communities",
+    "entities",
+    *EXPANSIONS,
+)
 """The channels that ship, and what is done with their candidates."""
 
 

@@ -55,6 +55,8 @@ class Ties:
         return any(bool(shares.any()) for _, shares in self.of(channels, query))
 
 
+TIED = "tied"
+"""The name of the ranking that all ties make."""
 RANKING = ("faiss_index", "encoder", "bm25_index")
 """What documents that are tied as strongly are ranked by."""
 GROUP = "crmrag.channels"

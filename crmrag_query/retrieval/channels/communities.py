@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crmrag_query.communities.communities import Communities
+from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.channels import Channel
 from crmrag_query.retrieval.communities import CommunityIndex
 from crmrag_query.retrieval.query import Query
@@ -11,15 +12,20 @@ from crmrag_query.retrieval.scores import Hits
 
 OF_A_LEVEL = 3  # communities, the nearest
 MEMBERS = 20  # of each, the most central
+LEAST = 0.4
+"""Similarity of a theme, calibrated, on the scale (1 + cosine) / 2. Source: the published mode ``global_vector``."""
 
 
 def nearest(channels: ReleaseChannels, query: Query) -> list[tuple[int, float]]:
     """The communities whose themes are nearest to a question, some of each level, with their cosines, best first."""
     communities, index = channels.release[Communities], channels.release[CommunityIndex]
+    least = channels.release[Calibration].cosine(LEAST) if query.vector.any() else 0.0
+    levels = [told["level"] for told in communities.levels][: query.levels]
     found = [
         one
-        for told in communities.levels
-        for one in index.search(query.text, query.vector, communities.of_level(told["level"]), OF_A_LEVEL)
+        for level in levels
+        for one in index.search(query.text, query.vector, communities.of_level(level), OF_A_LEVEL)
+        if one[1] >= least
     ]
     return sorted(found, key=lambda one: (-one[1], one[0]))
 
@@ -27,8 +33,12 @@ def nearest(channels: ReleaseChannels, query: Query) -> list[tuple[int, float]]:
 def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     """Their scores are the cosines of their communities; a document of several has the best."""
     score: dict[int, float] = {}
+    communities = channels.release[Communities]
     for community, cosine in nearest(channels, query):
-        for document in channels.release[Communities].members(community, MEMBERS).tolist():
+        members = communities.members(community, MEMBERS if query.within is None else None)
+        if query.within is not None:
+            members = members[query.within[members]][:MEMBERS]
+        for document in members.tolist():
             score.setdefault(document, cosine)
     return Hits.of(list(score.items())[:size])
 

@@ -47,7 +47,7 @@ class Noise:
 
 
 def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
-    return channels.dense(query.vector, size)
+    return channels.dense(query.vector, size, query.within)
 
 
 def meets(channels: ReleaseChannels, query: Query) -> bool:

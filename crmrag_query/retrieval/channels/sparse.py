@@ -10,7 +10,7 @@ from crmrag_query.retrieval.sparse import SparseIndex
 
 
 def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
-    return channels.sparse(query.text, size)
+    return channels.sparse(query.text, size, query.within)
 
 
 def meets(channels: ReleaseChannels, query: Query) -> bool:

@@ -15,6 +15,8 @@ def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     if not query.targets:
         return NOTHING
     mask = channels.of_categories(query.targets)
+    if query.within is not None:
+        mask &= query.within
     rankings = [
         channels.dense(query.vector, size, mask).ranking,
         channels.sparse(query.text, size, mask).ranking,

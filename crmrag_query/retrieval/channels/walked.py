@@ -10,7 +10,7 @@ from crmrag_query.retrieval.scores import NOTHING, Hits
 
 def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     named = [one.entity for mention in query.mentions for one in mention.entities]
-    return channels.walked(named, size) if named else NOTHING
+    return channels.walked(named, size, query.within) if named else NOTHING
 
 
 CHANNEL = Channel(find, needs=("graph", "documents", "name_index"))

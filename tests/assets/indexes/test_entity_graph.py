@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.indexes import entity_graph
-from crmrag_assets.indexes.entity_graph import Edges, general, joined, strength
+from crmrag_assets.indexes.entity_graph import Edges, general, joined, stated, strength
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config import load_method
+from crmrag_query.config.parts import WeightsPart
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.graph import Graph
@@ -100,6 +101,29 @@ def test_a_path_binds_as_its_steps_do_one_after_the_other() -> None:
     shown = next(path for path in paths if [step.code for step in path.steps if not step.recursive] == codes)
     assert strength(shown, method.weights) == pytest.approx(0.5 * 0.85 * 0.85)
     assert all(0 < strength(path, method.weights) <= 1 for path in paths)
+
+
+def test_a_property_of_weight_nought_joins_nothing(release: Release) -> None:
+    weights = load_method().weights
+    without = weights.model_copy(update={"properties": {**weights.properties, "P14": 0.0, "P14i": 0.0}})
+    adjacency, home = release[Graph].adjacency, release[Documents].entity_document
+
+    def ends(chosen: WeightsPart) -> set[tuple[int, int]]:
+        return {
+            pair
+            for a, b, _ in stated(adjacency, home, chosen)
+            for pair in zip(a.tolist(), b.tolist(), strict=True)
+        }
+
+    made = (document(release, "p0"), document(release, "ada"))
+    assert made in ends(weights) and made not in ends(without)
+    paths = [path for one in Catalogue.load(load_method()) for path in one.paths]
+    by_makers = [
+        path
+        for path in paths
+        if any(step.code in ("P14", "P14i") and not step.recursive for step in path.steps)
+    ]
+    assert by_makers and all(strength(path, without) == 0 for path in by_makers)
 
 
 Statement = tuple[int, int, int]

@@ -15,7 +15,7 @@ import pytest
 from crmrag_query.answers.ask import Ask, stream
 from crmrag_query.answers.records import Answer, Evidence, answer_of
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.config.modes import AgentLimits
+from crmrag_query.config.modes import Bounds
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.llm.model import CannedModel, LiteLLM, Message, Metered, Model, Reply, Request
 from crmrag_query.retrieval.modes import find_mode
@@ -65,7 +65,7 @@ def asked(
     release: Release, desk: SparqlDesk, mode: str, *replies: str, question: str = QUESTION, **limits: float
 ) -> tuple[Answer, Script]:
     chosen = find_mode(release, mode)
-    chosen = chosen.model_copy(update={"limits": AgentLimits(**limits)}) if limits else chosen
+    chosen = chosen.model_copy(update={"bounds": Bounds(**limits)}) if limits else chosen
     with scripted(*replies) as (script, model):
         return answer_of(stream(release, question, Ask(model, mode=chosen, sparql=desk))), script
 

@@ -18,14 +18,20 @@ from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Ask as AskRequest
 from crmrag_query.client.wire import ListModes
+from crmrag_query.communities.communities import Communities
+from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents
+from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError, QuestionError
 from crmrag_query.llm.model import Message
+from crmrag_query.retrieval import modes
+from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.channels.dense import Noise, nonsense
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
+from crmrag_query.retrieval.modes import find_mode, known_modes, lacking, modes_of
 from crmrag_query.text import tokenize
+from tests.support.modes import SEARCHING, SHIPPED, THERE_ARE
 
 QUESTIONS = (
     "Who painted the murals of Asinou?",
@@ -108,8 +114,7 @@ def with_plans_only(sample: Release, tmp_path: Path) -> Release:
 
 
 def test_a_release_is_asked_in_modes_that_are_younger_than_it(with_plans_only: Release) -> None:
-    shipped = ["crm", "vector", "fulltext", "global_vector", "graph", "agent"]
-    assert [*modes_of(with_plans_only)] == [*shipped, "exactly"]
+    assert [*modes_of(with_plans_only)] == [*SHIPPED, "exactly"]
     told = answer(with_plans_only, COUNTED, "exactly")
     assert (
         told.exhaustive and told.set is not None and told.text == answer(with_plans_only, COUNTED, "crm").text
@@ -133,7 +138,7 @@ def test_by_plans_only_what_is_no_plan_is_refused(with_plans_only: Release) -> N
 NOTHING = ("qqqq zzzz", "What is a zzzz?", "xkcdw pfrtq vbnml")
 
 
-@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext", "global_vector"])
+@pytest.mark.parametrize("mode", SEARCHING)
 @pytest.mark.parametrize("question", NOTHING)
 def test_what_nothing_meets_retrieves_nothing_says_so_and_asks_no_model(
     sample: Release, question: str, mode: str
@@ -191,9 +196,10 @@ def test_a_release_answers_in_the_modes_whose_artifacts_it_has_and_tells_what_th
 ) -> None:
     engine = open_engine(str(unembedded))
     told = engine.modes(ListModes())
+    lacking_none = ("fulltext", "global_vector", "graph", "agent")
     assert {one.name: one.lacks for one in told.modes} == {
-        "crm": ("faiss_index",), "vector": ("faiss_index",), "fulltext": (), "global_vector": (), "graph": (), "agent": (),
-    }  # fmt: skip
+        name: () if name in lacking_none else ("faiss_index",) for name in SHIPPED
+    }
     assert all("crmrag build churches" in one.build for one in told.modes if one.lacks)
     there = engine.ask(AskRequest(QUESTIONS[0], mode="fulltext"))
     assert there.sources == answer(sample, QUESTIONS[0], "fulltext").sources
@@ -203,9 +209,7 @@ def test_a_release_answers_in_the_modes_whose_artifacts_it_has_and_tells_what_th
 
 
 def test_a_mode_that_there_is_not_is_refused_with_those_that_there_are(sample: Release) -> None:
-    with pytest.raises(
-        QuestionError, match=r"no mode 'vectors'. There are: crm, vector, fulltext, global_vector"
-    ):
+    with pytest.raises(QuestionError, match=f"no mode 'vectors'. {THERE_ARE}"):
         find_mode(sample, "vectors")
 
 
@@ -221,3 +225,98 @@ def test_a_channel_that_there_is_not_is_told_with_its_file(sample: Release, tmp_
 def test_a_release_of_today_has_what_every_mode_needs(sample: Release) -> None:
     assert all(lacking(sample, mode) == () for mode in modes_of(sample).values())
     assert open_release(sample.folder).manifest.has("bm25_index")
+
+
+def test_modes_are_read_once_for_an_open_release_and_again_where_they_have_changed(
+    sample: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path | None] = []
+
+    def counted(folder: Path | None) -> dict[str, Mode]:
+        read.append(folder)
+        return known_modes(folder)
+
+    monkeypatch.setattr(modes, "known_modes", counted)
+    monkeypatch.delenv("VECTOR_SEARCH_TOP_K", raising=False)
+    release, file = replace(sample, opener=Opener(tmp_path)), tmp_path / "modes.yaml"
+    for question in QUESTIONS[:2]:
+        answer_of(stream(release, question))
+        answer(release, question, "vector")
+    assert read == [tmp_path]
+    file.write_text(
+        "modes:\n  mine: {title: {en: Mine}, channels: [sparse], plans: never}\n", encoding="utf-8"
+    )
+    assert answer(release, QUESTIONS[0], "mine").mode == "mine" and len(read) == 2
+    monkeypatch.setenv("VECTOR_SEARCH_TOP_K", "3")
+    assert len(answer(release, QUESTIONS[0], "vector").sources) == 3 and len(read) == 3
+    file.unlink()
+    with pytest.raises(QuestionError, match=THERE_ARE):
+        find_mode(release, "mine")
+    assert len(read) == 4
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "mode", "most"),
+    [
+        ("VECTOR_SEARCH_TOP_K", "2", "vector", 2),
+        ("VECTOR_SEARCH_TOP_K", "30", "fulltext", 20),  # no more than MAX_SEARCH_DOCUMENTS
+        ("MAX_SEARCH_DOCUMENTS", "7", "graph_vector_fulltext", 7),
+        ("MAX_SEARCH_DOCUMENTS", "9", "entity_vector", 9),
+    ],
+)
+def test_limits_say_how_many_documents_a_mode_finds(
+    sample: Release, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, mode: str, most: int
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert len(prepare(sample, QUESTIONS[0], mode=find_mode(sample, mode)).retrieved.chosen) == most
+
+
+def test_the_pool_is_as_many_times_the_documents_as_the_ratio_says(
+    sample: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAX_SEARCH_DOCUMENTS", "8")
+    for ratio, size in (("1", 8), ("2.5", 20)):
+        monkeypatch.setenv("EFFECTIVE_SEARCH_RATIO", ratio)
+        assert (
+            len(prepare(sample, QUESTIONS[0], mode=find_mode(sample, "fulltext")).retrieved.ranking) == size
+        )
+
+
+def test_a_document_below_the_similarity_does_not_count(
+    sample: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calibration, (question, *_) = sample[Calibration], QUESTIONS
+    for similarity in (0.5, 0.6, 0.7):
+        monkeypatch.setenv("CHAT_SEARCH_KWARG_SCORE_THRESHOLD", str(similarity))
+        chosen = prepare(sample, question, mode=find_mode(sample, "vector")).retrieved.ranking
+        vector = sample[QueryEncoder].encode([question])[0]
+        near = sample[DenseIndex].search(vector, 20)
+        kept = calibration.similarities(near.scores) >= similarity - 1e-9
+        assert chosen == near.documents[kept].tolist()
+
+
+def test_no_more_levels_of_themes_are_searched_than_the_limit_says(
+    sample: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+    of_level = Communities.of_level
+    monkeypatch.setattr(
+        Communities, "of_level", lambda self, level: searched.append(level) or of_level(self, level)
+    )
+    for levels in (1, 2):
+        searched.clear()
+        monkeypatch.setenv("COMMUNITY_SEARCH_LEVELS", str(levels))
+        found(sample, "What is this collection about?", "global_vector")
+        assert set(searched) == set(range(levels)) & {told["level"] for told in sample[Communities].levels}
+
+
+def test_the_graph_modes_add_what_the_entity_graph_reaches(sample: Release) -> None:
+    graph = sample[EntityGraph]
+    for mode in ("graph_vector", "graph_vector_fulltext", "entity_vector"):
+        chosen = prepare(sample, QUESTIONS[0], mode=find_mode(sample, mode)).retrieved.chosen
+        reached = [one for one in chosen if "reached" in one.ranks]
+        seeds = {one.document for one in chosen if set(one.ranks) - {"reached", "themes"}}
+        assert reached and 1 <= len(seeds) <= 5
+        near = {int(end) for seed in seeds for end in graph.of(seed)[0]}
+        near |= {int(end) for one in near for end in graph.of(one)[0]}
+        assert all(one.similarities["reached"] == 0.8 and one.document in near for one in reached)

@@ -19,10 +19,12 @@ from crmrag_query.answers.records import (
     answer_text,
 )
 from crmrag_query.cli.ask import ask, chat, tell
+from crmrag_query.cli.modes import modes
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import QuestionError, ReleaseNotFound
 from crmrag_query.text import printable
 from tests.support.builds import Project, build_all, make_project
+from tests.support.modes import SHIPPED, THERE_ARE
 
 QUESTION = "Who painted Mural 4?"
 
@@ -127,7 +129,45 @@ def test_a_mode_is_chosen_by_name(project: Project, command: object) -> None:
 
 
 def test_an_unknown_mode_is_refused_with_those_that_there_are(project: Project) -> None:
-    with pytest.raises(
-        QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext, global_vector"
-    ):
+    with pytest.raises(QuestionError, match=f"no mode 'best'. {THERE_ARE}"):
         run(ask, project, QUESTION, "--mode", "best")
+
+
+@pytest.mark.parametrize("command", [ask, chat])
+def test_a_part_of_the_data_is_asked(project: Project, command: object, tmp_path: Path) -> None:
+    def told(*within: str) -> str:
+        typed = f"{QUESTION}\n\n" if command is chat else ""
+        arguments = [part for one in within for part in ("--within", one)]
+        return run(command, project, *([] if command is chat else [QUESTION]), *arguments, typed=typed)
+
+    assert "Painter 1" in told() and "Painter 1" in told("category=Actor")
+    assert "Painter 1" not in told("iri=urn:none")
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"where": [{"kind": "among", "iris": ["urn:none"]}]}', encoding="utf-8")
+    assert told(f"plan={plan}") == told("iri=urn:none")
+    for wrong in ("kind=church", "category", "category="):
+        typed = ["--within", wrong] if command is chat else [QUESTION, "--within", wrong]
+        result = CliRunner().invoke(command, ["churches", *typed, "--data", str(project.data)])  # type: ignore[arg-type]
+        assert result.exit_code == 2 and "give category=…" in result.output
+
+
+def run_modes(project: Project, *arguments: str) -> str:
+    result = CliRunner().invoke(
+        modes, ["churches", *arguments, "--data", str(project.data)], catch_exceptions=False
+    )
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_modes_are_listed_and_stand_side_by_side(project: Project) -> None:
+    listed = run_modes(project)
+    assert all(f"  {name} " in listed for name in SHIPPED) and "a similarity of 0.3 is" in listed
+    shown = run_modes(project, QUESTION)
+    assert all(f"\n{name}: " in shown for name in SHIPPED)
+    assert "Painter 1" in shown and " ms" in shown and "found by it alone" in shown
+    told = json.loads(run_modes(project, QUESTION, "--mode", "fulltext", "--mode", "crm", "--json"))
+    assert [one["mode"] for one in told["modes"]] == ["fulltext", "crm"]
+    both = [one["label"] for one in told["sources"] if len(one["modes"]) == 2]
+    assert both and all(
+        label in run_modes(project, QUESTION, "--mode", "fulltext", "--mode", "crm") for label in both
+    )

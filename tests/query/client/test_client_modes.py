@@ -6,11 +6,12 @@ import pytest
 
 from crmrag_query import Client, Done, errors
 from tests.query.client.conftest import Calling
+from tests.support.modes import SHIPPED, THERE_ARE
 
 QUESTION = "Which churches were built before 1200?"
 
 
-@pytest.mark.parametrize("mode", ["crm", "vector", "fulltext", "global_vector"])
+@pytest.mark.parametrize("mode", [*SHIPPED])
 def test_a_question_is_answered_in_the_mode_that_is_named(call: Calling, local: Client, mode: str) -> None:
     answer = call("ask", QUESTION, mode=mode)
     assert answer.mode == mode and answer == local.ask(QUESTION, mode=mode)
@@ -37,19 +38,69 @@ def test_a_ranking_tells_its_mode_and_what_its_channels_measured(
 def test_modes_are_told_with_what_they_need(call: Calling, local: Client) -> None:
     modes = call("modes")
     assert modes == local.modes() and modes.dataset == "sample"
-    assert [one.name for one in modes.modes] == ["crm", "vector", "fulltext", "global_vector"]
+    assert [one.name for one in modes.modes] == [*SHIPPED]
     assert all(one.title["en"] and one.lacks == () and one.build == "" for one in modes.modes)
-    assert modes.to_polars()["mode"].to_list() == ["crm", "vector", "fulltext", "global_vector"]
+    assert modes.to_polars()["mode"].to_list() == [*SHIPPED]
 
 
 def test_an_unknown_mode_is_refused_with_the_list(call: Calling) -> None:
     for name in ("ask", "stream", "retrieve"):
-        with pytest.raises(
-            errors.QuestionError, match=r"no mode 'best'. There are: crm, vector, fulltext, global_vector"
-        ):
+        with pytest.raises(errors.QuestionError, match=f"no mode 'best'. {THERE_ARE}"):
             call(name, QUESTION, mode="best")
 
 
 def test_what_nothing_meets_has_no_documents_and_no_sources(call: Calling) -> None:
     ranking, answer = call("retrieve", "qqqq zzzz"), call("ask", "qqqq zzzz")
     assert (len(ranking), ranking.sources, answer.sources, answer.refused) == (0, (), (), True)
+
+
+def test_one_question_stands_in_several_modes_with_the_sources_that_they_share(
+    call: Calling, local: Client
+) -> None:
+    found = call("compare_modes", QUESTION)
+    assert found == local.compare_modes(QUESTION)
+    assert [one.mode for one in found] == [*SHIPPED] and all(one.milliseconds > 0 for one in found)
+    for one in found:
+        assert one.answer is not None and one.answer == local.ask(QUESTION, mode=one.mode)
+        assert (one.tokens, one.failed) == (None, "")
+        iris = {source.iri for source in one.answer.sources}
+        assert iris == {source.iri for source in found.sources if one.mode in source.modes}
+        cited = {source.iri for source in one.answer.sources if source.cited}
+        assert cited == {source.iri for source in found.sources if one.mode in source.cited}
+        others = {
+            source.iri for other in found if other != one and other.answer for source in other.answer.sources
+        }
+        assert found.alone(one.mode) == len(iris - others)
+    assert [*{len(source.modes): 0 for source in found.sources}] == sorted(
+        {len(source.modes) for source in found.sources}, reverse=True
+    )
+    two = call("compare_modes", QUESTION, modes=["fulltext", "crm"])
+    assert [one.mode for one in two] == ["fulltext", "crm"]
+    assert two.to_polars()["mode"].to_list() == ["fulltext", "crm"]
+    with pytest.raises(errors.QuestionError, match=THERE_ARE):
+        call("compare_modes", QUESTION, modes=["best"])
+    with pytest.raises(errors.QuestionError, match="empty"):
+        call("compare_modes", " ")
+
+
+def test_a_part_of_the_data_is_asked(call: Calling, local: Client) -> None:
+    whole = local.ask(QUESTION).set
+    assert whole is not None
+    one = whole.members[0].iri
+    part = call("ask", QUESTION, within={"iris": [one]})
+    assert part.set is not None and [member.iri for member in part.set.members] == [one]
+    assert part == local.ask(QUESTION, within={"iris": [one]})
+    done = call("stream", QUESTION, within={"iris": [one]})[-1]
+    assert isinstance(done, Done) and done.answer == part
+    for within in (whole, whole.plan, {"plan": whole.plan}):
+        ranking = call("retrieve", QUESTION, within=within, mode="fulltext")
+        assert {found.iri for found in ranking} <= {member.iri for member in whole.members}
+        assert ranking == local.retrieve(QUESTION, within=whole, mode="fulltext")
+    with pytest.raises(errors.QuestionError, match=r"within\.kinds.*docs/modes\.md"):
+        call("ask", QUESTION, within={"kinds": ["church"]})
+
+
+def test_what_the_encoder_means_by_a_similarity_is_told(call: Calling) -> None:
+    told = call("modes").calibration
+    assert [*told] == ["0.3", "0.5", "0.9"] and told["0.3"] < told["0.5"] < told["0.9"]
+    assert "a similarity of 0.3 is" in call("modes").head()

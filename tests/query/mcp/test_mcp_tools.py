@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from tests.query.mcp.conftest import Hosted
+from tests.support.modes import THERE_ARE
 
 CHURCHES = "Which churches are in the Troodos mountains?"
 ASINOU = "https://example.org/troodos/church/asinou"
@@ -244,8 +245,14 @@ def test_a_mode_is_chosen_by_name_and_an_unknown_one_is_refused(host: Hosted) ->
     found = host.found("ask", question=CHURCHES, dataset="sample", mode="fulltext")
     usual = host.found("ask", question=CHURCHES, dataset="sample")
     assert found["set"] is None and usual["set"] is not None and found["text"] != usual["text"]
-    assert "There are: crm, vector, fulltext, global_vector." in host.error(
-        "ask", question=CHURCHES, dataset="sample", mode="best"
+    assert f"{THERE_ARE}." in host.error("ask", question=CHURCHES, dataset="sample", mode="best")
+
+
+def test_a_part_of_the_data_is_asked(host: Hosted) -> None:
+    found = host.found("ask", question=CHURCHES, dataset="sample", within={"iris": [ASINOU]})
+    assert [one["iri"] for one in found["sources"] if one["cited"]] in ([], [ASINOU])
+    assert "docs/modes.md" in host.error(
+        "ask", question=CHURCHES, dataset="sample", within={"kinds": ["church"]}
     )
 
 

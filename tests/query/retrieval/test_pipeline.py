@@ -20,6 +20,7 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
+from crmrag_query.retrieval.expand import Way
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import coverage, normalise, select
@@ -78,8 +79,22 @@ class Arrays:
     def dated(self, period: Interval, targets: int, cues: frozenset[str]) -> Shares:
         return self.dates
 
-    def walked(self, entities: Sequence[int], k: int) -> Hits:
-        return self._hits(self.near * self.ties[list(entities)].sum(axis=0), k, self.near > 0)
+    def walked(self, entities: Sequence[int], k: int, mask: Mask | None = None) -> Hits:
+        inside = (self.near > 0) & (True if mask is None else mask)
+        return self._hits(self.near * self.ties[list(entities)].sum(axis=0), k, inside)
+
+    def calibrated(self, similarity: float) -> float:
+        return 2 * similarity - 1
+
+    def reached(self, vector: npt.NDArray[np.float32], documents: Sequence[int]) -> tuple[Way, ...]:
+        found = self.edges[list(documents)].max(axis=0, initial=0)
+        ends = [one for one in self._best(found, self.documents, found > 0) if one not in documents]
+        return tuple(Way(-1, -1, one, float(found[one])) for one in ends)
+
+    def themed(self, documents: Sequence[int]) -> list[int]:
+        """Those of the category of one of these."""
+        own = np.bitwise_or.reduce(self.categories[list(documents)], initial=0)
+        return [one for one in np.flatnonzero(self.categories & own).tolist() if one not in documents]
 
     def joined(self, documents: npt.NDArray[np.int32]) -> Reals:
         return self.edges[np.ix_(documents, documents)]
@@ -345,7 +360,7 @@ def test_without_the_subset_its_parts_change_nothing() -> None:
     assert (first.chosen, first.rest) == (second.chosen, second.rest)
 
 
-EVERYTHING = tuple(one for one in STAGES if one != "communities")  # which need a release
+EVERYTHING = tuple(one for one in STAGES if one not in ("communities", "entities"))  # which need a release
 
 
 @pytest.mark.parametrize("form", Form)

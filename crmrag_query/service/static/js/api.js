@@ -131,6 +131,7 @@ export const answer = (params, how) => get("/answers", params, how); // id
 export const replay = (body, how) => post("/replay", body, how); // id
 export const feedback = (body, how) => post("/feedback", body, how); // answer, verdict, comment
 export const modes = (params, how) => get("/modes", params, how); // dataset
+export const compareModes = (body, how) => post("/modes/compare", body, how); // question, dataset, modes
 export const evaluations = (params, how) => get("/evaluations", params, how); // dataset
 export const themes = (params, how) => get("/themes", params, how); // dataset, level, within, theme, of, limit, language
 export const sparql = (body, how) => post("/sparql", body, how); // query, dataset, limit

@@ -9,6 +9,7 @@ const ROUTES = [
   [/^\/d\/([^/]+)$/, "dataset", ["name"]],
   [/^\/s$/, "set", []],
   [/^\/t$/, "theme", []],
+  [/^\/m$/, "modes", []],
 ];
 
 function read(moves) {

@@ -9,6 +9,7 @@ import { QueryText } from "./setexport.js";
 import { SetSummary } from "./setsummary.js";
 import { Sources } from "./source.js";
 import { Button, Copy, Problem, Skeleton } from "./ui.js";
+import { address } from "../router.js";
 
 /** `turn`: as in asking.js; `heading`: the level of its question; `onAgain()`: to ask once more. */
 export function Turn({ turn, dataset, heading = 2, onAgain, extra }) {
@@ -97,7 +98,7 @@ function About({ answer, dataset, extra }) {
     <ul class="facts">
       <li>${answer.written_by === "extractive" ? t("answer.extractive") : html`${t("answer.written")} <${Label} text=${answer.written_by} />`}</li>
       ${answer.exhaustive && html`<li class="whole">${t("answer.exhaustive")}</li>`}
-      <li>${t("answer.mode", { mode: answer.mode })}</li>
+      <li>${t("answer.mode", { mode: answer.mode })} · <a href=${address("/m", { q: answer.question, dataset })}>${t("modes.link")}</a></li>
       <li>${t("answer.release")} <code>${answer.release}</code></li>
       ${took > 0 && html`<li>${t("answer.took", { seconds: number(took / 1000, { maximumFractionDigits: 1, minimumFractionDigits: 1 }) })}</li>`}
     </ul>

@@ -1,0 +1,115 @@
+"""Asking within a part of the data: the members of a plan, or of a short form of one, and the documents that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, ValidationError, model_validator
+
+from crmrag_query.artifacts.release import Release
+from crmrag_query.documents.documents import Documents
+from crmrag_query.errors import QuestionError
+from crmrag_query.plans.execute import SECONDS, members_of
+from crmrag_query.plans.records import (
+    MOST_VALUES,
+    Among,
+    CategoryName,
+    Constraint,
+    Iri,
+    Member,
+    Part,
+    Plan,
+    StatedIn,
+    Target,
+    check_size,
+)
+from crmrag_query.plans.world import World
+from crmrag_query.timing import within
+
+Iris = Annotated[tuple[Iri, ...], Field(max_length=MOST_VALUES)]
+Mask = npt.NDArray[np.bool_]
+
+
+class Within(Part):
+    """What a question is asked of: entities of any of ``categories``, of any of ``classes``, of any of ``types``, that any of
+    the named ``graphs`` states something of, that are any of ``iris``, that are members of ``plan``: all that is given holds.
+    """
+
+    categories: tuple[CategoryName, ...] = ()
+    classes: tuple[str, ...] = ()
+    types: Iris = ()
+    graphs: Iris = ()
+    iris: Iris = ()
+    plan: Plan | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self == Within.model_construct():
+            raise ValueError("it says nothing: give categories, classes, types, graphs, iris or a plan")
+        return self
+
+    def as_plan(self) -> Plan:
+        """The plan whose members these are."""
+        where: list[Constraint] = []
+        if self.graphs:
+            where.append(StatedIn(graphs=self.graphs))
+        if self.iris:
+            where.append(Among(iris=self.iris))
+        target = Target(categories=self.categories, classes=self.classes, types=self.types)
+        if self.plan is not None:
+            if target == Target() and not where:
+                return self.plan
+            where.append(Member(plan=self.plan))
+        return Plan(target=target, where=tuple(where))
+
+
+def read_within(given: Mapping[str, Any]) -> Plan | None:
+    """The plan of what a request says; None where it says nothing. Raises QuestionError for a mistake in it."""
+    if not given:
+        return None
+    try:
+        plan = Within.model_validate(dict(given)).as_plan()
+        check_size(plan)
+    except RecursionError:
+        raise QuestionError(
+            "What the question is asked within holds too many plans.", "Give one plan."
+        ) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise QuestionError(
+            f"The question's within{f'.{where}' if where else ''}: {first['msg'].removeprefix('Value error, ')}.",
+            "Give any of categories, classes, types, graphs, iris and plan: docs/modes.md.",
+        ) from None
+    return plan
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The part of a release that a question is asked of: how many ``members`` its ``plan`` has, and their own ``documents``,
+    bool [documents].
+
+    Not those that tell of a member among others: what they tell of the others is of another part, perhaps another graph.
+    """
+
+    plan: Plan
+    members: int
+    documents: Mask
+
+    @classmethod
+    def of(cls, release: Release, plan: Plan) -> Scope:
+        """Raises QuestionError for a plan that cannot be executed."""
+        with within(SECONDS, "The plan that is asked within", "Give one with fewer or shorter conditions."):
+            nodes = members_of(release[World], plan)
+        members = np.zeros(release[Documents].graph.nodes, bool)
+        members[nodes] = True
+        return cls(plan, len(nodes), members[release[Documents].entities])
+
+    def restrict(self, plan: Plan) -> Plan:
+        """A plan whose members, and those of what it is compared with, are of this part besides."""
+        compute = plan.compute.model_copy(update={"others": tuple(map(self.restrict, plan.compute.others))})
+        return plan.model_copy(update={"where": (*plan.where, Member(plan=self.plan)), "compute": compute})
