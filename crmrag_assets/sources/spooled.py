@@ -60,7 +60,8 @@ class SpooledFiles:
         raise NotImplementedError
 
     def settings(self) -> str:
-        """What else decides on the triples that files become; part of the identity of the content."""
+        """What else decides on the triples that files become, the version of what reads them too; part of the identity of the
+        content."""
         return ""
 
     def accept(self, survey: Survey) -> None:

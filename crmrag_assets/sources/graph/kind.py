@@ -33,6 +33,7 @@ CONCEPT, HAS_TYPE, BROADER = (
 )
 TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
 NAMED, KIND_OF = "node/", "type/"
+WRITER = 1  # raised when the same files would become other triples
 LOOKED_AT = 1000  # rows of each table
 WORDS = 1000  # strongest features of a node that are told
 Ints = npt.NDArray[np.int64]
@@ -53,7 +54,7 @@ class GraphFiles(SpooledFiles):
 
     def settings(self) -> str:
         lists = {name: sha256_file(path) for name, path in sorted(self.lists.items())}
-        return f"{self.config.model_dump_json()} {lists}"
+        return f"{WRITER} {self.config.model_dump_json()} {lists}"
 
     def discover(self, folder: Path, progress: Progress) -> Discovery:
         self._told.clear()

@@ -38,6 +38,7 @@ REFERS_TO, TEXT, HAS_TYPE = (
 )
 UNNAMED = "urn:wiki:"  # begins the IRIs of a dump that does not say where its wiki is
 SAFE = "/:,()'!*@;~"  # kept in an IRI as Wikipedia's addresses have them
+WRITER = 1  # raised when the same dump would become other triples
 HOPS = 5  # redirects that lead to redirects are followed so far, as MediaWiki mends them itself
 NO_PAGE = "link to a page that is not in the dump"
 NO_TARGET = "redirect to a page that is not in the dump"
@@ -72,7 +73,7 @@ class WikiDumps(SpooledFiles):
         return "MediaWiki XML"
 
     def settings(self) -> str:
-        return self.config.model_dump_json(exclude={"files"})
+        return f"{WRITER} {self.config.model_dump_json(exclude={'files'})}"
 
     def discover(self, folder: Path, progress: Progress) -> Discovery:
         index = self._index
