@@ -50,7 +50,7 @@ function Examples({ questions, dataset }) {
 
 /** What a data set holds, and questions made from it, where nobody wrote questions to begin with; nothing where that cannot be had. */
 function WithinIt({ dataset }) {
-  const { value } = useLoaded((how) => api.datasetDetail({ dataset, language: language.get() }, how), [dataset]);
+  const { value } = useLoaded((how) => api.datasetDetail({ dataset }, how), [dataset]);
   if (!value?.categories.length) return null;
   const { examples } = value.dataset; // made from the data
   return html`${examples.length > 0 && html`<${Examples} questions=${examples} dataset=${dataset} />`}

@@ -3,7 +3,7 @@ import { html, useId, useState } from "../../vendor/preact.js";
 import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { Rights } from "../frame.js";
-import { language, moment, number, t } from "../i18n.js";
+import { moment, number, t } from "../i18n.js";
 import { CATEGORIES, Kind, Sign, kindClass, kindName } from "../parts/kinds.js";
 import { EntityLink, Hint, Label, OutLink } from "../parts/link.js";
 import { Markdown } from "../parts/markdown.js";
@@ -21,7 +21,7 @@ const EVALUATIONS = 6; // the latest ones
 
 export default function View({ params }) {
   const { name } = params;
-  const { value: detail, error, loading, again } = useLoaded((how) => api.datasetDetail({ dataset: name, language: language.get() }, how), [name, language.get()]);
+  const { value: detail, error, loading, again } = useLoaded((how) => api.datasetDetail({ dataset: name }, how), [name]);
   useTitle(detail?.dataset.title || name);
   if (error) return html`<h1 dir="auto">${name}</h1><${Problem} error=${error} onRetry=${again} />`;
   if (!detail || (loading && detail.dataset.name !== name)) return html`<h1 dir="auto">${name}</h1><${Skeleton} lines=${9} />`;
