@@ -167,7 +167,8 @@ class Published:
     """A build that was finished: the release that it published, when it ended (ISO, UTC), and what it was made from.
 
     ``source``: the source's fingerprint as it was read, "" where the source changed meanwhile. ``harvest``: the version of
-    what was found in it, and ``fetched``, when the oldest part of that was fetched.
+    what was found in it, and ``fetched``, when the oldest part of that was fetched. ``share``: per cent of its documents that
+    have vectors.
     """
 
     release: str
@@ -175,6 +176,7 @@ class Published:
     source: str
     harvest: str
     fetched: str
+    share: int = 100
 
     def write(self, root: Path) -> None:
         """Keep it in a data set's working folder."""
@@ -185,7 +187,8 @@ class Published:
         """What was kept in a working folder; None where there is nothing, or nothing that can be read."""
         try:
             raw = json.loads((root / PUBLISHED).read_text(encoding="utf-8"))
-            return cls(*(str(raw[name]) for name in ("release", "at", "source", "harvest", "fetched")))
+            texts = {name: str(raw[name]) for name in ("release", "at", "source", "harvest", "fetched")}
+            return cls(**texts, share=int(raw.get("share", 100)))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

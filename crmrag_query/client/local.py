@@ -22,7 +22,7 @@ from crmrag_query.answers.ask import prepare, scores_of
 from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound, answer_of
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
-from crmrag_query.artifacts.manifest import MANIFEST, rebuild
+from crmrag_query.artifacts.manifest import MANIFEST
 from crmrag_query.artifacts.places import (
     CURRENT,
     RELEASES,
@@ -398,7 +398,7 @@ class Engine:
         found = []
         for mode in modes_of(release).values():
             lacks = lacking(release, mode)
-            build = f"{rebuild(release.folder)}." if lacks else ""
+            build = f"{release.remedy(lacks)}." if lacks else ""
             found.append(ModeInfo(mode.name, dict(mode.title), mode.channels, mode.plans, lacks, build))
         return Modes(tuple(found), name, release.id)
 

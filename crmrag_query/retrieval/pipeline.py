@@ -15,7 +15,7 @@ from crmrag_query.config.modes import Mode
 from crmrag_query.config.query import ByForm, RetrievalConfig
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import Ties, channel_of
-from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reciprocal_rank_fusion, reserve
+from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reserve
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares, coverage, normalise, select
 from crmrag_query.retrieval.scores import NOTHING, Hits
@@ -23,6 +23,7 @@ from crmrag_query.timing import Clock
 
 Mask = npt.NDArray[np.bool_]
 TIED = "tied"  # the ranking that all ties make
+NEAREST = "dense"  # the channel that knows only the documents that have vectors
 TIMES = {TIED: 3}
 """How often a channel counts in the fusion, others once."""
 LITTLE_SHARE = (
@@ -82,9 +83,10 @@ def retrieve(
             share = coverage(ties, channels.documents)
             hits = _tied(channels, query, share, size)
             found[TIED] = hits.at_least(mode.thresholds.get(TIED))
-    fused = reciprocal_rank_fusion(
-        [hits.ranking for name, hits in found.items() for _ in range(TIMES.get(name, 1))]
-    )
+    rankings = [
+        hits.ranking for name, hits in found.items() if name != NEAREST for _ in range(TIMES.get(name, 1))
+    ]
+    fused = channels.fused(rankings, found[NEAREST].ranking if NEAREST in found else ())
     for hits in reserved.values():
         if len(hits):
             fused = reserve(fused, hits.ranking, size, float(getattr(config.reserved, query.form.value)))
@@ -106,7 +108,7 @@ def _tied(channels: ReleaseChannels, query: Query, share: Shares, size: int) -> 
         return NOTHING
     dense = channels.dense(query.vector, reached, mask).ranking
     sparse = channels.sparse(query.text, reached, mask).ranking
-    near = dict.fromkeys(document for document, _ in reciprocal_rank_fusion([dense, sparse]))
+    near = dict.fromkeys(document for document, _ in channels.fused([sparse], dense))
     near |= dict.fromkeys(np.flatnonzero(mask).tolist())  # tied, though neither a word nor the vector is near
     ranked = sorted(near, key=lambda document: -share[document])[:size]
     return Hits.of((document, float(share[document])) for document in ranked)

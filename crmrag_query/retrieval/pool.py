@@ -24,6 +24,23 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: float = 60) -> 
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
+def fuse(rankings: Sequence[Sequence[int]], partial: Sequence[int] = (), seen: Mask | None = None) -> Fused:
+    """`reciprocal_rank_fusion` of rankings and of one more, ``partial``, that is of the documents ``seen`` alone, bool
+    [documents]; None for all.
+
+    Where the others would stand in it is not known. Each of them that another ranking has is given what those seen of these
+    rankings get from it on average, so that none is lifted for being seen, and none falls behind for not being.
+    """
+    whole = reciprocal_rank_fusion([partial, *rankings])
+    if seen is None or not len(partial):
+        return whole
+    before, after = dict(reciprocal_rank_fusion(rankings)), dict(whole)
+    gains = [after[document] - score for document, score in before.items() if seen[document]]
+    usual = sum(gains) / len(gains) if gains else 0.0
+    after |= {document: score + usual for document, score in before.items() if not seen[document]}
+    return sorted(after.items(), key=lambda item: (-item[1], item[0]))
+
+
 def best(
     numbers: npt.NDArray[np.integer], scores: npt.NDArray[np.floating], k: int
 ) -> list[tuple[int, float]]:
@@ -36,6 +53,8 @@ def best(
     return [(int(numbers[i]), float(scores[i])) for i in order]
 
 
+Fused = list[tuple[int, float]]
+Mask = npt.NDArray[np.bool_]
 Item = TypeVar("Item", bound=Hashable)
 
 
@@ -84,9 +103,6 @@ def make_pool(
         Candidate(document, score, ranks[document], shares[document], raw[document])
         for document, score in fused
     ]
-
-
-Fused = list[tuple[int, float]]
 
 
 def reserve(fused: Fused, typed: Sequence[int], size: int, share: float) -> Fused:
