@@ -142,8 +142,8 @@ def _one_share(request: EmbedRequest, instance: DagsterInstance, result: EmbedRe
 def _is_encoded(
     goal: BuildContext, texts: int, request: EmbedRequest, result: EmbedResult, clock: Clock
 ) -> bool:
-    """Encode what lacks a vector of the share, about so many texts: whether all is done; the end of the hours, and a build that
-    found other documents, end it before."""
+    """Encode what lacks a vector of the share, about so many texts: whether all is done; the end of the hours, and a build
+    that found other documents, end it before."""
     made_from, rebuild = _identity(goal), goal.config.rebuild
     reporter = current_reporter()
     reporter.started("embeddings", 1)

@@ -47,8 +47,8 @@ def build(
     """Build DATASET from its source to a release.
 
     What is finished and unchanged is not made again: an interrupted build goes on where it stopped. What was harvested
-    from an endpoint stays as it is until --refresh. Where encoding the documents would take more than two minutes, the release
-    is published without their vectors, which `crmrag embed DATASET` then makes.
+    from an endpoint stays as it is until --refresh. Where encoding the documents would take more than two minutes, the
+    release is published without their vectors, which `crmrag embed DATASET` then makes.
     """
     use_threads(threads)
     console = Console(stderr=True)

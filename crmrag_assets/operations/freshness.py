@@ -61,7 +61,8 @@ class Age:
     """A data set, of when its data is (None where it was never published), and how many hours old it may be.
 
     Files are as of the last finished build, which reads them; an endpoint's data is as of its oldest fetch; either is as of
-    the last look that found the source unchanged, where that is later. ``share``: per cent of its documents that have vectors.
+    the last look that found the source unchanged, where that is later. ``share``: per cent of its documents that have
+    vectors.
     """
 
     dataset: str

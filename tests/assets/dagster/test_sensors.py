@@ -36,7 +36,7 @@ from crmrag_assets.instance import open_instance
 from crmrag_assets.launch import build_job
 from crmrag_assets.operations.freshness import read_declared
 from crmrag_assets.partitions import DATASET
-from crmrag_assets.runs import BEFORE_LOCK, BUILDS_TAG, PARENT_TAG, WAITS_TAG
+from crmrag_assets.runs import BEFORE_LOCK, BUILDS_TAG, EMBEDS_TAG, PARENT_TAG, WAITS_TAG
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
@@ -138,7 +138,8 @@ def test_builds_of_one_endpoint_wait_in_the_queue_for_one_another(tmp_path: Path
     with open_instance(project.data) as instance:
         queue = instance.get_concurrency_config().run_queue_config
     assert queue is not None and list(queue.tag_concurrency_limits) == [
-        {"key": ENDPOINT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
+        {"key": EMBEDS_TAG, "limit": 1},
+        {"key": ENDPOINT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1},
     ]
     assert ENDPOINT_TAG not in build_request(make_project(tmp_path / "files").context(), None, "a test").tags
 
