@@ -62,5 +62,5 @@ class CommunityIndex:
         order = encoded[np.lexsort((encoded, -cosine[encoded]))][:LOOKED_AT].tolist()
         dense = order if vector.any() else []
         words = self.sparse.search(text, LOOKED_AT, mask).ranking
-        seen = None if len(encoded) == len(among) else self.encoded
-        return [(one, float(cosine[one])) for one, _ in fuse([words], dense, seen)[:k]]
+        fused = fuse([words], dense, len(encoded) / len(among), LOOKED_AT)
+        return [(one, float(cosine[one])) for one, _ in fused[:k]]

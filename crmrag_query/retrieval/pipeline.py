@@ -86,7 +86,7 @@ def retrieve(
     rankings = [
         hits.ranking for name, hits in found.items() if name != NEAREST for _ in range(TIMES.get(name, 1))
     ]
-    fused = channels.fused(rankings, found[NEAREST].ranking if NEAREST in found else ())
+    fused = channels.fused(rankings, found[NEAREST].ranking if NEAREST in found else (), size)
     for hits in reserved.values():
         if len(hits):
             fused = reserve(fused, hits.ranking, size, float(getattr(config.reserved, query.form.value)))
@@ -108,7 +108,7 @@ def _tied(channels: ReleaseChannels, query: Query, share: Shares, size: int) -> 
         return NOTHING
     dense = channels.dense(query.vector, reached, mask).ranking
     sparse = channels.sparse(query.text, reached, mask).ranking
-    near = dict.fromkeys(document for document, _ in channels.fused([sparse], dense))
+    near = dict.fromkeys(document for document, _ in channels.fused([sparse], dense, reached))
     near |= dict.fromkeys(np.flatnonzero(mask).tolist())  # tied, though neither a word nor the vector is near
     ranked = sorted(near, key=lambda document: -share[document])[:size]
     return Hits.of((document, float(share[document])) for document in ranked)

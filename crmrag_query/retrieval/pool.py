@@ -11,8 +11,12 @@ import numpy.typing as npt
 
 from crmrag_query.retrieval.scores import Hits
 
+SMOOTHING = 60.0
 
-def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: float = 60) -> list[tuple[int, float]]:
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[int]], k: float = SMOOTHING
+) -> list[tuple[int, float]]:
     """Documents with the sum of ``1 / (k + rank + 1)`` over the rankings, rank from 0; best first.
 
     Cormack, Clarke & Büttcher 2009; k as in the facts (method, Query).
@@ -24,21 +28,20 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: float = 60) -> 
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
-def fuse(rankings: Sequence[Sequence[int]], partial: Sequence[int] = (), seen: Mask | None = None) -> Fused:
-    """`reciprocal_rank_fusion` of rankings and of one more, ``partial``, that is of the documents ``seen`` alone, bool
-    [documents]; None for all.
+def fuse(rankings: Sequence[Sequence[int]], nearest: Sequence[int], share: float, size: int) -> Fused:
+    """`reciprocal_rank_fusion` of rankings of all documents, each of at most ``size``, and of one more, ``nearest``, that knows
+    a ``share`` of them alone, 0..1.
 
-    Where the others would stand in it is not known. Each of them that another ranking has is given what those seen of these
-    rankings get from it on average, so that none is lifted for being seen, and none falls behind for not being.
+    Its n-th is taken for the (n / share)-th of all, which it is on average, and what would be beyond the end of a whole
+    ranking is left out: so no document is lifted for being among the few that it knows. It stands as it is where no other
+    ranking has anything.
     """
-    whole = reciprocal_rank_fusion([partial, *rankings])
-    if seen is None or not len(partial):
-        return whole
-    before, after = dict(reciprocal_rank_fusion(rankings)), dict(whole)
-    gains = [after[document] - score for document, score in before.items() if seen[document]]
-    usual = sum(gains) / len(gains) if gains else 0.0
-    after |= {document: score + usual for document, score in before.items() if not seen[document]}
-    return sorted(after.items(), key=lambda item: (-item[1], item[0]))
+    if share == 1 or not any(rankings):
+        return reciprocal_rank_fusion([nearest, *rankings])
+    scores = dict(reciprocal_rank_fusion(rankings))
+    for place, document in enumerate(nearest[: int(size * share)], start=1):
+        scores[document] = scores.get(document, 0.0) + 1 / (SMOOTHING + place / share)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
 def best(
@@ -54,7 +57,6 @@ def best(
 
 
 Fused = list[tuple[int, float]]
-Mask = npt.NDArray[np.bool_]
 Item = TypeVar("Item", bound=Hashable)
 
 

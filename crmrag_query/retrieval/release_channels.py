@@ -366,18 +366,12 @@ class ReleaseChannels:
         search = self.release[SparseIndex].search
         return self._led_to(lambda size, inside: search(text, size, inside), k, mask)
 
-    @cached_property
-    def encoded(self) -> Mask | None:
-        """The documents that have vectors, bool [documents]; None for all."""
-        if self.release.manifest.share == 1:
-            return None
-        if not self.release.manifest.has("faiss_index"):
-            return np.zeros(self.documents, bool)
-        return self.release[DenseIndex].encoded[: self.documents]
-
-    def fused(self, rankings: Sequence[Sequence[int]], nearest: Sequence[int]) -> list[tuple[int, float]]:
-        """Rankings fused with that of the documents ``nearest`` to the question, which may be of those with vectors alone."""
-        return fuse(rankings, nearest, self.encoded)
+    def fused(
+        self, rankings: Sequence[Sequence[int]], nearest: Sequence[int], size: int
+    ) -> list[tuple[int, float]]:
+        """Rankings of at most ``size`` documents fused with that of those ``nearest`` to the question, which knows only the
+        documents that have vectors."""
+        return fuse(rankings, nearest, self.release.manifest.share, size)
 
     def _led_to(self, search: Callable[[int, Mask | None], Hits], k: int, mask: Mask | None) -> Hits:
         """The first ``k`` documents to which the texts lead that a search finds, each at its first text."""
@@ -401,14 +395,13 @@ class ReleaseChannels:
         inside[: self.documents] = False
         if not inside.any():
             return {}
-        rankings, nearest, encoded = [], list[int](), None
+        rankings, nearest = [], list[int]()
         if self.release.manifest.has("bm25_index"):
             rankings.append(self.release[SparseIndex].search(query.text, k, inside).ranking)
         if query.vector.any() and self.release.manifest.has("faiss_index"):
             nearest = self.release[DenseIndex].search(query.vector, k, inside).ranking
-            encoded = None if self.encoded is None else self.encoded[store.home]
         found: dict[int, list[int]] = {}
-        for number, _ in fuse(rankings, nearest, encoded)[:k]:
+        for number, _ in self.fused(rankings, nearest, k)[:k]:
             found.setdefault(int(store.home[number]), []).append(number - self.documents)
         return {document: tuple(numbers) for document, numbers in found.items()}
 

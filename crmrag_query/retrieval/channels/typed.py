@@ -18,7 +18,7 @@ def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     rankings = [channels.sparse(query.text, size, mask).ranking]
     if query.form is not Form.SPECIFIC:
         rankings.append(channels.central(query.targets, size))
-    return Hits.of(channels.fused(rankings, nearest)[:size])
+    return Hits.of(channels.fused(rankings, nearest, size)[:size])
 
 
 def meets(channels: ReleaseChannels, query: Query) -> bool:

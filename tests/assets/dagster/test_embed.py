@@ -36,9 +36,14 @@ CHURCHES = 30
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No build waits for vectors, and `embed` publishes at every share."""
+def unwaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No build waits for vectors."""
     monkeypatch.setattr(launch, "PATIENCE_SECONDS", -1)
+
+
+@pytest.fixture
+def hurried(unwaited: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does `embed`, before it publishes at a share."""
     monkeypatch.setattr(embedding, "PATIENCE_SECONDS", -1)
 
 
@@ -149,7 +154,7 @@ def kept(project: Project) -> list[Path]:
     return [path for path in folder.iterdir() if (path / "manifest.json").exists()]
 
 
-def test_the_most_important_documents_come_first(project: Project, hurried: None) -> None:
+def test_the_most_important_documents_come_first(project: Project, unwaited: None) -> None:
     build_all(choose_share(project.context(), 20))
     release = current(project)
     chosen = release[DenseIndex].encoded
@@ -158,7 +163,7 @@ def test_the_most_important_documents_come_first(project: Project, hurried: None
 
 
 def test_a_killed_embed_goes_on_where_it_was(
-    project: Project, hurried: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
+    project: Project, unwaited: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -175,7 +180,7 @@ def test_a_killed_embed_goes_on_where_it_was(
 
 
 def test_a_change_of_the_source_does_not_start_it_over(
-    project: Project, hurried: None, encoded: list[str]
+    project: Project, unwaited: None, encoded: list[str]
 ) -> None:
     embed(project)
     known = set(encoded)
@@ -190,7 +195,7 @@ def test_a_change_of_the_source_does_not_start_it_over(
 
 
 def test_a_build_while_vectors_are_made_is_gone_on_from(
-    project: Project, hurried: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
+    project: Project, unwaited: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[str] = []
 
@@ -225,7 +230,7 @@ def test_a_ceiling_keeps_the_vectors_back_and_not_the_release(
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
-def test_hours_of_the_day_hold(project: Project, hurried: None) -> None:
+def test_hours_of_the_day_hold(project: Project, unwaited: None) -> None:
     declare(project, "rebuild: {embed_hours: '20:00-06:00'}")
     told = embed(project, clock=lambda: NOON)
     assert told.share == 0 and "goes on at 20:00" in told.remarks[0]
@@ -235,7 +240,7 @@ def test_hours_of_the_day_hold(project: Project, hurried: None) -> None:
     assert embed(project, now=True, clock=lambda: NOON).share == 100
 
 
-def test_the_release_before_stays_to_go_back_to(project: Project, hurried: None) -> None:
+def test_the_release_before_stays_to_go_back_to(project: Project, unwaited: None) -> None:
     embed(project)
     whole = current(project).id
     (project.root / "churches.ttl").write_text(turtle(CHURCHES + 1))
@@ -248,7 +253,7 @@ def test_the_release_before_stays_to_go_back_to(project: Project, hurried: None)
     assert current(project).id == whole
 
 
-def test_what_was_gone_back_from_is_not_bettered(project: Project, hurried: None) -> None:
+def test_what_was_gone_back_from_is_not_bettered(project: Project, unwaited: None) -> None:
     (project.root / "churches.ttl").write_text(turtle(CHURCHES + 1))
     build(project)
     roll_back(project.data, project.dataset)
@@ -256,7 +261,7 @@ def test_what_was_gone_back_from_is_not_bettered(project: Project, hurried: None
         embed(project)
 
 
-def test_another_configuration_is_built_first(project: Project, hurried: None) -> None:
+def test_another_configuration_is_built_first(project: Project, unwaited: None) -> None:
     declare(project, "title: Other churches")
     assert embed(project).share == 100, "a title is told anew with the release"
     declare(project, "relationships: fr76")
@@ -266,7 +271,7 @@ def test_another_configuration_is_built_first(project: Project, hurried: None) -
         embed(project)
 
 
-def test_data_is_not_told_to_be_fresher_for_its_vectors(project: Project, hurried: None) -> None:
+def test_data_is_not_told_to_be_fresher_for_its_vectors(project: Project, unwaited: None) -> None:
     root = project.context().store.root
     known = Published.read(root)
     assert known is not None and known.share == 0
@@ -282,7 +287,7 @@ def test_two_embeds_of_one_data_set_do_not_meet(project: Project) -> None:
         embed(project)
 
 
-def test_the_job_of_the_ui_does_the_same_and_tells_what_it_did(project: Project, hurried: None) -> None:
+def test_the_job_of_the_ui_does_the_same_and_tells_what_it_did(project: Project, unwaited: None) -> None:
     with open_instance(project.data) as instance:
         ops = {"embed_vectors": {"config": {"dataset": "churches", "now": False}}}
         run = run_job(project, instance, job="embed", ops=ops)
@@ -295,7 +300,7 @@ def test_the_job_of_the_ui_does_the_same_and_tells_what_it_did(project: Project,
 
 
 def test_the_sensor_starts_it_where_vectors_lack_once_for_a_release_and_its_hours(
-    project: Project, hurried: None
+    project: Project, unwaited: None
 ) -> None:
     def tick(now: datetime) -> Any:
         with open_instance(project.data) as instance:
