@@ -587,7 +587,7 @@ def _dataset(name: str, release: Release) -> Dataset:
         manifest.languages,
         manifest.examples,
         manifest.relationships,
-        dict(manifest.counts),
+        {**manifest.counts, "encoded": manifest.encoded},
     )
 
 

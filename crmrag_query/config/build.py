@@ -282,7 +282,7 @@ def _hours(text: str) -> str:
     if not _HOURS.fullmatch(text):
         raise ValueError("hours are given as '20:00-06:00', from when until when")
     if text[:5] == text[6:]:
-        raise ValueError("they begin when they end: leave them out, where any hour will do")
+        raise ValueError("hours begin when they end: leave them out, where any hour will do")
     return text
 
 

@@ -29,8 +29,8 @@ def reciprocal_rank_fusion(
 
 
 def fuse(rankings: Sequence[Sequence[int]], nearest: Sequence[int], share: float, size: int) -> Fused:
-    """`reciprocal_rank_fusion` of rankings of all documents, each of at most ``size``, and of one more, ``nearest``, that knows
-    a ``share`` of them alone, 0..1.
+    """`reciprocal_rank_fusion` of rankings of all documents, each of at most ``size``, and of one more, ``nearest``, that
+    knows a ``share`` of them alone, 0..1.
 
     Its n-th is taken for the (n / share)-th of all, which it is on average, and what would be beyond the end of a whole
     ranking is left out: so no document is lifted for being among the few that it knows. It stands as it is where no other
