@@ -15,7 +15,7 @@ import numpy as np
 
 from crmrag_assets.build.locks import asking_api
 from crmrag_assets.build.step import BuildContext, chunks_of
-from crmrag_assets.indexes.embed import VectorCache, cut, encode_batches, encode_lacking, lacking
+from crmrag_assets.indexes.embed import cut, encode_batches, encode_lacking, key_of, lacking
 from crmrag_assets.indexes.importance import SHARES
 from crmrag_assets.opened import documents_of, encoder_of, shares_with, texts_in_chunk
 from crmrag_assets.steps.indexes import caches_of, new_themes, themes_of, themes_with_vectors
@@ -54,14 +54,13 @@ def left_of(context: BuildContext) -> Left:
         shares = share_of_text[numbers[np.array(lacks, bool)]]
         for share in SHARES:
             found[share] += int((shares <= share).sum())
-    for share in SHARES:
-        found[share] += len(_new_themes(replace(context, share=share))[1])
+    if context.config.communities:
+        themes = themes_of(context)  # telling tens of thousands takes as long as all else here
+        _, new = new_themes(context, themes)
+        lacks = np.array([key_of(theme) in new for theme in themes], bool)
+        for share in SHARES:
+            found[share] += int(lacks[themes_with_vectors(replace(context, share=share))].sum())
     return Left(found)
-
-
-def _new_themes(context: BuildContext) -> tuple[VectorCache, dict[bytes, str]]:
-    themes = compress(themes_of(context), themes_with_vectors(context)) if context.config.communities else ()
-    return new_themes(context, [*themes])
 
 
 def pace_of(context: BuildContext) -> float:
@@ -103,6 +102,8 @@ def encode_ahead(context: BuildContext) -> Iterator[Batch]:
             for windows, done in encode_lacking(texts, encoder, own, others) if lacks else ():
                 yield Batch(windows, before + round(done * lacks))
             before += lacks
-        known, new = _new_themes(context)
-        for windows, done in encode_batches(new, encoder, known):
-            yield Batch(windows, before + round(done * len(new)))
+        if context.config.communities:
+            chosen = compress(themes_of(context), themes_with_vectors(context))
+            known, new = new_themes(context, [*chosen])
+            for windows, done in encode_batches(new, encoder, known):
+                yield Batch(windows, before + round(done * len(new)))

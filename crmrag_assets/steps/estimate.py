@@ -42,8 +42,8 @@ Prices = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A forecast: ``seconds`` on this machine, ``first_seconds`` of them until a release answers without vectors, ``bytes`` of
-    the whole release, ``price`` in US dollars for a paid encoder.
+    """A forecast: ``seconds`` on this machine, ``first_seconds`` of them until a release answers without vectors, ``bytes``
+    of the whole release, ``price`` in US dollars for a paid encoder.
 
     ``price`` is None where the encoder is local or no price is known; ``paid`` tells which. Of an endpoint also how many
     ``requests`` its harvest takes and for how many seconds, which are part of ``seconds``; None for files.

@@ -262,8 +262,9 @@ class EmbeddingConfig(Record):
 
 
 class Ceiling(Record):
-    """The most that may be encoded anew for one release: documents, tokens, US dollars. Where more would be needed nothing is
-    encoded: a build publishes without, and one that waits for vectors, or `embed`, ends. Tokens and US dollars are those of documents and themes; what `community_model` writes does not count.
+    """The most that may be encoded anew for one release: documents, tokens, US dollars. Where more would be needed, nothing
+    is encoded: a build publishes without, and one that waits for vectors, or `embed`, ends. Tokens and US dollars are those
+    of documents and themes; what `community_model` writes does not count.
 
     `usd_per_million_tokens` is the price where the model's is not known.
     """
