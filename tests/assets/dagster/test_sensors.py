@@ -18,6 +18,7 @@ import yaml
 
 from crmrag_assets.automation import (
     CHECK,
+    EMBEDDING,
     ENDPOINT_TAG,
     TELLING,
     build_request,
@@ -121,7 +122,9 @@ def test_what_is_configured_runs_from_the_start(project: Project) -> None:
     operate(project, notify=[{"kind": "slack", "url_variable": "SLACK"}])
     declared = read_declared(project.config)
     sensors, (schedule,) = sensors_of(declared), schedules_of(declared.datasets)
-    assert [one.name for one in sensors] == ["watch_churches", "freshness", TELLING, "end_lost_runs"]
+    assert [one.name for one in sensors] == [
+        "watch_churches", EMBEDDING, "freshness", TELLING, "end_lost_runs",
+    ]  # fmt: skip
     assert {one.default_status for one in sensors} == {dg.DefaultSensorStatus.RUNNING}
     assert sensors[0].minimum_interval_seconds == 60
     assert (schedule.name, schedule.cron_schedule, schedule.execution_timezone) == (
