@@ -112,10 +112,14 @@ def launched(
 # What is declared.
 
 
-def test_nothing_runs_by_itself_unless_that_is_configured(tmp_path: Path) -> None:
+def test_nothing_is_built_by_itself_unless_that_is_configured_but_what_was_begun_is_ended(
+    tmp_path: Path,
+) -> None:
     declared = read_declared(make_project(tmp_path / "plain").config)
-    assert [one.name for one in sensors_of(declared)] == ["end_lost_runs"]
+    assert [one.name for one in sensors_of(declared)] == [EMBEDDING, "end_lost_runs"]
     assert schedules_of(declared.datasets) == []
+    without = read_declared(make_project(tmp_path / "without", rebuild={"embed": False}).config)
+    assert [one.name for one in sensors_of(without)] == ["end_lost_runs"]
 
 
 def test_what_is_configured_runs_from_the_start(project: Project) -> None:
