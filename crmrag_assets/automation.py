@@ -91,7 +91,8 @@ def dataset_of(run: dg.DagsterRun) -> str:
 
 def busy(context: BuildContext, instance: DagsterInstance, now: float | None = None) -> str:
     """Why a data set cannot be built at this moment, "" where it can: it is being built, or a run waits to."""
-    if is_locked(context.store.root):
+    root = context.store.root
+    if is_locked(root) and not is_embedding(root):  # for what publishes vectors a build waits
         return f"'{context.name}' is being built."
     for record in _under_way(context.name, build_job.name, instance):
         run = record.dagster_run

@@ -23,6 +23,7 @@ from crmrag_assets.build.step import LAYERS, BuildContext, chunks_to_make, versi
 from crmrag_assets.build.store import Published
 from crmrag_assets.indexes.importance import SHARES
 from crmrag_assets.launch import (
+    LOOK_SECONDS,
     LOST_TAGS,
     PATIENCE_SECONDS,
     WITH_VECTORS,
@@ -41,7 +42,6 @@ from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.places import dataset_folder, pointer
 from crmrag_query.errors import BuildError
 
-LOOK_SECONDS = 1.0  # between looks whether a build has ended
 MADE_FROM = tuple(layer for layer in LAYERS if layer.name in ("graph", "relationships", "documents"))
 
 

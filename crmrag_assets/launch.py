@@ -18,7 +18,7 @@ from pydantic import Field
 
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, choose_share, harvested_at
 from crmrag_assets.build.disks import disk_explained
-from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.locks import dataset_lock, is_embedding, is_locked
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, duration, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.checks import REMEDY
@@ -154,6 +154,9 @@ def _run(
     if request.sample:
         name = choose_sample(opened.data, name, request.sample)
         opened = request.build.opened(name)
+    root = opened.store.root
+    while is_embedding(root) and is_locked(root):  # a better release is being published, which takes a minute
+        time.sleep(LOOK_SECONDS)
     result, started = BuildResult(name), datetime.now(UTC)
     with dataset_lock(opened.store.root, name), reporting_to(_Recording(current_reporter(reporter), result)):
         opened.store.clean()
@@ -176,9 +179,9 @@ def _run(
 
 VECTORS = next(number for number, layer in enumerate(LAYERS) if layer.name == "embeddings")
 BEFORE_VECTORS, WITH_VECTORS = LAYERS[:VECTORS], LAYERS[VECTORS:]
-PATIENCE_SECONDS = (
-    120.0  # for which a build waits for vectors, and `embed` for more of them before it publishes
-)
+# For which a build waits for vectors, and `embed` for more of them before it publishes.
+PATIENCE_SECONDS = 120.0
+LOOK_SECONDS = 1.0  # between looks whether another process still holds the data set
 
 
 def share_at_once(opened: BuildContext, result: BuildResult) -> int:
@@ -188,7 +191,6 @@ def share_at_once(opened: BuildContext, result: BuildResult) -> int:
     if left.there == 100:
         return 100
     seconds = left.texts[100] * pace_of(opened)
-    follow = f"{left.texts[100]:,} texts have no vector yet, which takes about {duration(seconds)}"
     if seconds <= PATIENCE_SECONDS:
         try:
             require_within_ceiling(replace(opened, share=100))
@@ -197,8 +199,8 @@ def share_at_once(opened: BuildContext, result: BuildResult) -> int:
             return left.there
         return 100
     result.remarks.append(
-        f"{follow}. The release is published with vectors of {left.there} % of its documents; more of them follow by: "
-        f"crmrag embed {opened.name}"
+        f"{left.texts[100]:,} texts have no vector yet, which takes about {duration(seconds)}. The release is published with "
+        f"vectors of {left.there} % of its documents; more of them follow by: crmrag embed {opened.name}"
     )
     return left.there
 
