@@ -45,8 +45,7 @@ class CommunityIndex:
     @cached_property
     def encoded(self) -> npt.NDArray[np.bool_]:
         """Which communities have a vector, bool [communities]."""
-        found: npt.NDArray[np.bool_] = self.vectors.any(axis=1)
-        return found
+        return np.asarray(self.vectors.any(axis=1))
 
     def search(
         self, text: str, vector: npt.NDArray[np.float32], among: Ints, k: int
