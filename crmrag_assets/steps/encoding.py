@@ -57,9 +57,9 @@ def left_of(context: BuildContext) -> Left:
     if context.config.communities:
         themes = themes_of(context)  # telling tens of thousands takes as long as all else here
         _, new = new_themes(context, themes)
-        lacks = np.array([key_of(theme) in new for theme in themes], bool)
+        without = np.array([key_of(theme) in new for theme in themes], bool)
         for share in SHARES:
-            found[share] += int(lacks[themes_with_vectors(replace(context, share=share))].sum())
+            found[share] += int(without[themes_with_vectors(replace(context, share=share))].sum())
     return Left(found)
 
 

@@ -261,11 +261,7 @@ def test_what_was_gone_back_from_is_not_bettered(project: Project, unwaited: Non
         embed(project)
 
 
-def test_another_configuration_is_built_first(project: Project, unwaited: None) -> None:
-    declare(project, "title: Other churches")
-    assert embed(project).share == 100, "a title is told anew with the release"
-    declare(project, "relationships: fr76")
-    build_all(choose_share(project.context(), 0))
+def test_another_configuration_is_built_first(project: Project) -> None:
     declare(project, "communities: false")
     with pytest.raises(BuildError, match=r"configuration is another one by now.*crmrag build churches"):
         embed(project)
@@ -304,7 +300,7 @@ def test_the_sensor_starts_it_where_vectors_lack_once_for_a_release_and_its_hour
 ) -> None:
     def tick(now: datetime) -> Any:
         with open_instance(project.data) as instance:
-            return vectors_wanted(["churches", "unknown"], folders(project), instance, now)
+            return vectors_wanted(["churches"], folders(project), instance, now)
 
     (request,) = tick(NOON)
     assert request.run_config["ops"]["embed_vectors"]["config"]["dataset"] == "churches"
