@@ -74,9 +74,11 @@ def main() -> None:
     ]  # fmt: skip
     lowest = min(one["mean"] - bare[one["set"]] for one in found)
     heads = ("set", "encoder", "share", "documents with vectors", MEASURE, "to none", "release")
-    asked = " ".join(map(shlex.quote, (Path(part).name if "/" in part else part for part in sys.argv[1:])))
+    parts = (part.rpartition(":") for part in sys.argv[1:])
+    asked = " ".join(shlex.quote(f"{first}{colon}{Path(path).name}") for first, colon, path in parts)
     verdict = f"No share may be more than {BEHIND} behind the pipeline without vectors: the lowest is {lowest:+.3f}."
-    text = f"# {MEASURE} by the share of documents that have vectors\n\n{verdict}\n\n{table(heads, rows)}\n"
+    made = f"Made by `python benchmarks/shares.py {asked}`. Share 0 is the pipeline without any vectors."
+    text = f"# {MEASURE} by the share of documents that have vectors\n\n{made} {verdict}\n\n{table(heads, rows)}\n"
     given.out.write_text(text, encoding="utf-8")
     lines = ",\n".join(json.dumps(one) for one in found)
     given.out.with_suffix(".json").write_text(
