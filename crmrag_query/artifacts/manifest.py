@@ -83,8 +83,9 @@ class Manifest:
     @property
     def encoded(self) -> int:
         """How many of its documents have vectors; of a release from before that was counted, all or none."""
-        every = self.counts.get("documents", 0) if self.has("faiss_index") else 0
-        return self.counts.get("encoded", every)
+        if not self.has("faiss_index"):
+            return 0
+        return self.counts.get("encoded", self.counts.get("documents", 0))
 
     @property
     def share(self) -> float:

@@ -35,7 +35,8 @@ def documents_have_vectors(release: Release) -> Faults:
     """Every row is of a document or passage that there is; as many documents have one as the manifest says, and each with all
     the passages that lead to it."""
     if not release.manifest.has("faiss_index"):
-        yield from counted("manifest.json: documents with a vector", release.manifest.encoded, 0)
+        stated = release.manifest.counts.get("encoded", 0)
+        yield from counted("manifest.json: documents with a vector", stated, 0)
         return 0
     index, documents = release[DenseIndex], release[Documents]
     encoded = index.encoded[: documents.count]
