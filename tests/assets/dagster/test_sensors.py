@@ -188,7 +188,8 @@ def test_the_definitions_of_a_project_load_with_all_of_them_and_warn_of_nothing(
         capture_output=True, text=True, cwd=ROOT,
         env={"PATH": "", "CRMRAG_CONFIG": str(project.config), "HOME": str(project.root)},
     )  # fmt: skip
-    loaded = f"['end_lost_runs', 'freshness', '{TELLING}', 'watch_churches'] ['rebuild_churches'] ['{CHECK}']"
+    sensors = sorted([EMBEDDING, "end_lost_runs", "freshness", TELLING, "watch_churches"])
+    loaded = f"{sensors} ['rebuild_churches'] ['{CHECK}']"
     assert done.stdout.splitlines() == [loaded, str(owners)], done.stderr
     assert done.returncode == 0 and not [
         line for line in done.stderr.splitlines() if "crmrag" in line or "Beta" in line or "Preview" in line
