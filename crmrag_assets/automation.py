@@ -16,13 +16,15 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
-from crmrag_assets.build.locks import is_locked, server_turns
+from crmrag_assets.build.locks import is_embedding, is_locked, server_turns
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.build.store import confirm
+from crmrag_assets.build.store import Published, confirm
+from crmrag_assets.embedding import embed_job, embed_vectors, release_of
 from crmrag_assets.instance import LOST, run_error
 from crmrag_assets.launch import build_job, evaluate_job
 from crmrag_assets.metadata import markdown_table
 from crmrag_assets.operations.freshness import Age, Declared, age, read_declared, rows, sentence
+from crmrag_assets.operations.hours import is_open, opening
 from crmrag_assets.operations.notify import Message, faults, tell
 from crmrag_assets.operations.watch import watch
 from crmrag_assets.partitions import RANGE_START, BuildResource
@@ -30,6 +32,7 @@ from crmrag_assets.runs import (
     BEFORE_LOCK,
     BUILDS_TAG,
     DATASET_TAG,
+    EMBEDS_TAG,
     LAYER_TAG,
     PARENT_TAG,
     UNDER_WAY,
@@ -73,32 +76,39 @@ def build_config(dataset: str, refresh: bool) -> dict[str, Any]:
 
 
 def dataset_of(run: dg.DagsterRun) -> str:
-    """The data set that a run of the job `build` builds, "" where its configuration does not say."""
-    if BUILDS_TAG in run.tags:
-        return run.tags[BUILDS_TAG]
-    config: Any = run.run_config
-    for key in ("ops", "build_layers", "config", "dataset"):
-        config = config.get(key) if isinstance(config, dict) else None
-    return str(config or "")
+    """The data set that a run of the job `build` or `embed` is of, "" where its configuration does not say."""
+    for tag in (BUILDS_TAG, EMBEDS_TAG):
+        if tag in run.tags:
+            return run.tags[tag]
+    for op in ("build_layers", embed_vectors.name):
+        config: Any = run.run_config
+        for key in ("ops", op, "config", "dataset"):
+            config = config.get(key) if isinstance(config, dict) else None
+        if config:
+            return str(config)
+    return ""
 
 
 def busy(context: BuildContext, instance: DagsterInstance, now: float | None = None) -> str:
     """Why a data set cannot be built at this moment, "" where it can: it is being built, or a run waits to."""
-    if is_locked(context.store.root):
+    root = context.store.root
+    if is_locked(root) and not is_embedding(root):  # for what publishes vectors a build waits
         return f"'{context.name}' is being built."
-    records = instance.get_run_records(
-        dg.RunsFilter(job_name=build_job.name, statuses=[dg.DagsterRunStatus.QUEUED, *UNDER_WAY])
-    )
-    for record in records:
+    for record in _under_way(context.name, build_job.name, instance):
         run = record.dagster_run
-        if dataset_of(run) != context.name:
-            continue
         since = (time.time() if now is None else now) - max(begun(record), float(run.tags.get(WAITS_TAG, 0)))
         if run.status == dg.DagsterRunStatus.QUEUED or since < BEFORE_LOCK:
             return (
                 f"'{context.name}' is about to be built by run {run.run_id[:8]} ({run.status.value.lower()})."
             )
     return ""
+
+
+def _under_way(dataset: str, job: str, instance: DagsterInstance) -> list[dg.RunRecord]:
+    """The runs of a job for a data set that wait or are under way."""
+    statuses = [dg.DagsterRunStatus.QUEUED, *UNDER_WAY]
+    records = instance.get_run_records(dg.RunsFilter(job_name=job, statuses=statuses))
+    return [record for record in records if dataset_of(record.dagster_run) == dataset]
 
 
 MARKED = "This run has been marked as failed"  # by Dagster's code server, whose process of it is gone
@@ -117,7 +127,8 @@ def failure_message(context: dg.RunFailureSensorContext, ui: str | None) -> Mess
         return None
     partition = run.tags.get(PARTITION) or run.tags.get(RANGE_START, "")
     dataset = run.tags.get(DATASET_TAG) or dataset_of(run) or partition.rpartition("|")[2]
-    work = "evaluation" if run.job_name == evaluate_job.name else "build"
+    works = {evaluate_job.name: "evaluation", embed_job.name: "making of vectors"}
+    work = works.get(run.job_name, "build")
     what = f"The {work} of '{dataset}' failed" if dataset else f"The {work} failed"
     if work == "build" and (layer := run.tags.get(LAYER_TAG)):
         what = f"{what} in its layer '{layer}'"
@@ -246,6 +257,51 @@ def _schedule(dataset: DatasetConfig, name: str) -> dg.ScheduleDefinition:
     return schedule
 
 
+EMBEDDING = "embed_vectors"
+
+
+def vectors_sensor(datasets: Sequence[str]) -> dg.SensorDefinition:
+    """Starts the job `embed` for data sets whose release lacks vectors, in their hours."""
+
+    @dg.sensor(
+        name=EMBEDDING,
+        job_name=embed_job.name,
+        minimum_interval_seconds=60,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Starts the job `embed` where a release was published before all of its documents had vectors: at once, "
+        "or in the data set's `embed_hours`. One that failed is not started again before a build, or the next day.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, build: BuildResource) -> Any:
+        return vectors_wanted(datasets, build, context.instance, datetime.now(UTC))
+
+    return sensor
+
+
+def vectors_wanted(
+    datasets: Sequence[str], build: BuildResource, instance: DagsterInstance, now: datetime
+) -> list[dg.RunRequest] | dg.SkipReason:
+    """One tick: a run of `embed` for each data set whose release lacks vectors, but one that waits or is under way."""
+    requests, says = [], []
+    for name in datasets:
+        try:
+            opened = build.opened(name)
+            if Published.read(opened.store.root) is None or (found := release_of(opened)).share == 100:
+                continue
+        except (BuildError, ConfigError) as error:  # it was gone back from, say
+            says.append(error.what if isinstance(error, BuildError) else str(error))
+            continue
+        begins = opening(opened.config.rebuild, now)
+        if not is_open(opened.config.rebuild, now):
+            says.append(f"'{name}' is gone on with at {begins:%H:%M}.")
+        elif is_embedding(opened.store.root) or _under_way(name, embed_job.name, instance):
+            says.append(f"'{name}' is being encoded; its release has vectors of {found.share} %.")
+        else:
+            config = {"ops": {embed_vectors.name: {"config": {"dataset": name, "now": False}}}}
+            key = f"{name}:{found.release}:{begins.isoformat()}"
+            requests.append(dg.RunRequest(run_key=key, run_config=config, tags={EMBEDS_TAG: name}))
+    return requests or dg.SkipReason(" ".join(says) or "Every release has the vectors of all its documents.")
+
+
 TELLING = "tell_of_failures"
 
 
@@ -254,6 +310,8 @@ def sensors_of(declared: Declared) -> list[dg.SensorDefinition]:
     watched = {name: one for name, one in declared.datasets.items() if one.rebuild.watch}
     watching, names = declared.operations.watching, names_of(watched, "watch")
     found = [_watch_sensor(watched[dataset], name, watching) for dataset, name in names.items()]
+    if encoded := [name for name, one in declared.datasets.items() if one.rebuild.embed]:
+        found.append(vectors_sensor(encoded))
     if declared.ages:
         found.append(freshness_sensor(watching.freshness_seconds))
     if declared.operations.notify:

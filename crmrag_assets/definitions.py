@@ -8,6 +8,7 @@ import dagster as dg
 
 from crmrag_assets import layer_jobs
 from crmrag_assets.automation import releases_are_fresh, schedules_of, sensors_of
+from crmrag_assets.embedding import embed_job
 from crmrag_assets.launch import build_job, evaluate_job
 from crmrag_assets.operations.freshness import read_declared
 from crmrag_assets.partitions import from_environment
@@ -20,7 +21,7 @@ defs = dg.Definitions.merge(
     layer_jobs.definitions,
     dg.Definitions(
         asset_checks=[releases_are_fresh] if declared.ages else [],
-        jobs=[build_job, evaluate_job],
+        jobs=[build_job, embed_job, evaluate_job],
         sensors=sensors_of(declared),
         schedules=schedules_of(declared.datasets),
     ),

@@ -262,8 +262,10 @@ nux:
   enabled: false
 concurrency:
   runs:
-    max_concurrent_runs: 4  # two builds: each is a run, and one for the layer that it is at
+    max_concurrent_runs: 5  # two builds, each a run, and one for the layer that it is at; and one that makes vectors
     tag_concurrency_limits:  # the others wait in the queue, where they keep no place from builds of other sources
+      - key: crmrag/embeds
+        limit: 1
       - key: crmrag/endpoint
         value: {applyLimitPerUniqueValue: true}
         limit: 1

@@ -4,7 +4,8 @@ latter by the job ``build``. Beside it stands the job ``evaluate``."""
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,10 +16,10 @@ import dagster as dg
 from dagster import DagsterInstance
 from pydantic import Field
 
-from crmrag_assets.build.context import ask_again, base_of, choose_sample, harvested_at
+from crmrag_assets.build.context import ask_again, base_of, choose_sample, choose_share, harvested_at
 from crmrag_assets.build.disks import disk_explained
-from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, reporting_to
+from crmrag_assets.build.locks import dataset_lock, is_embedding, is_locked
+from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, duration, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.build.store import Published
 from crmrag_assets.checks import REMEDY
@@ -48,6 +49,8 @@ from crmrag_assets.runs import (
     end_lost_runs,
     hold_run_lock,
 )
+from crmrag_assets.steps.encoding import left_of, pace_of
+from crmrag_assets.steps.indexes import require_within_ceiling
 from crmrag_assets.steps.registry import STEPS, finished_layer, made_ahead
 from crmrag_query.config.operations import Retrying, load_operations
 from crmrag_query.errors import (
@@ -71,6 +74,7 @@ class BuildRequest:
     """What to build and where; ``sample``: that many connected entities, as the data set ``NAME-sample``.
 
     ``refresh``: ask an endpoint again for what was harvested from it before; files are read anew when they change.
+    ``wait``: publish nothing before every document has its vectors, however long that takes.
     ``parent``: the run of the job `build` that asks for it, "" where it was asked for otherwise.
     """
 
@@ -78,6 +82,7 @@ class BuildRequest:
     build: BuildResource
     sample: int | None = None
     refresh: bool = False
+    wait: bool = False
     parent: str = ""
 
 
@@ -124,15 +129,23 @@ def run_build(
     """
     name = request.dataset
     opened = request.build.opened(name)
+    with faults_told(opened, f"The build of '{name}' failed."):
+        return _run(request, instance, opened, reporter)
+
+
+@contextmanager
+def faults_told(opened: BuildContext, failed: str) -> Iterator[None]:
+    """Within the block, what nobody foresaw is a BuildFault that begins with ``failed``; what the disk and Dagster's database
+    say is explained."""
     try:
         with disk_explained(opened.data), database_explained():
-            return _run(request, instance, opened, reporter)
+            yield
     except CrmRagError:
         raise
     except Exception as error:
-        what = f"The build of '{name}' failed. {reason(error)}"
         trace = "".join(traceback.format_exception(error))
-        raise BuildFault(what, afterwards(opened.data, name), trace=trace) from error
+        ending = afterwards(opened.data, opened.name)
+        raise BuildFault(f"{failed} {reason(error)}", ending, trace=trace) from error
 
 
 def _run(
@@ -142,6 +155,9 @@ def _run(
     if request.sample:
         name = choose_sample(opened.data, name, request.sample)
         opened = request.build.opened(name)
+    root = opened.store.root
+    while is_embedding(root) and is_locked(root):  # a better release is being published, which takes a minute
+        time.sleep(LOOK_SECONDS)
     result, started = BuildResult(name), datetime.now(UTC)
     with dataset_lock(opened.store.root, name), reporting_to(_Recording(current_reporter(reporter), result)):
         opened.store.clean()
@@ -149,25 +165,70 @@ def _run(
             base = base_of(opened)
             with dataset_lock(base.store.root, base.name):
                 opened = ask_again(opened)
-        tags = {DATASET_TAG: name}
-        end_dead_runs(instance, tags)
         end_lost_runs(instance, opened.data)
-        instance.add_dynamic_partitions(DATASET, [name])
-        tags[BUILD_TAG] = uuid4().hex[:12]
-        if request.parent:
-            tags[PARENT_TAG] = request.parent
-        for layer in LAYERS:
-            retry(
-                partial(_make, layer, opened, request.build, instance, tags, result),
-                partial(end_dead_runs, instance, {DATASET_TAG: name}),
-                opened.operations.database,
-            )
+        tags = run_tags(request.parent)
+        make_layers(BEFORE_VECTORS, opened, request.build, instance, tags, result)
+        opened = choose_share(opened, 100 if request.wait else share_at_once(opened, result))
+        make_layers(WITH_VECTORS, opened, request.build, instance, tags, result)
     result.remarks.extend(_remarks(opened, request.refresh, started))
     try:
         load_operations(request.build.config_folder)
     except ConfigError as error:  # of operations.yaml, of which a build takes the limits
         result.warnings.append(f"{error}\nUntil that is mended, the defaults of operations.yaml hold.")
     return result
+
+
+VECTORS = next(number for number, layer in enumerate(LAYERS) if layer.name == "embeddings")
+BEFORE_VECTORS, WITH_VECTORS = LAYERS[:VECTORS], LAYERS[VECTORS:]
+# For which a build waits for vectors, and `embed` for more of them before it publishes.
+PATIENCE_SECONDS = 120.0
+LOOK_SECONDS = 1.0  # between looks whether another process still holds the data set
+
+
+def share_at_once(opened: BuildContext, result: BuildResult) -> int:
+    """Of which share of the documents the release gets vectors: all, where encoding the rest takes little time and is within
+    the ceiling, else those that are there. The result is told what follows."""
+    left = left_of(opened)
+    if left.there == 100:
+        return 100
+    seconds = left.texts[100] * pace_of(opened)
+    if seconds <= PATIENCE_SECONDS:
+        try:
+            require_within_ceiling(replace(opened, share=100))
+        except BuildError as error:
+            result.warnings.append(str(error))
+            return left.there
+        return 100
+    result.remarks.append(
+        f"{left.texts[100]:,} texts have no vector yet, which takes about {duration(seconds)}. The release is published with "
+        f"vectors of {left.there} % of its documents; more of them follow by: crmrag embed {opened.name}"
+    )
+    return left.there
+
+
+def run_tags(parent: str) -> dict[str, str]:
+    """The tags that the runs of one build have in common; ``parent``: the run of a job that asks for it, "" for none."""
+    return {BUILD_TAG: uuid4().hex[:12]} | ({PARENT_TAG: parent} if parent else {})
+
+
+def make_layers(
+    layers: Sequence[Layer],
+    opened: BuildContext,
+    build: BuildResource,
+    instance: DagsterInstance,
+    tags: dict[str, str],
+    result: BuildResult,
+) -> None:
+    """Make layers in order; for the holder of the data set's lock. Raises BuildError where a run fails."""
+    own = {DATASET_TAG: opened.name}
+    end_dead_runs(instance, own)
+    instance.add_dynamic_partitions(DATASET, [opened.name])
+    for layer in layers:
+        retry(
+            partial(_make, layer, opened, build, instance, own | tags, result),
+            partial(end_dead_runs, instance, own),
+            opened.operations.database,
+        )
 
 
 def _make(
@@ -297,6 +358,7 @@ class BuildConfig(dg.Config):
     dataset: str = Field(description="A data set that is declared in datasets.yaml.")
     sample: int = Field(0, description="Only that many connected entities of it, as NAME-sample; 0 for all.")
     refresh: bool = Field(False, description="Ask an endpoint again for what was harvested from it before.")
+    wait: bool = Field(False, description="Publish nothing before every document has its vectors.")
 
 
 @dg.op
@@ -305,13 +367,11 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
     hold_run_lock(Path(build.data), context.run)
     # so that a list of runs says which
     context.instance.add_run_tags(context.run_id, {BUILDS_TAG: config.dataset})
-    request = BuildRequest(config.dataset, build, config.sample or None, config.refresh, context.run_id)
-    try:
+    request = BuildRequest(
+        config.dataset, build, config.sample or None, config.refresh, config.wait, context.run_id
+    )
+    with told_to_dagster(context, build):
         result = run_build(request, context.instance, LineReporter(context.log.info))
-    except BuildHeldUp as error:
-        raise _again(context, error, load_operations(build.config_folder).retrying) from as_run_error(error)
-    except CrmRagError as error:  # where it arose stands with the layer's run: here it would hide what to do
-        raise as_run_error(error) from None
     for remark in result.remarks:
         context.log.info(remark)
     for warning in result.warnings:
@@ -320,10 +380,22 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
     context.add_output_metadata(
         {
             "release": str(opened.finished("release").stats["release"]),
+            "vectors": f"{opened.share} %",
             "layers_run": len(result.runs),
             "assets": dg.MetadataValue.md(markdown_table(summary_rows(result.outcomes))),
         }
     )
+
+
+@contextmanager
+def told_to_dagster(context: dg.OpExecutionContext, build: BuildResource) -> Iterator[None]:
+    """Within the block, an error says in Dagster's words what it is, and one that may pass asks for another attempt."""
+    try:
+        yield
+    except BuildHeldUp as error:
+        raise _again(context, error, load_operations(build.config_folder).retrying) from as_run_error(error)
+    except CrmRagError as error:  # where it arose stands with the layer's run: here it would hide what to do
+        raise as_run_error(error) from None
 
 
 def _again(context: dg.OpExecutionContext, error: BuildHeldUp, retrying: Retrying) -> dg.RetryRequested:
@@ -338,7 +410,9 @@ def _again(context: dg.OpExecutionContext, error: BuildHeldUp, retrying: Retryin
 
 
 # What the launchpad of the UI starts with: the bundled data set, to be changed for another one.
-LAUNCHPAD = {"ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0, "refresh": False}}}}
+LAUNCHPAD = {
+    "ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0, "refresh": False, "wait": False}}}
+}
 # Of a build whose process was lost: Dagster's daemon starts it again, from what is finished on.
 LOST_TAGS = {"dagster/max_retries": str(operations().retrying.lost), "dagster/retry_strategy": "ALL_STEPS"}
 
@@ -348,7 +422,8 @@ def build_job() -> None:
     """Build a data set from its source to a release. What is finished and unchanged is not made again.
 
     Set `dataset` to a name declared in `config/datasets.yaml`; `sample: 1000` builds only that many connected entities;
-    `refresh: true` asks a SPARQL endpoint again.
+    `refresh: true` asks a SPARQL endpoint again. A release whose vectors would take long is published without them: they
+    follow by the job `embed`, unless `wait: true`.
     Each layer is a run of its own, listed under Runs with the tag `crmrag/build`.
     """
     build_layers()

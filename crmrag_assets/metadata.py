@@ -168,8 +168,8 @@ class Glance:
 
 def glance(artifact: str, context: BuildContext, chunk: str | None = None) -> Glance:
     """What to show of a finished artifact or chunk, and where it lies."""
-    folder, whole = context.folder(artifact, chunk), chunk is None
-    look = None if whole and not is_made(context, artifact) else LOOKS.get(artifact)
+    folder = context.folder(artifact, chunk)
+    look = LOOKS.get(artifact) if is_made(context, artifact) else None
     seen = look(context, folder) if look else Glance()
     return replace(seen, places={"folder": folder} | dict(seen.places))
 

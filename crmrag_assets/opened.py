@@ -18,6 +18,7 @@ from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import HARVEST_JSON
 from crmrag_assets.indexes.encoder import Encoder, encoder_for
+from crmrag_assets.indexes.importance import by_importance, shares_of
 from crmrag_query.artifacts.files import Digests, digests_of
 from crmrag_query.communities.communities import Communities
 from crmrag_query.communities.themes import Summaries
@@ -26,6 +27,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.retrieval.aggregation import Aggregation
 
 
 @lru_cache(maxsize=2)
@@ -46,6 +48,14 @@ def _documents(folder: Path, content: str, graph: Path, graph_content: str) -> D
 @lru_cache(maxsize=2)
 def _digests(folder: Path, content: str, graph: Path, graph_content: str) -> Digests:
     return digests_of(_documents(folder, content, graph, graph_content).texts)
+
+
+@lru_cache(maxsize=2)
+def _shares(
+    folder: Path, content: str, graph: Path, graph_content: str, ranked: Path, ranks: str
+) -> npt.NDArray[np.uint8]:
+    documents = _documents(folder, content, graph, graph_content)
+    return shares_of(by_importance(documents, Aggregation.open(ranked).pagerank))
 
 
 @lru_cache(maxsize=2)
@@ -73,11 +83,26 @@ def documents_of(context: BuildContext) -> Documents:
     return _documents(*_made(context, "documents", "graph"))
 
 
+def shares_with(context: BuildContext) -> npt.NDArray[np.uint8]:
+    """From which share on each document has vectors, in per cent, uint8 [documents]: the most important ones first."""
+    return _shares(*_made(context, "documents", "graph", "aggregation_index"))
+
+
+def with_vectors(context: BuildContext) -> npt.NDArray[np.bool_]:
+    """The documents that have vectors in the release that is made, bool [documents]."""
+    return shares_with(context) <= context.share
+
+
+def texts_with_vectors(context: BuildContext) -> Ints:
+    """The texts that are searched by vectors, int32, ascending: those documents, then the passages that lead to them."""
+    return np.flatnonzero(with_vectors(context)[documents_of(context).home]).astype(np.int32)
+
+
 def texts_in_chunk(context: BuildContext, chunk: str) -> Ints:
-    """The texts that are searched, int32, ascending: the documents whose entities belong to ``chunk``, then the passages that
-    lead to them."""
+    """Of the texts that are searched by vectors those of a chunk, int32, ascending: the documents whose entities belong to
+    ``chunk``, then the passages that lead to them."""
     documents = documents_of(context)
-    inside = _are_in_chunk(context, documents.entities, chunk)
+    inside = _are_in_chunk(context, documents.entities, chunk) & with_vectors(context)
     return np.flatnonzero(inside[documents.home]).astype(np.int32)
 
 

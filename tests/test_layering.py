@@ -85,7 +85,7 @@ FLOORS = {
     "crmrag_assets": (
         "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened",
         "release", "quality metadata", "steps checks", "materialise operations", "assets", "layer_jobs", "launch",
-        "cli", "automation", "definitions",
+        "embedding", "cli", "automation", "definitions",
     ),
 }  # fmt: skip
 """Packages and modules by floor, the lowest first: each imports only from floors below its own."""

@@ -20,6 +20,7 @@ from crmrag_query.ontology.load import Vocabulary, load_vocabulary
 
 SAMPLE_SIZE = 1000
 SIZE_FILE = "sample_size"
+SHARE_FILE = "encoded"  # per cent of the documents that have vectors in the release that is to be made
 REFRESH_FILE = "refreshed"
 
 
@@ -54,6 +55,7 @@ def open_context(
         sample=None if base == name else sample_size(data, name),
         refreshed=refresh_time(data, base) if dataset.refreshable else "",
         operations=operations,
+        share=chosen_share(data, name),
     )
 
 
@@ -98,6 +100,19 @@ def sample_size(data: Path, name: str) -> int:
         return int((working_folder(data, name) / SIZE_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return SAMPLE_SIZE
+
+
+def choose_share(context: BuildContext, share: int) -> BuildContext:
+    """From now on the data set's release is made with vectors of so many per cent of its documents."""
+    write_text(context.store.root / SHARE_FILE, f"{share}\n")
+    return replace(context, share=share)
+
+
+def chosen_share(data: Path, name: str) -> int:
+    try:
+        return int((working_folder(data, name) / SHARE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return 100
 
 
 def ask_again(context: BuildContext) -> BuildContext:

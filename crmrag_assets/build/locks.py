@@ -21,6 +21,11 @@ from crmrag_assets.build.reporting import current_reporter
 from crmrag_assets.build.step import BuildContext
 from crmrag_query.errors import BuildError, SourceUnreachable
 
+
+class BeingBuilt(BuildError):
+    """Another process holds the lock of the data set."""
+
+
 NAME, HOLDER = ".lock", ".holder"
 GRACE = 0.2  # seconds for which a look at the lock may hold it
 
@@ -30,7 +35,7 @@ def dataset_lock(root: Path, dataset: str) -> Iterator[None]:
     """Hold the lock of a data set's working folder ``root``.
 
     The operating system frees it when the holder dies, however it dies; the same process may take it again.
-    Raises BuildError, naming the holder, when another process holds it.
+    Raises BeingBuilt, naming the holder, when another process holds it.
     """
     root.mkdir(parents=True, exist_ok=True)
     holder = root / HOLDER
@@ -40,7 +45,7 @@ def dataset_lock(root: Path, dataset: str) -> Iterator[None]:
     except Timeout:
         pid = holder.read_text(encoding="utf-8").strip() if holder.exists() else "?"
         remedy = "Wait until it ends, or stop it; what it has finished is kept."
-        raise BuildError(
+        raise BeingBuilt(
             f"Data set '{dataset}' is being built by another process (id {pid}).", remedy
         ) from None
     try:
@@ -48,6 +53,29 @@ def dataset_lock(root: Path, dataset: str) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+EMBEDDING = ".embedding"
+
+
+@contextmanager
+def embedding_lock(root: Path, dataset: str) -> Iterator[None]:
+    """Hold the right to encode a data set's vectors, beside which it may be built. BuildError when another process does."""
+    root.mkdir(parents=True, exist_ok=True)
+    lock = _lock(root / EMBEDDING)
+    if not _is_taken(lock):
+        raise BuildError(
+            f"The vectors of '{dataset}' are being made by another process.", "Wait until it ends."
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_embedding(root: Path) -> bool:
+    """Whether somebody encodes a data set's vectors at this moment, this process included."""
+    return (root / EMBEDDING).exists() and _is_held(_lock(root / EMBEDDING))
 
 
 def is_locked(root: Path) -> bool:

@@ -47,7 +47,7 @@ class SilentReporter:
 
 NAME_WIDTH = 18
 UNITS = {"embeddings": "windows"}  # what a step counts that does not say so itself
-COUNTED = ("chunks", "documents", "files", "triples", "windows")
+COUNTED = ("chunks", "documents", "files", "texts", "triples", "windows")
 SHORT = 100  # seconds that are not told in minutes
 
 

@@ -46,6 +46,7 @@ class BuildContext:
 
     ``refreshed``: when an endpoint was last to be asked again, "" for never; of a sample, when that of its base was.
     ``operations``: among others how much this and other builds ask of the same server at once.
+    ``share``: per cent of the documents that have vectors in the release that is made, the most important ones; 0 for none.
     """
 
     name: str
@@ -59,6 +60,7 @@ class BuildContext:
     sample: int | None = None
     refreshed: str = ""
     operations: Operations = field(default_factory=Operations)
+    share: int = 100
 
     @property
     def store(self) -> Store:
@@ -163,8 +165,9 @@ class Outcome:
 
 
 def is_made(context: BuildContext, artifact: str) -> bool:
-    """Whether a finished artifact, which has no chunks, is one that the data set wants."""
-    return not context.finished(artifact).stats.get(UNWANTED)
+    """Whether a finished artifact is one that the data set wants; of one in chunks, any chunk tells."""
+    chunk = chunks_of(context)[0] if artifact in CHUNKED else None
+    return not context.finished(artifact, chunk).stats.get(UNWANTED)
 
 
 def chunks_to_make(step: Step, context: BuildContext) -> Sequence[str | None]:

@@ -171,7 +171,7 @@ class Published:
 
     ``source``: the source's fingerprint as it was read, "" where the source changed meanwhile. ``harvest``: the version of
     what was found in it, and ``fetched``, when the oldest part of that was fetched. ``sources``: of several sources the
-    fingerprint of each, by its identity.
+    fingerprint of each, by its identity. ``share``: per cent of its documents that have vectors.
     """
 
     release: str
@@ -180,6 +180,7 @@ class Published:
     harvest: str
     fetched: str
     sources: Mapping[str, str] = field(default_factory=dict)
+    share: int = 100
 
     def write(self, root: Path) -> None:
         """Keep it in a data set's working folder."""
@@ -190,9 +191,9 @@ class Published:
         """What was kept in a working folder; None where there is nothing, or nothing that can be read."""
         try:
             raw = json.loads((root / PUBLISHED).read_text(encoding="utf-8"))
-            release, at, source, harvest, fetched = (str(raw[field]) for field in FIELDS)
+            texts = {name: str(raw[name]) for name in ("release", "at", "source", "harvest", "fetched")}
             sources = {str(key): str(value) for key, value in raw.get("sources", {}).items()}
-            return cls(release, at, source, harvest, fetched, sources)
+            return cls(**texts, sources=sources, share=int(raw.get("share", 100)))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -28,6 +28,11 @@ INTERRUPTED = 130
     is_flag=True,
     help="Ask an endpoint again for what was harvested; files are always read anew.",
 )
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Publish nothing before every document has its vectors, also where that takes more than two minutes.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Tell errors and the release only.")
 def build(
     dataset: str,
@@ -36,12 +41,14 @@ def build(
     threads: int | None,
     sample: int | None,
     refresh: bool,
+    wait: bool,
     quiet: bool,
 ) -> None:
     """Build DATASET from its source to a release.
 
     What is finished and unchanged is not made again: an interrupted build goes on where it stopped. What was harvested
-    from an endpoint stays as it is until --refresh.
+    from an endpoint stays as it is until --refresh. Where encoding the documents would take more than two minutes, the
+    release is published without their vectors, which `crmrag embed DATASET` then makes.
     """
     use_threads(threads)
     console = Console(stderr=True)
@@ -61,7 +68,7 @@ def build(
         shown = console.is_terminal and not quiet
         reporter: Reporter = bars if shown else SilentReporter() if quiet else LineReporter(write)
         with disk_explained(data), open_instance(data) as instance, bars.bars if shown else nullcontext():
-            result = run_build(BuildRequest(dataset, folders, sample, refresh), instance, reporter)
+            result = run_build(BuildRequest(dataset, folders, sample, refresh, wait), instance, reporter)
         release = pointer(dataset_folder(data, result.dataset))
         if not quiet:
             console.print()

@@ -52,6 +52,7 @@ def estimate_text(found: Estimate) -> str:
         f"  documents  about {found.documents:,} in {found.windows:,} windows",
         f"  tokens     about {found.tokens:,} for {found.model}",
         f"  time       about {_duration(found.seconds)} on this machine",
+        f"  answers    after about {_duration(found.first_seconds)}, before all vectors are made",
         f"  disk       about {size_text(found.bytes)} without the model",
     ]
     if found.requests is not None and found.harvest_seconds is not None:

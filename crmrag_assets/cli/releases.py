@@ -107,6 +107,7 @@ def _lines(name: str, data: Path) -> list[str]:
         manifest, made = read_manifest(folder / release), read_provenance(folder / release) or {}
         size = size_text(sum(entry.bytes for entry in manifest.files))
         counts = f"{manifest.counts.get('entities', 0):,} entities, {manifest.counts.get('documents', 0):,} documents"
+        counts += f", {manifest.share:.0%} of them with vectors" if manifest.share < 1 else ""
         lines.append(
             f"{name}  {release}  {made.get('built', ''):<20}  {size:>9}  {counts}  {marks.get(release, '')}"
         )

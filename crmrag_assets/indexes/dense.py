@@ -33,17 +33,20 @@ SIGN = 128  # that FAISS adds to a signed code
 Floats = npt.NDArray[np.float32]
 
 
-def write_dense(chunks: Sequence[Embedded], out: Path, dimension: int, codes_from: int) -> dict[str, int]:
+def write_dense(
+    chunks: Sequence[Embedded], out: Path, dimension: int, codes_from: int, texts: Ints, count: int
+) -> dict[str, int]:
     """Write ``index.faiss``, ``window_document.npy`` and ``dense.json`` into ``out``.
 
     From ``codes_from`` rows on the index holds 8-bit codes (``crmrag_query.retrieval.dense``), with ``scale.npy``, and
     ``vectors.npy`` the vectors. Rows are ordered by text and window, so the number of chunks does not show; each text, of a
-    document or a passage, counts as a document here. Raises BuildError when one has no vector. Gives counts.
+    document or a passage, counts as a document here. ``texts``: those that have vectors, ascending, of the ``count`` that
+    there are. Raises BuildError when another has, or one has none. Gives counts.
     """
     import faiss
 
     library: Any = faiss
-    documents, chunk, row = order_rows(chunks)
+    documents, chunk, row = order_rows(chunks, texts)
     blocks = gather(chunks, chunk, row, dimension)
     meta: dict[str, Any] = {"schema": FLAT}
     if len(row) < codes_from:
@@ -58,10 +61,9 @@ def write_dense(chunks: Sequence[Embedded], out: Path, dimension: int, codes_fro
         np.save(out / f"{SCALE}.npy", coded.scale)
         meta = {"schema": CODED, "codes": {"error": coded.error, "length": coded.length}}
     np.save(out / WINDOWS, documents)
-    count = int(documents[-1]) + 1 if len(documents) else 0
     meta["documents"] = count
     (out / META).write_text(canonical_json(meta), encoding="utf-8")
-    return {"documents": count, "rows": len(documents), "dimension": dimension}
+    return {"documents": len(texts), "rows": len(documents), "dimension": dimension}
 
 
 @dataclass
@@ -116,8 +118,11 @@ def write_rows(path: Path, empty: Any, blocks: Iterable[npt.NDArray[Any]], rows:
         raise BuildError("FAISS writes its indexes otherwise than known.", "Install faiss-cpu 1.15.")
 
 
-def order_rows(chunks: Sequence[Embedded]) -> tuple[Ints, Ints, Ints]:
-    """(text, chunk, row in the chunk) of every window, int32 [rows] each, by text and window."""
+def order_rows(chunks: Sequence[Embedded], texts: Ints) -> tuple[Ints, Ints, Ints]:
+    """(text, chunk, row in the chunk) of every window, int32 [rows] each, by text and window.
+
+    Raises BuildError unless all of ``texts`` have some, and no other.
+    """
     empty = [np.empty(0, np.int32)]
     numbers = np.concatenate(empty + [c.windows.column("number").to_numpy() for c in chunks])
     window = np.concatenate(empty + [c.windows.column("window").to_numpy() for c in chunks])
@@ -126,8 +131,7 @@ def order_rows(chunks: Sequence[Embedded]) -> tuple[Ints, Ints, Ints]:
     row = ranges(np.zeros_like(sizes), sizes).astype(np.int32)
     order = np.lexsort((window, numbers))
     numbers = numbers[order].astype(np.int32)
-    present = np.unique(numbers)
-    if len(present) and (present[0] < 0 or present[-1] + 1 != len(present)):
+    if not np.array_equal(np.unique(numbers), texts):
         raise BuildError("Embeddings and documents do not belong together.", "Build the embeddings again.")
     return numbers, chunk[order], row[order]
 

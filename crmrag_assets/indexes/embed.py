@@ -7,16 +7,19 @@ that a stopped build repeats nothing.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from filelock import FileLock
 from pyarrow import ipc
 
 from crmrag_assets.build.step import Progress, SilentProgress
@@ -106,9 +109,9 @@ def _read(path: Path, kind: np.dtype[np.void]) -> Records:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     size = kind.itemsize
-    whole = path.stat().st_size // size * size
-    with path.open("r+b") as stream:
-        stream.truncate(whole)
+    with _alone(path), path.open("r+b") as stream:
+        _cut_torn_end(stream, size)
+        stream.seek(0)
         raw = stream.read()
     records = np.frombuffer(raw, kind)
     sound: Records = records[records["crc"] == _checksums(raw, size)]
@@ -117,8 +120,20 @@ def _read(path: Path, kind: np.dtype[np.void]) -> Records:
 
 def _append(path: Path, records: Records) -> None:
     records["crc"] = _checksums(records.tobytes(), records.dtype.itemsize)
-    with path.open("ab") as stream:
+    with _alone(path), path.open("ab") as stream:
+        _cut_torn_end(stream, records.dtype.itemsize)
         stream.write(records.tobytes())
+
+
+def _alone(path: Path) -> FileLock:
+    """Held while a cache is read or appended to: builds of other data sets, and `embed`, may use the same file."""
+    return FileLock(path.with_name(".lock"), thread_local=False)
+
+
+def _cut_torn_end(stream: BinaryIO, size: int) -> None:
+    """What a killed process left of a record, behind which all others would be out of step."""
+    stream.truncate(stream.seek(0, os.SEEK_END) // size * size)
+    stream.seek(0, os.SEEK_END)
 
 
 def _checksums(raw: bytes, size: int) -> npt.NDArray[np.uint32]:
@@ -261,12 +276,45 @@ def pending(
     return sum(any(window in new for window in cuts.cuts[key]) for key in by_key), list(new.values())
 
 
+def lacking(texts: Sequence[str], encoder: Encoder, cache: Path, others: Sequence[Path] = ()) -> list[bool]:
+    """Which of the texts have no vector yet, all windows counted; a text that was never cut into any is not cut for that."""
+    of = [key_of(text) for text in texts]
+    if others:  # of which it is not known how they were cut
+        _, cuts, new = _looked_up(dict(zip(of, texts, strict=True)), encoder, cache, others)
+        return [any(window in new for window in cuts.cuts[key]) for key in of]
+    vectors, cuts = VectorCache.open(cache, encoder.dimension).vectors, _cuts(cache, encoder)
+    return [any(window not in vectors for window in cuts.cuts.get(key, (key,))) for key in of]
+
+
+def encode_lacking(
+    texts: Iterable[str], encoder: Encoder, cache: Path, others: Iterable[Path] = ()
+) -> Iterator[tuple[list[str], float]]:
+    """Encode the windows of these texts that have no vector: those of a batch, once they are kept in the cache, and which
+    share of all is done by then."""
+    known, _, new = _looked_up({key_of(text): text for text in texts}, encoder, cache, others)
+    yield from encode_batches(new, encoder, known)
+
+
+def encode_batches(
+    new: Mapping[bytes, str], encoder: Encoder, known: VectorCache
+) -> Iterator[tuple[list[str], float]]:
+    """`encode_new`, that gives the texts of each batch, and which share of all is done."""
+    texts, before = list(new.values()), 0
+    for done in encode_new(new, encoder, known):
+        yield texts[before:done], done / len(texts)
+        before = done
+
+
+def _cuts(cache: Path, encoder: Encoder) -> CutCache:
+    return CutCache.open(cache.with_name(f"{cache.stem}-{encoder.window}-{CUTTING}.cuts"))
+
+
 def _looked_up(
     texts: Mapping[bytes, str], encoder: Encoder, cache: Path, others: Iterable[Path]
 ) -> tuple[VectorCache, CutCache, dict[bytes, str]]:
     """The chunk's caches, and by key the windows of the texts that have no vector in any."""
     known = VectorCache.open(cache, encoder.dimension)
-    cuts = CutCache.open(cache.with_name(f"{cache.stem}-{encoder.window}-{CUTTING}.cuts"))
+    cuts = _cuts(cache, encoder)
     vectors = known.vectors
     uncut = [key for key in texts if any(window not in vectors for window in cuts.cuts.get(key, (b"",)))]
     parts = cut([texts[key] for key in uncut], encoder.count, encoder.window)

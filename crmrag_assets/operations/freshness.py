@@ -61,13 +61,15 @@ class Age:
     """A data set, of when its data is (None where it was never published), and how many hours old it may be.
 
     Files are as of the last finished build, which reads them; an endpoint's data is as of its oldest fetch; either is as of
-    the last look that found the source unchanged, where that is later.
+    the last look that found the source unchanged, where that is later. ``share``: per cent of its documents that have
+    vectors.
     """
 
     dataset: str
     as_of: datetime | None
     allowed: float
     hours: float
+    share: int = 100
 
     @property
     def fresh(self) -> bool:
@@ -77,7 +79,8 @@ class Age:
         if self.as_of is None:
             return f"'{self.dataset}' has not been published yet"
         when = f"{self.as_of:%Y-%m-%d at %H:%M} UTC"
-        return f"'{self.dataset}' is as of {when}, {self.hours:.1f} hours ago; {self.allowed:g} are allowed"
+        text = f"'{self.dataset}' is as of {when}, {self.hours:.1f} hours ago; {self.allowed:g} are allowed"
+        return text if self.share == 100 else f"{text}; {self.share} % of its documents have vectors"
 
 
 def age(context: BuildContext, now: datetime) -> Age:
@@ -92,7 +95,7 @@ def age(context: BuildContext, now: datetime) -> Age:
         times.append(made if made.tzinfo else made.replace(tzinfo=UTC))
     if not times:
         return Age(context.name, None, allowed, 0.0)
-    return Age(context.name, max(times), allowed, (now - max(times)) / HOUR)
+    return Age(context.name, max(times), allowed, (now - max(times)) / HOUR, built.share)
 
 
 def sentence(ages: Iterable[Age]) -> str:
@@ -113,6 +116,7 @@ def rows(ages: Iterable[Age]) -> list[dict[str, str]]:
             "hours": f"{one.hours:.1f}" if one.as_of else "",
             "allowed": f"{one.allowed:g}",
             "fresh": "yes" if one.fresh else "no",
+            "vectors": f"{one.share} %" if one.as_of else "",
         }
         for one in sorted(ages, key=lambda one: (one.fresh, -one.hours, one.dataset))
     ]

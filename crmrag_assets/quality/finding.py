@@ -8,10 +8,10 @@ set's present artifacts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.step import UNWANTED, BuildContext
 from crmrag_assets.build.store import data_version
 from crmrag_assets.release.publish import PLACES
 from crmrag_query.artifacts.files import canonical_json, write_text
@@ -53,13 +53,16 @@ def has_same(release: Release, context: BuildContext, artifact: str) -> bool:
     return pinned == {f"{place}{entry.path}": entry.sha256 for entry in context.finished(artifact).files}
 
 
-def earlier_release(context: BuildContext, artifact: str) -> Release | None:
-    """The current release, or, where that holds the artifact as it is now, the previous one; None where neither differs.
+def earlier_release(
+    context: BuildContext, artifact: str, fits: Callable[[Release], bool] = lambda release: True
+) -> Release | None:
+    """The current release, or, where that holds the artifact as it is now or does not fit, the previous one; None where
+    neither differs and fits.
 
     So a check says the same before the release is published and after.
     """
-    found = (named_release(context, name) for name in (CURRENT, PREVIOUS))
-    return next((one for one in found if one is not None and not has_same(one, context, artifact)), None)
+    found = (one for name in (CURRENT, PREVIOUS) if (one := named_release(context, name)) is not None)
+    return next((one for one in found if fits(one) and not has_same(one, context, artifact)), None)
 
 
 def named_release(context: BuildContext, name: str = CURRENT) -> Release | None:
@@ -79,8 +82,12 @@ def judge(check: BuildCheck, context: BuildContext) -> Finding:
     artifact.
     """
     of = _identity(check, context) if check.blocks else ""
+    record = context.store.record(check.of)
     try:
-        finding = check.found(context)
+        if record is not None and record.stats.get(UNWANTED):
+            finding = Finding(True, f"There is no {check.of} to look at: the data set does without for now.")
+        else:
+            finding = check.found(context)
     except CrmRagError as error:
         unseen = "" if check.blocks else "This could not be looked at: "
         finding = Finding(False, f"{unseen}{error.what}", remedy=error.remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ import pyarrow.compute as pc
 
 from crmrag_assets.build.step import BuildContext, chunks_of
 from crmrag_assets.indexes.embed import Embedded, open_embedded
-from crmrag_assets.opened import documents_of, encoder_of, graph_of, texts_in_chunk
+from crmrag_assets.opened import (
+    documents_of,
+    encoder_of,
+    graph_of,
+    texts_in_chunk,
+    texts_with_vectors,
+    with_vectors,
+)
 from crmrag_assets.quality.finding import SHOWN, earlier_release, has_same, made_anew, percent, share
 from crmrag_assets.quality.graph import COMPARED
 from crmrag_query.graph.arrays import FLAG_ENTITY
@@ -149,14 +157,19 @@ def sparse_covers_documents(context: BuildContext) -> Finding:
 
 
 def dense_covers_documents(context: BuildContext) -> Finding:
-    """Every document and every passage has at least one row in the dense index."""
-    index, documents = _dense(context), documents_of(context)
+    """Every document that is to have a vector by now has at least one row in the dense index, with all its passages."""
+    index, documents, chosen = _dense(context), documents_of(context), with_vectors(context)
     rows, indexed = len(index.window_document), np.unique(index.window_document)
-    texts = len(documents.texts)
-    holds = collected(covered(index, texts)).holds
-    without = np.setdiff1d(np.arange(texts), indexed)[:SHOWN]
+    holds = collected(covered(index, chosen[documents.home])).holds
+    without = np.setdiff1d(texts_with_vectors(context), indexed)[:SHOWN]
     shown: list[Row] = [{"document": documents.label(int(documents.home[n]))} for n in without.tolist()]
-    return _covers(context, "dense", "faiss_index", len(indexed), holds, {"rows": rows}, shown)
+    found = _covers(context, "dense", "faiss_index", len(indexed), holds, {"rows": rows}, shown)
+    if holds and not chosen.all():
+        part = percent(share(int(chosen.sum()), len(chosen)))
+        return replace(
+            found, says=f"The dense index has the most important {part} of {len(chosen):,} documents."
+        )
+    return found
 
 
 def _covers(
@@ -184,7 +197,7 @@ def _dense(context: BuildContext) -> DenseIndex:
 def dense_finds_the_nearest(context: BuildContext) -> Finding:
     """For a sample of vectors the index finds the documents that a plain scan of all does."""
     index, documents = _dense(context), documents_of(context)
-    rows, k = len(index.rows), min(NEAREST, index.documents)
+    rows, k = len(index.rows), min(NEAREST, int(index.encoded.sum()))
     asked = np.unique(np.linspace(0, rows - 1, min(QUESTIONS, rows)).astype(np.int64)) if k else np.arange(0)
     vectors = np.ascontiguousarray(index.rows[asked])
     best = np.full((index.documents, len(asked)), -np.inf, np.float32)  # of each document's windows
@@ -305,10 +318,11 @@ def vectors_have_not_drifted(context: BuildContext) -> Finding:
     """The mean vector points where that of the earlier release with the same encoder does. If not, the texts became others:
     see which by `crmrag diff NAME --texts`.
     """
-    own, earlier = _dense(context), earlier_release(context, "faiss_index")
-    vectors = len(own.window_document)
-    if earlier is None or not has_same(earlier, context, "encoder"):
+    own, vectors = _dense(context), len(_dense(context).window_document)
+    earlier = earlier_release(context, "faiss_index", lambda release: release.manifest.share == 1)
+    if context.share < 100 or earlier is None or not has_same(earlier, context, "encoder"):
         why = "no earlier release" if earlier is None else f"release {earlier.id} has another encoder"
+        why = "not all documents have a vector yet" if context.share < 100 else why
         return Finding(True, f"Not compared: {why}.", {"cosine": 1.0, "vectors": vectors})
     means = []
     for index in (own, DenseIndex.open(earlier.folder / "dense", context.method.dense)):

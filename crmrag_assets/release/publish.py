@@ -163,8 +163,10 @@ def publish(
 
     A release that is there already is kept when it is whole; its provenance and companions, which are no part of its id,
     are replaced when this build has others. The one that was current stays for rollback, and with it the newest others up to
-    ``keep`` in all. Killed at any moment, readers see the old release or the new one, never a part. ``accept`` is given the
-    folder of a release that was not there, with all its files; what it raises leaves the old one current.
+    ``keep`` in all. Where it is the same but for the vectors, of which it had fewer, `rollback` goes to the one before it; it
+    stays until the next one is published, as services still answer from it. Killed at any moment, readers see the old release
+    or the new one, never a part. ``accept`` is given the folder of a release that was not there, with all its files; what it
+    raises leaves the old one current.
     """
     parent = dataset_folder(data, manifest.dataset)
     final, working = parent / manifest.id, parent / WORKING
@@ -187,13 +189,33 @@ def publish(
         _replace_provenance(working, final, companions)
     failpoints.reach(PUBLISH, None, failpoints.AFTER)
     with switching(parent):
-        switch(parent, manifest.id)
-        pointed = {pointer(parent, CURRENT), pointer(parent, PREVIOUS)}
+        before = _current(parent)
+        known = before is None or pointer(parent, PREVIOUS) == manifest.id
+        betters = not known and _betters(manifest, parent / str(before))
+        switch(parent, manifest.id, remember=not betters)
+        pointed = {pointer(parent, CURRENT), pointer(parent, PREVIOUS), before}
         others = [release for release in release_ids(data, manifest.dataset) if release not in pointed]
         others.sort(key=lambda release: (parent / release / MANIFEST).stat().st_mtime_ns, reverse=True)
         for release in others[keep - len((CURRENT, PREVIOUS)) :]:
             shutil.rmtree(parent / release)
     return final
+
+
+OF_VECTORS = ("embeddings/", "dense/", "community_index/", "validation_report.json")
+"""What differs between releases that differ only in how many documents have vectors."""
+
+
+def _betters(manifest: Manifest, folder: Path) -> bool:
+    """Whether a release is that in a folder with vectors of more documents."""
+    try:
+        former = read_manifest(folder)
+    except ReleaseError:
+        return False
+
+    def others(one: Manifest) -> list[FileEntry]:
+        return sorted(entry for entry in one.files if not entry.path.startswith(OF_VECTORS))
+
+    return former.encoded < manifest.encoded and others(former) == others(manifest)
 
 
 def _is_whole(folder: Path, files: Sequence[Pinned]) -> bool:

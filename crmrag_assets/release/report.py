@@ -16,7 +16,7 @@ from crmrag_assets.build.markdown import escaped, table
 from crmrag_assets.build.step import BuildContext, chunks_of
 from crmrag_assets.harvest.prefetch import verdict
 from crmrag_assets.indexes.aggregation import count_classes
-from crmrag_assets.opened import catalogue_of, documents_of, graph_of
+from crmrag_assets.opened import catalogue_of, documents_of, graph_of, with_vectors
 from crmrag_query.artifacts.manifest import PROVENANCE
 from crmrag_query.config.build import Chaining
 from crmrag_query.documents.documents import Documents
@@ -131,6 +131,7 @@ def _lines(report: Mapping[str, Any], harvest: Mapping[str, Any]) -> Iterator[st
     thin, oversized = documents["thin"], documents["oversized"]
     sizes = {
         "documents": documents["count"],
+        "documents with a vector": documents["encoded"],
         "characters": documents["characters"],
         f"thinner than {thin['below']} characters": thin["count"],
         f"longer than {oversized['above']} characters": oversized["count"],
@@ -164,7 +165,8 @@ def make_report(context: BuildContext) -> dict[str, Any]:
         "relationships": context.method.relationships,
         "entities": _entities(graph),
         "unmapped": json.loads((context.folder("graph") / "unmapped.json").read_bytes()),
-        "documents": _documents(documents, context.method.chaining),
+        "documents": _documents(documents, context.method.chaining)
+        | {"encoded": int(with_vectors(context).sum())},
         "classes": _classes(graph),
         "categories": _categories(graph),
         "dead_paths": [{"relationship": d.relationship, "path": d.path_id, "reason": d.reason} for d in dead],
@@ -248,7 +250,11 @@ def concerns(report: Mapping[str, Any]) -> list[str]:
     """Sentences for what deserves a look in the data, gravest first; empty when there is nothing."""
     unmapped = sum(len(entries) for entries in report["unmapped"].values())
     oversized = report["documents"]["oversized"]["count"]
+    without = report["documents"]["count"] - report["documents"]["encoded"]
     found = [(report["entities"][name]["count"], text) for name, text in CONCERNS]
     found.append((unmapped, "classes and properties are outside the ontology"))
     found.append((oversized, "documents are longer than a context takes"))
+    found.append(
+        (without, "documents have no vector yet, and are found by their words and relationships alone")
+    )
     return [f"{count:,} {text}." for count, text in found if count]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from crmrag_assets.indexes.embed import encode_new, key_of
 from crmrag_assets.indexes.entity_graph import homes, joined, related, stated
 from crmrag_assets.indexes.sparse import count_terms, postings_of, write_sparse
 from crmrag_assets.opened import catalogue_of, documents_of, encoder_of, graph_of, numbering_of, summaries_of
-from crmrag_assets.steps.indexes import new_themes, spent, themes_of
+from crmrag_assets.steps.indexes import new_themes, spent, themes_of, themes_with_vectors
 from crmrag_query.communities.communities import Communities
 from crmrag_query.communities.themes import Summaries, write_summaries
 from crmrag_query.documents.entity_graph import EntityGraph
@@ -118,12 +118,18 @@ def write_community_summaries(context: BuildContext, folder: Path, chunk: str | 
 
 
 def index_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    own = {"languages": ",".join(context.config.languages), "encoder": encoder_of(context).key}
+    encoded = int(themes_with_vectors(context).sum())
+    own = {
+        "languages": ",".join(context.config.languages),
+        "encoder": encoder_of(context).key,
+        "encoded": str(encoded),
+    }
     return contents(context, "graph", "documents", "communities", "community_summaries") | own
 
 
 def write_community_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    """Themes by their words, in the data set's languages and with the names of central members, and by their vectors.
+    """Themes by their words, in the data set's languages and with the names of central members, and by their vectors; until
+    all documents have been encoded, by those of the largest alone.
 
     Read at question time by the channel `communities`. A theme that stays is not encoded again.
     """
@@ -137,11 +143,14 @@ def write_community_index(context: BuildContext, folder: Path, chunk: str | None
     stats = write_sparse(
         postings_of(count_terms(pa.chunked_array([texts], pa.large_utf8()))), folder, context.method.sparse
     )
-    known, new = new_themes(context, themes)
+    chosen = themes_with_vectors(context)
+    known, new = new_themes(context, [*compress(themes, chosen)])
     with asking_api(context):
         for done in encode_new(new, encoder_of(context), known):
             context.progress.advance(done, len(new))
-    np.save(folder / f"{VECTORS}.npy", known.rows([key_of(theme) for theme in themes]))
+    vectors = np.zeros((len(themes), encoder_of(context).dimension), np.float32)  # of length 0 for all others
+    vectors[chosen] = known.rows([key_of(theme) for theme in compress(themes, chosen)])
+    np.save(folder / f"{VECTORS}.npy", vectors)
     counts = {"communities": len(themes), "terms": stats["terms"], "encoded": len(new)}
     return counts | spent(context, [*new.values()])
 

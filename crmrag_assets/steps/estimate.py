@@ -42,7 +42,8 @@ Prices = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A forecast: ``seconds`` on this machine, ``bytes`` of the release, ``price`` in US dollars for a paid encoder.
+    """A forecast: ``seconds`` on this machine, ``first_seconds`` of them until a release answers without vectors, ``bytes``
+    of the whole release, ``price`` in US dollars for a paid encoder.
 
     ``price`` is None where the encoder is local or no price is known; ``paid`` tells which. Where a server is asked also how
     many ``requests`` its harvest takes and for how many seconds, which are part of ``seconds``; None for files.
@@ -62,6 +63,7 @@ class Estimate:
     requests: int | None = None
     harvest_seconds: float | None = None
     again: Again | None = None
+    first_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
     count, tokens = round(measured.windows * each), round(measured.tokens * each)
     dimension = embedding.dimension or (0 if paid else encoder_of(context).dimension)
     among = found.entities / max(measured.near, 1)
-    texts = measured.text_seconds * among + measured.window_seconds * count
+    first = (discovery if harvest is None else harvest) + measured.graph_seconds * wide
+    first += measured.text_seconds * among
     return Estimate(
         dataset=context.name,
         model=embedding.model,
@@ -139,7 +142,7 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
         documents=round(measured.documents * each),
         windows=count,
         tokens=tokens,
-        seconds=(discovery if harvest is None else harvest) + measured.graph_seconds * wide + texts,
+        seconds=first + measured.window_seconds * count,
         bytes=round(measured.graph_bytes * wide + measured.text_bytes * each + measured.name_bytes * among)
         + measured.steady_bytes
         + count * dimension * FLOAT * VECTORS,
@@ -148,6 +151,7 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
         requests=requests,
         harvest_seconds=harvest,
         again=None if anew is None else _again(context, anew, measured.window_seconds, price),
+        first_seconds=first,
     )
 
 

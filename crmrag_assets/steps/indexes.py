@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from crmrag_assets.build.chunks import buckets_of
 from crmrag_assets.build.locks import asking_api
@@ -27,6 +29,7 @@ from crmrag_assets.indexes.embed import (
     write_embedded,
 )
 from crmrag_assets.indexes.encoder import export_encoder
+from crmrag_assets.indexes.importance import shares_of
 from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
@@ -41,6 +44,7 @@ from crmrag_assets.opened import (
     text_digests,
     texts_hash,
     texts_in_chunk,
+    texts_with_vectors,
 )
 from crmrag_assets.profile.ties import TieCounts
 from crmrag_assets.release.publish import link_file
@@ -114,6 +118,13 @@ def themes_of(context: BuildContext) -> list[str]:
     return [f"{theme.title} {theme.text}" for theme in themes]
 
 
+def themes_with_vectors(context: BuildContext) -> npt.NDArray[np.bool_]:
+    """Whose themes have vectors in the release that is made, bool [communities]: those of the largest, as many of a hundred
+    as of documents."""
+    sizes = np.diff(summaries_of(context).communities.member_ptr)
+    return shares_of(np.argsort(-sizes, kind="stable").astype(np.int32)) <= context.share
+
+
 def new_themes(context: BuildContext, themes: Sequence[str]) -> tuple[VectorCache, dict[bytes, str]]:
     """The cache of themes' vectors, and by key those of ``themes`` that have none."""
     known = VectorCache.open(_cache(context, "themes"), encoder_of(context).dimension)
@@ -137,11 +148,13 @@ def require_within_ceiling(
     if limits == (None, None, None):
         return
     texts = contents(context, "documents", "community_summaries").values()
-    asked = (str(context.data), context.name, *texts, str(ceiling))
+    asked = (str(context.data), context.name, *texts, str(ceiling), str(context.share))
     if asked in _ALLOWED:
         return
     found = workload(context)
-    themes = themes_of(context) if context.config.communities else []
+    themes: list[str] = []
+    if context.config.communities:
+        themes = [*compress(themes_of(context), themes_with_vectors(context))]
     tokens = found.tokens + tokens_of(context, [*new_themes(context, themes)[1].values()])
     above = [
         f"{needed:,} {what} (at most {most:,})"
@@ -209,6 +222,11 @@ def write_encoder(context: BuildContext, folder: Path, chunk: str | None) -> Sta
     return stats | ({"warning": exported.warning} if exported.warning else {})
 
 
+def has_vectors(context: BuildContext) -> bool:
+    """Of what is made of vectors: whether any document of the release that is made has one."""
+    return context.share > 0
+
+
 def embeddings_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     return {
         "texts": texts_hash(context, chunk or ""),
@@ -218,7 +236,8 @@ def embeddings_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 
 
 def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
-    """Vectors of the windows of each final document and passage, the header repeated; cached by model and text.
+    """Vectors of the windows of each final document and passage, the header repeated; cached by model and text. Until all
+    have been encoded, those of the most important documents.
 
     The asset that costs most, in time or money: `encoded`, `tokens` and `usd` tell how much. Read by `faiss_index`.
     """
@@ -251,7 +270,9 @@ def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) ->
         open_embedded(context.folder("embeddings", key), texts_in_chunk(context, key))
         for key in chunks_of(context)
     ]
-    return dict(write_dense(chunks, folder, encoder_of(context).dimension, context.method.dense.codes_from))
+    dimension, codes_from = encoder_of(context).dimension, context.method.dense.codes_from
+    texts, count = texts_with_vectors(context), len(documents_of(context).texts)
+    return dict(write_dense(chunks, folder, dimension, codes_from, texts, count))
 
 
 def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -366,11 +387,12 @@ ENCODER = Step("encoder", 2, write_encoder, inputs=encoder_inputs)
 EMBEDDINGS = Step(
     "embeddings", 2, write_embeddings,
     # Of the themes it reads how much is to be encoded of them later, which the ceiling is for as well.
-    needs=("documents", "community_summaries", "encoder"), inputs=embeddings_inputs, chunked=True,
+    needs=("documents", "aggregation_index", "community_summaries", "encoder"), inputs=embeddings_inputs, chunked=True,
+    wanted=has_vectors,
 )  # fmt: skip
 FAISS_INDEX = Step(
     "faiss_index", 3, write_dense_index, needs=("documents", "embeddings"), inputs=dense_inputs,
-    parts=("dense.codes_from",),
+    parts=("dense.codes_from",), wanted=has_vectors,
 )  # fmt: skip
 BM25_INDEX = Step("bm25_index", 1, write_sparse_index, needs=("documents",), parts=("sparse",), apart=always)
 DATE_INDEX = Step(

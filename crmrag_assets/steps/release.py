@@ -23,7 +23,7 @@ from crmrag_assets.build.step import (
     run_step,
 )
 from crmrag_assets.build.store import Published
-from crmrag_assets.opened import documents_of, graph_of, harvest_of
+from crmrag_assets.opened import documents_of, graph_of, harvest_of, with_vectors
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.finding import require_sound
 from crmrag_assets.release.publish import (
@@ -74,7 +74,11 @@ def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stat
 
 
 def report_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    own = {"chunks": str(len(chunks_of(context))), "title": context.config.title}
+    own = {
+        "chunks": str(len(chunks_of(context))),
+        "title": context.config.title,
+        "encoded": str(int(with_vectors(context).sum())),
+    }
     return contents(context, "graph", "documents", "harvest_report") | own
 
 
@@ -133,6 +137,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "literals": len(graph.literal_table),
             "documents": documents.count,
             "passages": documents.passages.num_rows,
+            "encoded": int(with_vectors(context).sum()),
             "chunks": len(chunks_of(context)),
         },
         config=config
@@ -140,11 +145,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "relationships": config_hash(method.relationship_sets[method.relationships]),
             "ontology": context.ontology_hash,
         },
-        versions={
-            step.artifact: step.writer
-            for step in PINNED_STEPS
-            if step.chunked or is_made(context, step.artifact)
-        },
+        versions={step.artifact: step.writer for step in PINNED_STEPS if is_made(context, step.artifact)},
         embedding={name: encoder[name] for name in ("model", "provider", "dimension", "window")},
         wikidata=dataset.wikidata,
     )
@@ -170,6 +171,7 @@ def publish_release(context: BuildContext) -> None:
         harvest=context.finished(ENTITIES.artifact).version,
         fetched=min(fetched, default=""),
         sources=made_of.fingerprints() if isinstance(made_of, Several) else {},
+        share=context.share,
     ).write(context.store.root)
 
 

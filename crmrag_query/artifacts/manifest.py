@@ -80,6 +80,18 @@ class Manifest:
         """Whether the release holds an artifact, such as ``faiss_index``."""
         return artifact in self.versions
 
+    @property
+    def encoded(self) -> int:
+        """How many of its documents have vectors; of a release from before that was counted, all or none."""
+        if not self.has("faiss_index"):
+            return 0
+        return self.counts.get("encoded", self.counts.get("documents", 0))
+
+    @property
+    def share(self) -> float:
+        """The share of its documents that have vectors, 0..1."""
+        return self.encoded / max(1, self.counts.get("documents", 0))
+
     def entry(self, path: str) -> FileEntry | None:
         return next((entry for entry in self.files if entry.path == path), None)
 

@@ -64,12 +64,12 @@ _SWITCH = {
 }
 
 
-def switch(folder: Path, release: str) -> None:
-    """Make ``release`` the current one, atomically; the one before stays as ``previous``."""
+def switch(folder: Path, release: str, remember: bool = True) -> None:
+    """Make ``release`` the current one, atomically; the one before becomes ``previous`` where it is to be remembered."""
     before = None
     with suppress(ReleaseError):  # damaged: what takes its place mends it
         before = pointer(folder)
-    if before is not None and before != release:
+    if remember and before is not None and before != release:
         write_text(folder / PREVIOUS, before + "\n")
     write_text(folder / CURRENT, release + "\n")
 

@@ -94,6 +94,8 @@ def listed(variable: str) -> tuple[str, ...]:
 
 
 CONFIG = "config.json"
+VECTORS = frozenset({"embeddings", "faiss_index"})
+"""Artifacts that a release may get later than all else."""
 STRANGE = (LookupError, ValueError, OverflowError, struct.error)
 """What values without sense come to while questions are answered; any other error there is a fault of this program."""
 ANY = (BaseException,)
@@ -169,8 +171,14 @@ class Release:
         if not self.manifest.has(artifact):
             raise ReleaseError(
                 f"Release {self.id} of data set {self.manifest.dataset!r} has no {artifact}: it was built without.",
-                f"{rebuild(self.folder)}, which makes it unless the entry in datasets.yaml says that it is not wanted.",
+                f"{self.remedy((artifact,))}, which makes it unless the entry in datasets.yaml says that it is not wanted.",
             )
+
+    def remedy(self, artifacts: Iterable[str]) -> str:
+        """What makes the artifacts that the release lacks: with its vectors, or with all else, by a new build."""
+        if self.manifest.share < 1 and set(artifacts) <= VECTORS and self.manifest.dataset.isprintable():
+            return f"Its vectors are still to be made: crmrag embed {self.manifest.dataset}"
+        return rebuild(self.folder)
 
     @cached_property
     def id(self) -> str:

@@ -25,7 +25,7 @@ from crmrag_query.answers.side_by_side import shared_sources, try_modes
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
 from crmrag_query.answers.taught import lesson_for
-from crmrag_query.artifacts.manifest import MANIFEST, rebuild
+from crmrag_query.artifacts.manifest import MANIFEST
 from crmrag_query.artifacts.places import (
     CURRENT,
     RELEASES,
@@ -413,7 +413,7 @@ class Engine:
         found = []
         for mode in modes_of(release).values():
             lacks = lacking(release, mode)
-            build = f"{rebuild(release.folder)}." if lacks else ""
+            build = f"{release.remedy(lacks)}." if lacks else ""
             told = (mode.name, dict(mode.title), mode.channels, mode.plans)
             found.append(ModeInfo(*told, lacks, build, mode.model, mode.expansion))
         return Modes(tuple(found), name, release.id, _calibrated(release))
@@ -663,7 +663,7 @@ def _dataset(name: str, release: Release) -> Dataset:
         manifest.languages,
         manifest.examples,
         manifest.relationships,
-        dict(manifest.counts),
+        {**manifest.counts, "encoded": manifest.encoded},
     )
 
 

@@ -19,7 +19,8 @@ SHOWN_TARGETS = 5  # targets of a relationship in a printed line
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dataset(Shown):
-    """A data set that can be asked: its current release, what it holds (``counts``) and questions to begin with."""
+    """A data set that can be asked: its current release, what it holds (``counts``; ``encoded``: documents that have vectors)
+    and questions to begin with."""
 
     name: str
     title: str

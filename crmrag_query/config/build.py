@@ -273,6 +273,19 @@ def _timezone(text: str) -> str:
     return text
 
 
+_HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+
+
+def _hours(text: str) -> str:
+    if not text:
+        return text
+    if not _HOURS.fullmatch(text):
+        raise ValueError("hours are given as '20:00-06:00', from when until when")
+    if text[:5] == text[6:]:
+        raise ValueError("hours begin when they end: leave them out, where any hour will do")
+    return text
+
+
 class Rebuild(Record):
     """When a data set is built again without being told to; by default never.
 
@@ -280,6 +293,9 @@ class Rebuild(Record):
     `settle_seconds`; a source with less than `least_share` of what it had is taken for a fault. `schedule`: build at these
     times, in cron's five fields and in `timezone`; an endpoint is asked for everything again. `fresh_hours`: how old what
     is published may be before it is told.
+
+    `embed`: whether vectors that a release lacks are made by themselves while Dagster's daemon runs. `embed_hours`: from when
+    until when, in `timezone`; at any hour unless given.
     """
 
     watch: bool = False
@@ -289,6 +305,8 @@ class Rebuild(Record):
     schedule: Annotated[str, AfterValidator(_cron)] = ""
     timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
     fresh_hours: Positive | None = None
+    embed: bool = True
+    embed_hours: Annotated[str, AfterValidator(_hours)] = ""
 
 
 class ProfileConfig(Record):

@@ -72,8 +72,9 @@ class EmbeddingConfig(Record):
 
 
 class Ceiling(Record):
-    """The most that one build may encode anew: documents, tokens, US dollars. A build that would need more stops before it
-    encodes anything. Tokens and US dollars are those of documents and themes; `model_calls` bounds `community_model`.
+    """The most that may be encoded anew for one release: documents, tokens, US dollars. Where more would be needed, nothing
+    is encoded: a build publishes without, and one that waits for vectors, or `embed`, ends. Tokens and US dollars are those
+    of documents and themes; `model_calls` bounds `community_model`.
 
     `usd_per_million_tokens` is the price where the model's is not known.
     """

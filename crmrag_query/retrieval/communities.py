@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
 
@@ -14,7 +15,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.communities.communities import Communities
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints
-from crmrag_query.retrieval.pool import reciprocal_rank_fusion
+from crmrag_query.retrieval.pool import fuse
 from crmrag_query.retrieval.sparse import SparseIndex
 
 FOLDER: Final = "community_index"
@@ -41,16 +42,24 @@ class CommunityIndex:
             raise ReleaseError(f"The index in {folder} is of other communities.", rebuild(folder))
         return cls(sparse, cast(npt.NDArray[np.float32], vectors))
 
+    @cached_property
+    def encoded(self) -> npt.NDArray[np.bool_]:
+        """Which communities have a vector, bool [communities]."""
+        return np.asarray(self.vectors.any(axis=1))
+
     def search(
         self, text: str, vector: npt.NDArray[np.float32], among: Ints, k: int
     ) -> list[tuple[int, float]]:
-        """The ``k`` best of the communities ``among`` with their cosines: rankings by cosine and by words, fused."""
+        """The ``k`` best of the communities ``among`` with their cosines: rankings by cosine, of those with a vector, and by
+        words, fused; of one without a vector the cosine is 0."""
         if not len(among):
             return []
         cosine = np.asarray(self.vectors @ vector, np.float64)
         mask = np.zeros(len(cosine), bool)
         mask[among] = True
-        order = among[np.lexsort((among, -cosine[among]))][:LOOKED_AT].tolist()
+        encoded = among[self.encoded[among]]
+        order = encoded[np.lexsort((encoded, -cosine[encoded]))][:LOOKED_AT].tolist()
         dense = order if vector.any() else []
         words = self.sparse.search(text, LOOKED_AT, mask).ranking
-        return [(one, float(cosine[one])) for one, _ in reciprocal_rank_fusion([dense, words])[:k]]
+        fused = fuse([words], dense, len(encoded) / len(among), LOOKED_AT)
+        return [(one, float(cosine[one])) for one, _ in fused[:k]]

@@ -118,9 +118,10 @@ class Scan:
 
 @dataclass(frozen=True)
 class DenseIndex:
-    """Rows of unit vectors, one a window, ordered by document.
+    """Rows of unit vectors, one a window, ordered by document, of which not all need have any.
 
-    ``window_document`` int32 [rows], ascending; ``rows`` float32 [rows, dimension]; ``codes`` where the index holds such.
+    ``window_document`` int32 [rows], ascending; ``documents``: how many there are; ``rows`` float32 [rows, dimension];
+    ``codes`` where the index holds such.
     """
 
     index: Any
@@ -132,6 +133,7 @@ class DenseIndex:
 
     @classmethod
     def from_release(cls, release: Release) -> DenseIndex:
+        release.require("faiss_index")
         return cls.open(release.folder / "dense", release.method.dense)
 
     @classmethod
@@ -156,6 +158,13 @@ class DenseIndex:
     @property
     def dimension(self) -> int:
         return int(self.index.d)
+
+    @cached_property
+    def encoded(self) -> Mask:
+        """Which documents have a vector, bool [documents]."""
+        found = np.zeros(self.documents, bool)
+        found[self.window_document[self.window_document < self.documents]] = True
+        return found
 
     def search(self, vector: Floats, k: int, mask: Mask | None = None) -> Hits:
         """The ``k`` documents (of ``mask``, bool [documents], if given) with the window nearest to ``vector``.

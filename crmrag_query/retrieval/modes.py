@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crmrag_query.artifacts.manifest import rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import FILE, VARIABLES, Mode, load_modes, mode_files
 from crmrag_query.config.reading import part_file
 from crmrag_query.errors import ConfigError, QuestionError
-from crmrag_query.retrieval.channels import TIED, Ties, channel_names, channel_of
+from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_names, channel_of
 
 RESERVED = "walker"
 """A name that no mode can have yet: the published one of that name is not made."""
@@ -114,7 +113,7 @@ def find_mode(release: Release, name: str = "") -> Mode:
         others = ", ".join(one.name for one in found.values() if not lacking(release, one))
         raise QuestionError(
             f"Release {release.id} cannot be asked in the mode {mode.name!r}: it has no {', '.join(lacks)}.",
-            f"{rebuild(release.folder)}. {f'It can be asked in: {others}.' if others else ''}".strip(),
+            f"{release.remedy(lacks)}. {f'It can be asked in: {others}.' if others else ''}".strip(),
         )
     return mode
 
@@ -125,8 +124,11 @@ def has_channel(release: Release, name: str) -> bool:
 
 
 def lacking(release: Release, mode: Mode) -> tuple[str, ...]:
-    """The artifacts that a mode needs and a release has not."""
-    of_channels = (one for name in mode.channels for one in channel_of(name).needs)
-    of_stages = (one for stage in mode.expansion for one in STAGES.get(stage, ()))
-    needed = dict.fromkeys((*mode.needs, *of_channels, *of_stages))
-    return tuple(one for one in needed if not release.manifest.has(one))
+    """The artifacts that a mode needs and a release has not; what a channel waits for is needed where all channels do."""
+    channels = [channel_of(name) for name in mode.channels]
+    alone = all(isinstance(one, Channel) and one.awaited for one in channels)
+    needed = [*mode.needs, *(artifact for stage in mode.expansion for artifact in STAGES.get(stage, ()))]
+    for one in channels:
+        later = one.awaited if isinstance(one, Channel) and not alone else ()
+        needed += [artifact for artifact in one.needs if artifact not in later]
+    return tuple(one for one in dict.fromkeys(needed) if not release.manifest.has(one))

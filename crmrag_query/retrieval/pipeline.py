@@ -21,7 +21,7 @@ from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_of
 from crmrag_query.retrieval.expand import scored
 from crmrag_query.retrieval.parallel import at_once
-from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reciprocal_rank_fusion, reserve
+from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reserve
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares, coverage, normalise, select
 from crmrag_query.retrieval.scores import NOTHING, Hits
@@ -29,6 +29,7 @@ from crmrag_query.timing import Clock
 
 Mask = npt.NDArray[np.bool_]
 LOG = logging.getLogger("crmrag.retrieval")
+NEAREST = "dense"  # the channel that knows only the documents that have vectors
 TIMES = {TIED: 3}
 """How often a channel counts in the fusion, others once."""
 LITTLE_SHARE = (
@@ -92,11 +93,11 @@ def retrieve(
                 share = share * query.within
             found[TIED] = _tied(channels, query, share, size).at_least(mode.thresholds.get(TIED))
     if mode.expands:
-        seeds = [document for document, _ in _fused(found)[: mode.limits.found]]
+        seeds = [document for document, _ in _fused(channels, found, size)[: mode.limits.found]]
         if mode.limited:  # what was found beyond these is no candidate: expansion has the other places
             found = {name: hits.among(_mask(seeds, channels.documents)) for name, hits in found.items()}
         found |= _expanded(channels, query, mode, seeds, clock)
-    fused = _fused(found)
+    fused = _fused(channels, found, size)
     for hits in reserved.values():
         if len(hits):
             fused = reserve(fused, hits.ranking, size, float(getattr(config.reserved, query.form.value)))
@@ -114,10 +115,12 @@ def retrieve(
 Rankings = dict[str, Hits]
 
 
-def _fused(found: Rankings) -> list[tuple[int, float]]:
-    return reciprocal_rank_fusion(
-        [hits.ranking for name, hits in found.items() for _ in range(TIMES.get(name, 1))]
-    )
+def _fused(channels: ReleaseChannels, found: Rankings, size: int) -> list[tuple[int, float]]:
+    """What channels found, at most ``size`` each, as one ranking."""
+    rankings = [
+        hits.ranking for name, hits in found.items() if name != NEAREST for _ in range(TIMES.get(name, 1))
+    ]
+    return channels.fused(rankings, found[NEAREST].ranking if NEAREST in found else (), size)
 
 
 def _mask(documents: Sequence[int], count: int) -> Mask:
@@ -183,7 +186,7 @@ def _tied(channels: ReleaseChannels, query: Query, share: Shares, size: int) -> 
         return NOTHING
     dense = channels.dense(query.vector, reached, mask).ranking
     sparse = channels.sparse(query.text, reached, mask).ranking
-    near = dict.fromkeys(document for document, _ in reciprocal_rank_fusion([dense, sparse]))
+    near = dict.fromkeys(document for document, _ in channels.fused([sparse], dense, reached))
     near |= dict.fromkeys(np.flatnonzero(mask).tolist())  # tied, though neither a word nor the vector is near
     ranked = sorted(near, key=lambda document: -share[document])[:size]
     return Hits.of((document, float(share[document])) for document in ranked)

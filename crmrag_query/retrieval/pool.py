@@ -11,8 +11,12 @@ import numpy.typing as npt
 
 from crmrag_query.retrieval.scores import Hits
 
+SMOOTHING = 60.0
 
-def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: float = 60) -> list[tuple[int, float]]:
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[int]], k: float = SMOOTHING
+) -> list[tuple[int, float]]:
     """Documents with the sum of ``1 / (k + rank + 1)`` over the rankings, rank from 0; best first.
 
     Cormack, Clarke & Büttcher 2009; k as in the facts (method, Query).
@@ -21,6 +25,22 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: float = 60) -> 
     for ranking in rankings:
         for rank, document in enumerate(ranking):
             scores[document] = scores.get(document, 0.0) + 1 / (k + rank + 1)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def fuse(rankings: Sequence[Sequence[int]], nearest: Sequence[int], share: float, size: int) -> Fused:
+    """`reciprocal_rank_fusion` of rankings of all documents, each of at most ``size``, and of one more, ``nearest``, that
+    knows a ``share`` of them alone, 0..1.
+
+    Its n-th is taken for the (n / share)-th of all, which it is on average, and what would be beyond the end of a whole
+    ranking is left out: so no document is lifted for being among the few that it knows. It stands as it is where no other
+    ranking has anything.
+    """
+    if share == 1 or not any(rankings):
+        return reciprocal_rank_fusion([nearest, *rankings])
+    scores = dict(reciprocal_rank_fusion(rankings))
+    for place, document in enumerate(nearest[: int(size * share)], start=1):
+        scores[document] = scores.get(document, 0.0) + 1 / (SMOOTHING + place / share)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
@@ -36,6 +56,7 @@ def best(
     return [(int(numbers[i]), float(scores[i])) for i in order]
 
 
+Fused = list[tuple[int, float]]
 Item = TypeVar("Item", bound=Hashable)
 
 
@@ -84,9 +105,6 @@ def make_pool(
         Candidate(document, score, ranks[document], shares[document], raw[document])
         for document, score in fused
     ]
-
-
-Fused = list[tuple[int, float]]
 
 
 def reserve(fused: Fused, typed: Sequence[int], size: int, share: float) -> Fused:

@@ -33,7 +33,7 @@ from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, Da
 from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.expand import Nearness, Way, of_themes, reach
-from crmrag_query.retrieval.pool import best, reciprocal_rank_fusion
+from crmrag_query.retrieval.pool import best, fuse
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.scores import NOTHING, Hits
 from crmrag_query.retrieval.sparse import SparseIndex
@@ -155,12 +155,13 @@ def select(
     Greedy: each time the row with the highest ``relevance * r + connectivity * c - redundancy * s + modifier``, where r is
     its relevance scaled to 0..1 [n], c the mean of its entries in ``joined`` [n, n] with the chosen, s its largest cosine
     with a chosen one (``vectors`` float32 [n, dimension], unit rows); ties go to the earlier row. The first is the one of
-    highest relevance and modifier (facts: method, Query, Coherent subgraph).
+    highest relevance and modifier (facts: method, Query, Coherent subgraph). A row whose vector is 0 has none: its s is the
+    mean of those that are free and have one.
     """
     n = len(relevance)
     own = config.relevance * scaled(relevance) + modifiers
     together, nearest = np.zeros(n), np.zeros(n)
-    free = np.ones(n, bool)
+    free, known = np.ones(n, bool), vectors.any(axis=1)
     chosen: list[int] = []
     while len(chosen) < min(k, n):
         value = own.copy()
@@ -173,6 +174,8 @@ def select(
         together += joined[:, best]
         cosine = (vectors @ vectors[best]).astype(np.float64)
         nearest = cosine if len(chosen) == 1 else np.maximum(nearest, cosine)
+        if not known.all() and (others := free & known).any():
+            nearest[~known] = nearest[others].mean()
     return chosen
 
 
@@ -357,8 +360,8 @@ class ReleaseChannels:
 
     def dense(self, vector: Floats, k: int, mask: Mask | None = None) -> Hits:
         """The ``k`` documents (of ``mask``) nearest to ``vector``, by themselves or by a passage that leads to them, with
-        their cosines; to a vector of zeros, none is."""
-        if not vector.any():
+        their cosines, of those that have vectors; to a vector of zeros, none is."""
+        if not vector.any() or not self.release.manifest.has("faiss_index"):
             return NOTHING
         search = self.release[DenseIndex].search
         return self._led_to(lambda size, inside: search(vector, size, inside), k, mask)
@@ -368,6 +371,13 @@ class ReleaseChannels:
         leads to them, with these scores."""
         search = self.release[SparseIndex].search
         return self._led_to(lambda size, inside: search(text, size, inside), k, mask)
+
+    def fused(
+        self, rankings: Sequence[Sequence[int]], nearest: Sequence[int], size: int
+    ) -> list[tuple[int, float]]:
+        """Rankings of at most ``size`` documents fused with that of those ``nearest`` to the question, which knows only the
+        documents that have vectors."""
+        return fuse(rankings, nearest, self.release.manifest.share, size)
 
     def _led_to(self, search: Callable[[int, Mask | None], Hits], k: int, mask: Mask | None) -> Hits:
         """The first ``k`` documents to which the texts lead that a search finds, each at its first text."""
@@ -393,16 +403,16 @@ class ReleaseChannels:
         inside[: self.documents] = False
         if not inside.any():
             return {}
-        rankings = []
+        rankings, nearest = [], list[int]()
         if self.release.manifest.has("bm25_index"):
             rankings.append(self.release[SparseIndex].search(query.text, k, inside).ranking)
-        if query.vector.any():
+        if query.vector.any() and self.release.manifest.has("faiss_index"):
             near = self.release[DenseIndex].search(query.vector, k, inside)
             if least is not None:
                 near = near.at_least(self.release[Calibration].cosine((1 + least) / 2))
-            rankings.append(near.ranking)
+            nearest = near.ranking
         found: dict[int, list[int]] = {}
-        for number, _ in reciprocal_rank_fusion(rankings)[:k]:
+        for number, _ in self.fused(rankings, nearest, k)[:k]:
             found.setdefault(int(store.home[number]), []).append(number - self.documents)
         return {document: tuple(numbers) for document, numbers in found.items()}
 
@@ -549,7 +559,9 @@ class ReleaseChannels:
         return connect(nodes, rows[sound], others[sound], weights[sound])
 
     def vectors(self, documents: Ints) -> Floats:
-        """Mean of each document's window vectors, scaled to length 1, float32 [n, dimension]."""
+        """Mean of each document's window vectors, scaled to length 1, float32 [n, dimension]; 0 for one that has none."""
+        if not self.release.manifest.has("faiss_index"):
+            return np.zeros((len(documents), 1), np.float32)
         return self.release[DenseIndex].vectors(documents)
 
     def modifiers(self, documents: Ints, targets: int) -> npt.NDArray[np.float64]:

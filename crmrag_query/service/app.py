@@ -194,11 +194,17 @@ class Api:
         """Whether every data set can be asked, and there is one: its release opened, what questions need of it read. Which
         ones is told to who may ask them."""
         releases = self._desk.engine.releases
-        names = await self._read(lambda: tuple(name for name in releases.names() if releases.release(name)))
-        if not names:
+
+        def encoded() -> dict[str, float]:
+            return {name: round(releases.release(name)[1].manifest.share, 4) for name in releases.names()}
+
+        shares = await self._read(encoded)
+        if not shares:
             why = releases.nothing()
             return problem(Problem(503, why.what, "Not ready", remedy=why.remedy))
-        return result(Health("ok", names if self._access.opened_by(request) else ()))
+        return result(
+            Health("ok", tuple(shares), shares) if self._access.opened_by(request) else Health("ok")
+        )
 
     async def version(self, request: Request) -> Response:
         """The service's version; what it serves is told to who may ask it."""

@@ -120,10 +120,12 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The service runs (``/health``), or can answer (``/ready``); which data sets, to who may ask them."""
+    """The service runs (``/health``), or can answer (``/ready``); which data sets, and the share of the documents of each
+    that have vectors, 0..1, to who may ask them."""
 
     status: Literal["ok"]
     datasets: tuple[str, ...] = ()
+    encoded: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

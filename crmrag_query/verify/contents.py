@@ -39,8 +39,9 @@ def manifest_counts(release: Release) -> Faults:
         "literals": int(graph.literal_table.num_rows),
         "documents": documents.count,
         "passages": documents.passages.num_rows,
-        "chunks": len({parts[1] for parts in paths if parts[0] == "embeddings"}),
     }
+    if release.manifest.has("embeddings"):
+        found["chunks"] = len({parts[1] for parts in paths if parts[0] == "embeddings"})
     for name, count in found.items():
         yield from counted(f"manifest.json: {name}", release.manifest.counts.get(name, 0), count)
     markdown = sum(parts[0] == "entity_documents" for parts in paths)

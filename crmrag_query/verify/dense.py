@@ -1,4 +1,5 @@
-"""Vectors: every document embedded, by its present text, and searched by the vectors that were embedded."""
+"""Vectors: as many documents embedded as the manifest says, by their present texts, and searched by the vectors that were
+embedded."""
 
 from __future__ import annotations
 
@@ -31,25 +32,42 @@ def lengths(vectors: Floats) -> Floats:
 
 
 def documents_have_vectors(release: Release) -> Faults:
-    """Every row is of a document or passage that there is, and each of these has one."""
-    return (yield from covered(release[DenseIndex], len(release[Documents].texts)))
+    """Every row is of a document or passage that there is; as many documents have one as the manifest says, and each with all
+    the passages that lead to it."""
+    if not release.manifest.has("faiss_index"):
+        stated = release.manifest.counts.get("encoded", 0)
+        yield from counted("manifest.json: documents with a vector", stated, 0)
+        return 0
+    index, documents = release[DenseIndex], release[Documents]
+    encoded = index.encoded[: documents.count]
+    yield from counted("manifest.json: documents with a vector", release.manifest.encoded, int(encoded.sum()))
+    return (yield from covered(index, encoded[documents.home]))
 
 
-def covered(index: DenseIndex, documents: int) -> Faults:
-    """Rows of no document, and documents without a row."""
-    of = index.window_document
+def covered(index: DenseIndex, wanted: Mask) -> Faults:
+    """Rows of no text, texts without a row of those that are ``wanted``, bool [texts], and others with one."""
+    of, texts = index.window_document, len(wanted)
     if (yield from shaped(f"dense/{WINDOWS}", of, "int32", len(of))):
         return 0
-    yield from counted("dense/dense.json: documents", index.documents, documents)
-    if not (yield from within(f"dense/{WINDOWS}: documents", of, 0, documents)):
+    yield from counted("dense/dense.json: documents", index.documents, texts)
+    if not (yield from within(f"dense/{WINDOWS}: documents", of, 0, texts)):
         yield from ascending(f"dense/{WINDOWS}", of, strict=False)
-        rows = np.bincount(of, minlength=documents)
-        yield from wrong(f"dense/{WINDOWS}: documents without a vector", documents, lambda b: rows[b] == 0)
-    return documents
+        rows = np.bincount(of, minlength=texts)
+        yield from wrong(
+            f"dense/{WINDOWS}: documents without a vector", texts, lambda b: (rows[b] == 0) & wanted[b]
+        )
+        yield from wrong(
+            f"dense/{WINDOWS}: passages with a vector, of documents without one",
+            texts,
+            lambda b: (rows[b] > 0) & ~wanted[b],
+        )
+    return texts
 
 
 def vectors_are_sound(release: Release) -> Faults:
     """Every vector has length 1; where the index holds codes, these are the vectors'."""
+    if not release.manifest.has("faiss_index"):
+        return 0
     index = release[DenseIndex]
     rows, codes = index.rows, index.codes
     yield from wrong(
@@ -80,8 +98,10 @@ def _stored_codes(path: Path, shape: tuple[int, ...]) -> Digests:
 
 
 def embeddings_are_those_searched(release: Release) -> Faults:
-    """Every document and passage is in a chunk of embeddings, by its present text, and its vectors are those of the dense
-    index."""
+    """Every document and passage that has vectors is in a chunk of embeddings, by its present text, and its vectors are those
+    of the dense index."""
+    if not release.manifest.has("faiss_index"):
+        return 0
     documents, index = release[Documents], release[DenseIndex]
     paths = (entry.path.split("/") for entry in release.manifest.files)
     names = sorted({parts[1] for parts in paths if parts[0] == "embeddings" and len(parts) == 3})
@@ -90,7 +110,8 @@ def embeddings_are_those_searched(release: Release) -> Faults:
         return 0
     start = np.searchsorted(index.window_document, np.arange(len(documents.texts) + 1))
     digests, looked = digests_of(documents.texts), 0
-    for name, chosen in _in_chunks(names, documents):
+    for name, texts in _in_chunks(names, documents):
+        chosen = texts[index.encoded[texts]]
         vectors, windows = open_chunk(release.folder / "embeddings" / name)
         looked += len(vectors)
         what = f"embeddings/{name}"
@@ -171,7 +192,9 @@ def _hashes(windows: pa.Table) -> Digests:
 def encoder_fits(release: Release) -> Faults:
     """The encoder is that of the manifest, and its vectors are as long as those of the index."""
     settings, stated = EncoderSettings.read(release.folder / "encoder"), release.manifest.embedding
-    yield from counted("encoder/encoder.json: dimension", settings.dimension, release[DenseIndex].dimension)
+    if release.manifest.has("faiss_index"):
+        dimension = release[DenseIndex].dimension
+        yield from counted("encoder/encoder.json: dimension", settings.dimension, dimension)
     for name in ("model", "provider", "dimension", "window"):
         if stated.get(name) != getattr(settings, name):
             yield f"encoder/encoder.json: {name} is {getattr(settings, name)!r}, the manifest says {stated.get(name)!r}"

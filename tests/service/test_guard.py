@@ -158,7 +158,7 @@ def test_a_preflight_for_another_host_admits_no_request_to_it(engine: Engine) ->
 @pytest.mark.parametrize("given", ["", "Bearer wrong", "Basic " + KEY])
 def test_without_a_key_nothing_is_told_of_the_data(locked: str, given: str) -> None:
     with httpx.Client(base_url=locked, timeout=PATIENCE, headers={"Authorization": given}) as http:
-        assert http.get("/ready").json() == {"status": "ok", "datasets": []}
+        assert http.get("/ready").json() == {"status": "ok", "datasets": [], "encoded": {}}
         told = http.get("/version").json()
         assert told["version"] and (told["releases"], told["unavailable"]) == ({}, [])
         assert "sample" not in http.get("/ready").text + http.get("/version").text + http.get("/health").text

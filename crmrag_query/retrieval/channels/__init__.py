@@ -26,12 +26,15 @@ Find = Callable[[ReleaseChannels, Query, int], Hits]
 class Channel:
     """A ranking of documents: ``find`` gives it, ``needs`` are the artifacts that it reads.
 
-    ``reserved``: its documents have no part in the fusion, but places in the pool that are kept for them. ``meets``: whether
-    the data has anything to do with a query as far as this channel knows; by default, whether it finds anything.
+    ``awaited``: those of them that a release may get later than all else; until then the other channels of a mode answer
+    without this one. ``reserved``: its documents have no part in the fusion, but places in the pool that are kept for them.
+    ``meets``: whether the data has anything to do with a query as far as this channel knows; by default, whether it finds
+    anything.
     """
 
     find: Find
     needs: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
     reserved: bool = False
     meets: Callable[[ReleaseChannels, Query], bool] | None = None
 
@@ -57,8 +60,8 @@ class Ties:
 
 TIED = "tied"
 """The name of the ranking that all ties make."""
-RANKING = ("faiss_index", "encoder", "bm25_index")
-"""What documents that are tied as strongly are ranked by."""
+RANKING = ("encoder", "bm25_index")
+"""What documents that are tied as strongly are ranked by, beside their vectors where they have any."""
 GROUP = "crmrag.channels"
 
 

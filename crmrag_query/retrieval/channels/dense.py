@@ -51,9 +51,9 @@ def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
 
 
 def meets(channels: ReleaseChannels, query: Query) -> bool:
-    """Whether a document is nearer to the question than any is to nonsense."""
+    """Whether a document that has a vector is nearer to the question than any is to nonsense."""
     found = find(channels, query, 1)
     return len(found) > 0 and float(found.scores[0]) > channels.release[Noise].cosine
 
 
-CHANNEL = Channel(find, needs=("faiss_index", "encoder"), meets=meets)
+CHANNEL = Channel(find, needs=("faiss_index", "encoder"), awaited=("faiss_index",), meets=meets)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import RANKING, Channel
-from crmrag_query.retrieval.pool import reciprocal_rank_fusion
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.retrieval.scores import NOTHING, Hits
@@ -17,13 +16,11 @@ def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     mask = channels.of_categories(query.targets)
     if query.within is not None:
         mask &= query.within
-    rankings = [
-        channels.dense(query.vector, size, mask).ranking,
-        channels.sparse(query.text, size, mask).ranking,
-    ]
+    nearest = channels.dense(query.vector, size, mask).ranking
+    rankings = [channels.sparse(query.text, size, mask).ranking]
     if query.form is not Form.SPECIFIC:
         rankings.append(channels.central(query.targets, size))
-    return Hits.of(reciprocal_rank_fusion(rankings)[:size])
+    return Hits.of(channels.fused(rankings, nearest, size)[:size])
 
 
 def meets(channels: ReleaseChannels, query: Query) -> bool:

@@ -18,6 +18,7 @@ import yaml
 
 from crmrag_assets.automation import (
     CHECK,
+    EMBEDDING,
     ENDPOINT_TAG,
     TELLING,
     build_request,
@@ -36,7 +37,7 @@ from crmrag_assets.instance import open_instance
 from crmrag_assets.launch import build_job
 from crmrag_assets.operations.freshness import read_declared
 from crmrag_assets.partitions import DATASET
-from crmrag_assets.runs import BEFORE_LOCK, BUILDS_TAG, PARENT_TAG, WAITS_TAG
+from crmrag_assets.runs import BEFORE_LOCK, BUILDS_TAG, EMBEDS_TAG, PARENT_TAG, WAITS_TAG
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
@@ -111,17 +112,23 @@ def launched(
 # What is declared.
 
 
-def test_nothing_runs_by_itself_unless_that_is_configured(tmp_path: Path) -> None:
+def test_nothing_is_built_by_itself_unless_that_is_configured_but_what_was_begun_is_ended(
+    tmp_path: Path,
+) -> None:
     declared = read_declared(make_project(tmp_path / "plain").config)
-    assert [one.name for one in sensors_of(declared)] == ["end_lost_runs"]
+    assert [one.name for one in sensors_of(declared)] == [EMBEDDING, "end_lost_runs"]
     assert schedules_of(declared.datasets) == []
+    without = read_declared(make_project(tmp_path / "without", rebuild={"embed": False}).config)
+    assert [one.name for one in sensors_of(without)] == ["end_lost_runs"]
 
 
 def test_what_is_configured_runs_from_the_start(project: Project) -> None:
     operate(project, notify=[{"kind": "slack", "url_variable": "SLACK"}])
     declared = read_declared(project.config)
     sensors, (schedule,) = sensors_of(declared), schedules_of(declared.datasets)
-    assert [one.name for one in sensors] == ["watch_churches", "freshness", TELLING, "end_lost_runs"]
+    assert [one.name for one in sensors] == [
+        "watch_churches", EMBEDDING, "freshness", TELLING, "end_lost_runs",
+    ]  # fmt: skip
     assert {one.default_status for one in sensors} == {dg.DefaultSensorStatus.RUNNING}
     assert sensors[0].minimum_interval_seconds == 60
     assert (schedule.name, schedule.cron_schedule, schedule.execution_timezone) == (
@@ -138,7 +145,8 @@ def test_builds_of_one_endpoint_wait_in_the_queue_for_one_another(tmp_path: Path
     with open_instance(project.data) as instance:
         queue = instance.get_concurrency_config().run_queue_config
     assert queue is not None and list(queue.tag_concurrency_limits) == [
-        {"key": ENDPOINT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
+        {"key": EMBEDS_TAG, "limit": 1},
+        {"key": ENDPOINT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1},
     ]
     assert ENDPOINT_TAG not in build_request(make_project(tmp_path / "files").context(), None, "a test").tags
 
@@ -180,7 +188,8 @@ def test_the_definitions_of_a_project_load_with_all_of_them_and_warn_of_nothing(
         capture_output=True, text=True, cwd=ROOT,
         env={"PATH": "", "CRMRAG_CONFIG": str(project.config), "HOME": str(project.root)},
     )  # fmt: skip
-    loaded = f"['end_lost_runs', 'freshness', '{TELLING}', 'watch_churches'] ['rebuild_churches'] ['{CHECK}']"
+    sensors = sorted([EMBEDDING, "end_lost_runs", "freshness", TELLING, "watch_churches"])
+    loaded = f"{sensors} ['rebuild_churches'] ['{CHECK}']"
     assert done.stdout.splitlines() == [loaded, str(owners)], done.stderr
     assert done.returncode == 0 and not [
         line for line in done.stderr.splitlines() if "crmrag" in line or "Beta" in line or "Preview" in line

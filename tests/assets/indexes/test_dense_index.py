@@ -52,8 +52,13 @@ def index_of(
     return written(chunked, folder, sizes)
 
 
-def written(chunks: list[Embedded], folder: Path, sizes: Dense = FLAT) -> DenseIndex:
-    write_dense(chunks, folder, DIMENSION, sizes.codes_from)
+def written(
+    chunks: list[Embedded], folder: Path, sizes: Dense = FLAT, texts: list[int] | None = None
+) -> DenseIndex:
+    """The index of all texts up to the last one that has a vector, or of ``texts`` alone."""
+    last = max((max(chunk.windows.column("number").to_pylist(), default=-1) for chunk in chunks), default=-1)
+    wanted = np.arange(last + 1) if texts is None else np.array(texts)
+    write_dense(chunks, folder, DIMENSION, sizes.codes_from, wanted.astype(np.int32), last + 1)
     return DenseIndex.open(folder, sizes)
 
 
@@ -70,6 +75,24 @@ def brute_force(
 
 
 WINDOWS = st.lists(st.integers(1, 6), min_size=1, max_size=40)
+
+
+@settings(max_examples=40, deadline=None)
+@given(WINDOWS, st.integers(0, 99), st.data())
+def test_an_index_of_some_documents_finds_what_one_of_all_finds_among_them(
+    tmp_path_factory: pytest.TempPathFactory, windows: list[int], seed: int, data: st.DataObject
+) -> None:
+    rows, vectors = corpus(windows, seed)
+    some = sorted(data.draw(st.sets(st.integers(0, len(windows) - 1), min_size=1)))
+    chosen = [n for n, (document, _) in enumerate(rows) if document in some]
+    folder = tmp_path_factory.mktemp("some")
+    index = written([embedded([rows[n] for n in chosen], vectors[chosen])], folder, texts=some)
+    whole = index_of(windows, seed, tmp_path_factory.mktemp("all"))
+    mask = np.isin(np.arange(len(windows)), some)
+    vector = unit(np.random.default_rng(seed).normal(size=(1, DIMENSION)))[0]
+    found, expected = index.search(vector, len(windows)), whole.search(vector, len(windows), mask)
+    assert found.ranking == expected.ranking and found.scores.tolist() == expected.scores.tolist()
+    assert np.flatnonzero(index.encoded).tolist() == some
 
 
 @settings(max_examples=80, deadline=None)

@@ -15,6 +15,9 @@ from crmrag_assets.indexes.embed import (
     BATCH,
     VectorCache,
     embed_chunk,
+    encode_lacking,
+    key_of,
+    lacking,
     open_embedded,
     record_type,
     write_embedded,
@@ -191,3 +194,33 @@ def test_keys_tell_models_and_settings_apart() -> None:
     ]
     assert len({encoder_for(config).key for config in configs}) == len(configs)
     assert all(encoder_for(config).key.replace("-", "").isalnum() for config in configs)
+
+
+def test_what_two_processes_append_is_kept_whole_and_a_torn_end_puts_nothing_out_of_step(
+    tmp_path: Path,
+) -> None:
+    """Builds of other data sets, and `embed` beside a build, use the same file."""
+    path, encoder = tmp_path / "00.bin", HashEncoder()
+    caches = [VectorCache.open(path, encoder.dimension) for _ in range(2)]
+    texts = [f"icon {n}" for n in range(6)]
+    keyed = {key_of(text): vector for text, vector in zip(texts, encoder.encode(texts), strict=True)}
+    for number, (key, vector) in enumerate(keyed.items()):
+        caches[number % 2].append({key: vector})
+        with path.open("ab") as stream:
+            stream.write(b"killed in the midst")
+    found = VectorCache.open(path, encoder.dimension).vectors
+    assert found.keys() == keyed.keys()
+    assert all(np.array_equal(found[key], vector) for key, vector in keyed.items())
+
+
+def test_what_lacks_a_vector_is_what_is_then_encoded(tmp_path: Path) -> None:
+    encoder, path = Counting(window=64), tmp_path / "00.bin"
+    known, new = ["[Thing] Short", LONG], ["[Thing] New", LONG + "\nand another line"]
+    assert lacking([*known, *new], encoder, path) == [True] * 4 and not encoder.counted
+    list(encode_lacking(known, encoder, path))
+    assert lacking([*known, *new], encoder, path) == [False, False, True, True]
+    before, batches = len(encoder.seen), list(encode_lacking([*known, *new], encoder, path))
+    assert [text for windows, _ in batches for text in windows] == encoder.seen[before:]
+    assert batches[-1][1] == 1.0 and not any(lacking([*known, *new], encoder, path))
+    moved = tmp_path / "80.bin"  # as when a data set grows to more chunks
+    assert not any(lacking([*known, *new], encoder, moved, [path]))

@@ -22,7 +22,7 @@ def index(tmp_path: Path) -> DenseIndex:
     columns = [DOCUMENT, [0, 1, 0, 0, 1], [b"\0" * 32] * 5]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, WINDOW_SCHEMA, strict=True)]
     windows = pa.table(arrays, WINDOW_SCHEMA)
-    write_dense([Embedded(VECTORS, windows, 0)], tmp_path, 3, 6)
+    write_dense([Embedded(VECTORS, windows, 0)], tmp_path, 3, 6, np.arange(3, dtype=np.int32), 3)
     return DenseIndex.open(tmp_path, Dense(codes_from=6, scanned=8, compared=8))
 
 

@@ -22,6 +22,7 @@ from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
 from crmrag_query.retrieval.expand import Way
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
+from crmrag_query.retrieval.pool import fuse
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import coverage, normalise, select
 from crmrag_query.retrieval.scores import Hits
@@ -55,6 +56,11 @@ class Arrays:
     @property
     def documents(self) -> int:
         return len(self.units)
+
+    def fused(
+        self, rankings: Sequence[Sequence[int]], nearest: Sequence[int], size: int
+    ) -> list[tuple[int, float]]:
+        return fuse(rankings, nearest, 1.0, size)
 
     def dense(self, vector: npt.NDArray[np.float32], k: int, mask: Mask | None = None) -> Hits:
         return self._hits(self.units @ vector, k, np.ones(self.documents, bool) if mask is None else mask)

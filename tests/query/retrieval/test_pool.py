@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from crmrag_query.retrieval.pool import (
     Candidate,
     best,
     cap,
+    fuse,
     interleave,
     make_pool,
     reciprocal_rank_fusion,
@@ -167,3 +169,34 @@ def test_each_candidate_tells_its_rank_and_raw_similarity_on_every_channel_that_
 def test_candidates_tell_how_much_they_are_tied_to_what_is_named() -> None:
     tied = np.linspace(0, 1, 11, dtype=np.float32)
     assert [one.tied for one in make_pool(FEW, {}, tied)] == [float(tied[n]) for n in (7, 2, 9)]
+
+
+DISTINCT = st.lists(st.integers(0, 30), unique=True, max_size=12)
+
+
+@given(st.lists(DISTINCT, max_size=3), DISTINCT)
+def test_a_ranking_that_knows_every_document_is_fused_like_the_others(
+    rankings: list[list[int]], nearest: list[int]
+) -> None:
+    assert fuse(rankings, nearest, 1.0, 12) == reciprocal_rank_fusion([nearest, *rankings])
+
+
+@given(st.lists(DISTINCT, max_size=3), DISTINCT, st.floats(0.01, 0.99))
+def test_what_a_ranking_of_some_documents_adds_is_what_their_places_among_all_would(
+    rankings: list[list[int]], nearest: list[int], share: float
+) -> None:
+    fused, bare = dict(fuse(rankings, nearest, share, 12)), dict(reciprocal_rank_fusion(rankings))
+    if not any(rankings):
+        assert list(fused) == nearest, "nothing else is known: it stands as it is"
+        return
+    for document, score in fused.items():
+        gain = score - bare.get(document, 0.0)
+        place = (nearest.index(document) + 1) / share if document in nearest else math.inf
+        within = document in nearest and nearest.index(document) < int(12 * share)
+        assert gain == pytest.approx(1 / (60 + place) if within else 0.0, abs=1e-12)
+        assert place <= 12 or not within, "none beyond the end of a whole ranking"
+
+
+def test_the_nearest_of_a_hundredth_is_taken_for_the_hundredth_nearest() -> None:
+    assert dict(fuse([[1, 2]], [9], 0.01, 100))[9] == pytest.approx(1 / 160)
+    assert dict(fuse([[1, 2]], [9], 0.01, 99)) == dict(reciprocal_rank_fusion([[1, 2]]))

@@ -110,3 +110,16 @@ def test_ties_are_the_same_whatever_else_is_equal(relevance: list[float], k: int
     first = rows(relevance, k=k)
     assert first == rows(relevance, k=k)
     assert first == sorted(range(len(relevance)), key=lambda row: (-relevance[row], row))[:k]
+
+
+def test_a_candidate_without_a_vector_is_taken_to_be_as_redundant_as_the_others_are() -> None:
+    """It is not chosen for being like nothing."""
+    config = Subgraph(relevance=0.0, connectivity=0.0, redundancy=1.0)
+    vectors, modifiers = [[1, 0], [1, 0], [0, 1], [0.6, 0.8], [0, 0]], [9.0, 0, 0, 0, 0]
+    assert rows([1] * 5, vectors=vectors, modifiers=modifiers, config=config) == [0, 2, 3, 1, 4]
+    assert rows([1] * 5, vectors=vectors[:2] + [[0, 0]] * 3, modifiers=modifiers, config=config)[1:] == [
+        1,
+        2,
+        3,
+        4,
+    ]

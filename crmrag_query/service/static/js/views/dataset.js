@@ -149,6 +149,7 @@ function Fresh({ detail }) {
     <div><dt>${t("data.fetched")}</dt><dd>${fetched ? html`<${When} text=${fetched} />` : t("data.fetched.unknown")}</dd></div>
     ${source.length > 0 && html`<div><dt>${t("data.source")}</dt><dd><ul>${source.map((one) => html`<li key=${one}><${OutLink} href=${one}><${Label} text=${one} /><//></li>`)}</ul></dd></div>`}
     <div><dt>${t("data.whole")}</dt><dd class=${whole === false ? "bad" : ""}>${wholeText}</dd></div>
+    ${dataset.counts.encoded < dataset.counts.documents && html`<div><dt>${t("data.encoded")}</dt><dd>${t("data.encoded.some", { encoded: dataset.counts.encoded, documents: dataset.counts.documents })}</dd></div>`}
     ${concerns.length > 0 && html`<div><dt>${t("data.concerns")}</dt><dd><ul class="concerns">${concerns.map((one) => html`<li key=${one} dir="auto">${one}</li>`)}</ul></dd></div>`}
   </dl><//>`;
 }

@@ -165,6 +165,8 @@ export default {
   "data.whole.yes": "Alles, was die Quelle hatte, wurde gelesen.",
   "data.whole.no": "Etwas aus der Quelle fehlt.",
   "data.whole.unknown": "Ob alles gelesen wurde, ist nicht bekannt.",
+  "data.encoded": "Nach Bedeutung durchsucht",
+  "data.encoded.some": "bisher {encoded} von {documents} Dokumenten, die wichtigsten zuerst; nach ihren Wörtern werden alle durchsucht.",
   "data.concerns": "Zu prüfen",
   "data.made": "Wie er gemacht wurde",
   "data.made.more": "Versionen und Einbettung",

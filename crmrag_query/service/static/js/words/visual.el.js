@@ -165,6 +165,8 @@ export default {
   "data.whole.yes": "Διαβάστηκε ό,τι είχε η πηγή.",
   "data.whole.no": "Κάτι από την πηγή λείπει.",
   "data.whole.unknown": "Δεν είναι γνωστό αν διαβάστηκαν όλα.",
+  "data.encoded": "Αναζήτηση κατά νόημα",
+  "data.encoded.some": "έως τώρα {encoded} από {documents} έγγραφα, τα σημαντικότερα πρώτα· κατά λέξεις αναζητούνται όλα.",
   "data.concerns": "Προς έλεγχο",
   "data.made": "Πώς έγινε",
   "data.made.more": "Εκδόσεις και διανύσματα",

@@ -165,6 +165,8 @@ export default {
   "data.whole.yes": "Everything that the source had was fetched.",
   "data.whole.no": "Something of the source is missing.",
   "data.whole.unknown": "Whether everything was fetched is not known.",
+  "data.encoded": "Searched by meaning",
+  "data.encoded.some": "{encoded} of {documents} documents so far, the most important ones first; all are searched by their words.",
   "data.concerns": "Concerns",
   "data.made": "How it was made",
   "data.made.more": "Versions and embedding",

@@ -165,6 +165,8 @@ export default {
   "data.whole.yes": "Tout ce qu’avait la source a été lu.",
   "data.whole.no": "Il manque quelque chose de la source.",
   "data.whole.unknown": "On ne sait pas si tout a été lu.",
+  "data.encoded": "Cherchés par le sens",
+  "data.encoded.some": "{encoded} documents sur {documents} pour l’instant, les plus importants d’abord ; tous sont cherchés par leurs mots.",
   "data.concerns": "À vérifier",
   "data.made": "Comment il a été fait",
   "data.made.more": "Versions et plongement",
