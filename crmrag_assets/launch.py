@@ -3,7 +3,8 @@ latter by the job ``build``. Beside it stands the job ``evaluate``."""
 
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +18,7 @@ from pydantic import Field
 
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, harvested_at
 from crmrag_assets.build.disks import disk_explained
-from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.locks import dataset_lock, endpoint_turns
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.checks import REMEDY
@@ -34,13 +35,22 @@ from crmrag_assets.instance import (
 from crmrag_assets.layer_jobs import definitions as layer_definitions
 from crmrag_assets.layer_jobs import layer_job_name
 from crmrag_assets.metadata import markdown_table, operations, summary_rows
-from crmrag_assets.partitions import DATASET, BuildResource, chunk_key, offer_chunks, range_tags
+from crmrag_assets.partitions import (
+    DATASET,
+    BuildResource,
+    chunk_key,
+    dataset_partitions,
+    from_environment,
+    offer_chunks,
+    range_tags,
+)
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.finding import held
 from crmrag_assets.runs import (
     BUILD_TAG,
     BUILDS_TAG,
     DATASET_TAG,
+    ENDPOINT_TAG,
     LAYER_TAG,
     PARENT_TAG,
     WAITS_TAG,
@@ -70,14 +80,14 @@ class BuildRequest:
     """What to build and where; ``sample``: that many connected entities, as the data set ``NAME-sample``.
 
     ``refresh``: ask an endpoint again for what was harvested from it before; files are read anew when they change.
-    ``parent``: the run of the job `build` that asks for it, "" where it was asked for otherwise.
+    ``tags``: of the runs of its layers, besides their own: of the job `build` that asks for it, and what launched that.
     """
 
     dataset: str
     build: BuildResource
     sample: int | None = None
     refresh: bool = False
-    parent: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -152,9 +162,7 @@ def _run(
         end_dead_runs(instance, tags)
         end_lost_runs(instance, opened.data)
         instance.add_dynamic_partitions(DATASET, [name])
-        tags[BUILD_TAG] = uuid4().hex[:12]
-        if request.parent:
-            tags[PARENT_TAG] = request.parent
+        tags = {**request.tags, **tags, BUILD_TAG: uuid4().hex[:12]}
         for layer in LAYERS:
             retry(
                 partial(_make, layer, opened, request.build, instance, tags, result),
@@ -286,9 +294,8 @@ evaluate_job = dg.define_asset_job(
 
 
 class BuildConfig(dg.Config):
-    """What to build."""
+    """How to build the data set of the run's partition."""
 
-    dataset: str = Field(description="A data set that is declared in datasets.yaml.")
     sample: int = Field(0, description="Only that many connected entities of it, as NAME-sample; 0 for all.")
     refresh: bool = Field(False, description="Ask an endpoint again for what was harvested from it before.")
 
@@ -297,9 +304,14 @@ class BuildConfig(dg.Config):
 def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: BuildResource) -> None:
     """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
     hold_run_lock(Path(build.data), context.run)
-    # so that a list of runs says which
-    context.instance.add_run_tags(context.run_id, {BUILDS_TAG: config.dataset})
-    request = BuildRequest(config.dataset, build, config.sample or None, config.refresh, context.run_id)
+    launched = {tag: value for tag, value in context.run.tags.items() if tag in LAUNCHED_BY}
+    request = BuildRequest(
+        context.partition_key,
+        build,
+        config.sample or None,
+        config.refresh,
+        launched | {PARENT_TAG: context.run_id},
+    )
     try:
         result = run_build(request, context.instance, LineReporter(context.log.info))
     except BuildHeldUp as error:
@@ -331,18 +343,44 @@ def _again(context: dg.OpExecutionContext, error: BuildHeldUp, retrying: Retryin
     return dg.RetryRequested(retrying.times, 60 * retrying.minutes)
 
 
-# What the launchpad of the UI starts with: the bundled data set, to be changed for another one.
-LAUNCHPAD = {"ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0, "refresh": False}}}}
+LAUNCHED_BY = ("dagster/schedule_name", "dagster/sensor_name")  # by these the UI tells what launched a run
+
+
+def build_config(refresh: bool = False) -> dict[str, Any]:
+    """The run configuration of the job `build`: what its launchpad starts with, and each run of a backfill has."""
+    return {"ops": {"build_layers": {"config": {"sample": 0, "refresh": refresh}}}}
+
+
+def build_tags(dataset: str, build: BuildResource | None = None) -> dict[str, str]:
+    """Tags of a run of the job `build`: which data set, and the endpoint of which the queue starts one build at a time."""
+    tags = {BUILDS_TAG: dataset}
+    with suppress(CrmRagError):  # not declared any more: the run will tell
+        if (turns := endpoint_turns((build or from_environment()).opened(dataset))) is not None:
+            tags[ENDPOINT_TAG] = turns.folder.name
+    return tags
+
+
 # Of a build whose process was lost: Dagster's daemon starts it again, from what is finished on.
 LOST_TAGS = {"dagster/max_retries": str(operations().retrying.lost), "dagster/retry_strategy": "ALL_STEPS"}
 
 
-@dg.job(name="build", executor_def=dg.in_process_executor, config=LAUNCHPAD, tags=LOST_TAGS)
+@dg.job(
+    name="build",
+    executor_def=dg.in_process_executor,
+    partitions_def=dataset_partitions,
+    config=dg.PartitionedConfig(
+        dataset_partitions,
+        run_config_for_partition_key_fn=lambda _: build_config(),
+        tags_for_partition_key_fn=build_tags,
+    ),
+    tags=LOST_TAGS,
+)
 def build_job() -> None:
-    """Build a data set from its source to a release. What is finished and unchanged is not made again.
+    """Build data sets from their sources to releases. What is finished and unchanged is not made again.
 
-    Set `dataset` to a name declared in `config/datasets.yaml`; `sample: 1000` builds only that many connected entities;
-    `refresh: true` asks a SPARQL endpoint again.
-    Each layer is a run of its own, listed under Runs with the tag `crmrag/build`.
+    Each data set that is declared in `config/datasets.yaml` is a partition: choose one in the launchpad, or several under
+    Partitions, Launch backfill. `sample: 1000` builds only that many connected entities; `refresh: true` asks a SPARQL
+    endpoint again.
+    Each layer is a run of its own, listed under Runs with its data set in the tag `crmrag/dataset`.
     """
     build_layers()

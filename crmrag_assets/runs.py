@@ -25,6 +25,9 @@ BUILD_TAG = "crmrag/build"
 PARENT_TAG = "crmrag/build_run"  # the run of the job `build` that a layer's run belongs to
 WAITS_TAG = "crmrag/waits_until"  # on a run of it that will try again: when, in seconds since 1970
 BUILDS_TAG = "crmrag/builds"  # on runs of the job `build`: the data set
+ENDPOINT_TAG = (
+    "crmrag/endpoint"  # by this the queue starts one build of an endpoint at a time: see dagster.yaml
+)
 FROM_ASSETS = "__ASSET_JOB"  # what Dagster calls a run that was started from the asset graph
 JOBS = re.compile(r"build|evaluate|layer_\d+_\w+")
 ASSETS = {dg.AssetKey(name) for name in (*ARTIFACTS, "evaluation")}

@@ -385,7 +385,7 @@ class Engine:
         name, release = self.releases.release(request.dataset)
         told = _dataset(name, release)
         if not told.examples:
-            made = example_questions(release, release.manifest.language)
+            made = example_questions(release, request.language or release.manifest.language)
             told = replace(told, examples=tuple(question for _, question in made))
         return describe_dataset(release, told)
 

@@ -153,7 +153,10 @@ class GetExport:
 
 @dataclass(frozen=True, slots=True)
 class GetDataset:
+    """``language``: of the questions that are made from the data where none are declared, "" for the data set's own."""
+
     dataset: str | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

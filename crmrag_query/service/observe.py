@@ -13,9 +13,11 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client import multiprocess as shared
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from crmrag_query import traces
 from crmrag_query.answers.records import Answer, Done, Event, Used
 from crmrag_query.client import wire
 from crmrag_query.codec import Problem, to_problem
@@ -58,17 +60,21 @@ class Observer:
         """The events of an answer, counted and logged when it ends."""
         used: Used | None = None
         start = time.perf_counter()
-        try:
-            for event in desk.stream(asked):
-                if isinstance(event, Used):
-                    used = event
-                if isinstance(event, Done):
-                    self._answered(event.answer, used, time.perf_counter() - start)
-                yield event
-        except CrmRagError as error:
-            if to_problem(error).status >= 500:  # what is told to who asked may be less than the whole
-                log("failure", {"dataset": asked.dataset, "question": asked.question, "error": str(error)})
-            raise
+        with traces.span("question") as span:
+            try:
+                for event in desk.stream(asked):
+                    if isinstance(event, Used):
+                        used = event
+                    if isinstance(event, Done):
+                        self._answered(event.answer, used, time.perf_counter() - start)
+                        span.set_attributes(_attributes(event.answer))
+                    yield event
+            except CrmRagError as error:
+                if to_problem(error).status >= 500:  # what is told to who asked may be less than the whole
+                    log(
+                        "failure", {"dataset": asked.dataset, "question": asked.question, "error": str(error)}
+                    )
+                raise
 
     def metrics(self) -> Response:
         """All metrics, those of every worker where they are shared."""
@@ -87,6 +93,23 @@ class Observer:
             self.tokens.labels(used.model, "completion").inc(used.completion_tokens)
             self.cost.labels(used.model).inc(used.cost or 0.0)
         log("answer", _told(answer, used) | {"ms": round(seconds * 1000, 1)})
+
+
+def _attributes(answer: Answer) -> dict[str, str | int | bool]:
+    """What a trace says of an answer; its question, which may be personal, stands in the log alone, by the same id."""
+    told = _told(answer, None)
+    names = (
+        "answer",
+        "dataset",
+        "release",
+        "mode",
+        "form",
+        "written_by",
+        "exhaustive",
+        "refused",
+        "set_size",
+    )
+    return {f"crmrag.{name}": told[name] for name in names if told[name] is not None}
 
 
 def _told(answer: Answer, used: Used | None) -> dict[str, Any]:
@@ -138,28 +161,38 @@ class Watch:
             await send(message)
 
         error = ""
-        try:
-            await self._app(scope, receive, watched)
-        except Exception as found:
-            error = type(found).__name__
-            if status:
-                raise
-            LOG.exception("A request failed: %s", request)
-            await problem(Problem(500, "The service failed.", "Failed", remedy=f"{SEE_LOG}: {request}."))(
-                scope, receive, watched
-            )
-        finally:
-            self._ended(scope, request, status or LEFT, time.perf_counter() - start, size, error)
+        with traces.span(scope["method"], Headers(scope=scope)) as span:
+            try:
+                await self._app(scope, receive, watched)
+            except Exception as found:
+                error = type(found).__name__
+                if status:
+                    raise
+                LOG.exception("A request failed: %s", request)
+                await problem(Problem(500, "The service failed.", "Failed", remedy=f"{SEE_LOG}: {request}."))(
+                    scope, receive, watched
+                )
+            finally:
+                method, path = _route_of(scope)
+                span.update_name(f"{method} {path}")
+                span.set_attributes({"http.request.method": method, "http.route": path})
+                span.set_attributes({"http.response.status_code": status or LEFT, "crmrag.request": request})
+                self._ended(scope, request, status or LEFT, time.perf_counter() - start, size, error)
 
     def _ended(self, scope: Scope, request: str, status: int, seconds: float, size: int, error: str) -> None:
-        path = getattr(scope.get("route"), "path", None) or UNMATCHED
-        method = scope["method"] if scope["method"] in METHODS else UNMATCHED
+        method, path = _route_of(scope)
         self._observer.requests.labels(method, path, str(status)).inc()
         self._observer.seconds.labels(path).observe(seconds)
         failed = scope.get("state", {}).get("failed", "") or error
         told: dict[str, Any] = {"request": request, "method": method, "path": scope["path"]}
         told |= {"status": status, "ms": round(seconds * 1000, 1), "bytes": size}
         log("request", told | ({"error": failed} if failed else {}))
+
+
+def _route_of(scope: Scope) -> tuple[str, str]:
+    """The method and the path of a request as metrics and traces name them: no caller can make ever more of them."""
+    path = getattr(scope.get("route"), "path", None) or UNMATCHED
+    return scope["method"] if scope["method"] in METHODS else UNMATCHED, path
 
 
 def log(event: str, values: Mapping[str, Any]) -> None:
