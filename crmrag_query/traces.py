@@ -1,7 +1,7 @@
-"""Traces by OpenTelemetry: a span for each request, question and stage of it. Without the extra ``traces``, or where nothing
+"""Traces by OpenTelemetry: spans of a question and of each stage of it. Without the extra ``traces``, or where nothing
 collects them, spans are nothing and cost next to nothing.
 
-Programs that use the client see the stages in the traces that they collect themselves.
+FastAPI makes the spans of requests. Programs that use the client see the stages in the traces that they collect themselves.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 try:
-    from opentelemetry import propagate, trace
+    from opentelemetry import trace
 
     _TRACER: Any = trace.get_tracer("crmrag")
 except ModuleNotFoundError:
@@ -24,17 +24,12 @@ class _Untraced:
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         pass
 
-    def update_name(self, name: str) -> None:
-        pass
 
-
-def span(name: str, headers: Mapping[str, str] | None = None) -> AbstractContextManager[Any]:
-    """A span around work in this thread or task, below which spans of its stages stand; ``headers``: of a request, which may
-    say to which trace it belongs (W3C Trace Context)."""
+def span(name: str) -> AbstractContextManager[Any]:
+    """A span around work in this thread, below which spans of its stages stand."""
     if _TRACER is None:
         return nullcontext(_Untraced())
-    above = None if headers is None else propagate.extract(headers)
-    manager: AbstractContextManager[Any] = _TRACER.start_as_current_span(name, above)
+    manager: AbstractContextManager[Any] = _TRACER.start_as_current_span(name)
     return manager
 
 

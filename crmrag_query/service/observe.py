@@ -13,7 +13,6 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client import multiprocess as shared
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -161,38 +160,28 @@ class Watch:
             await send(message)
 
         error = ""
-        with traces.span(scope["method"], Headers(scope=scope)) as span:
-            try:
-                await self._app(scope, receive, watched)
-            except Exception as found:
-                error = type(found).__name__
-                if status:
-                    raise
-                LOG.exception("A request failed: %s", request)
-                await problem(Problem(500, "The service failed.", "Failed", remedy=f"{SEE_LOG}: {request}."))(
-                    scope, receive, watched
-                )
-            finally:
-                method, path = _route_of(scope)
-                span.update_name(f"{method} {path}")
-                span.set_attributes({"http.request.method": method, "http.route": path})
-                span.set_attributes({"http.response.status_code": status or LEFT, "crmrag.request": request})
-                self._ended(scope, request, status or LEFT, time.perf_counter() - start, size, error)
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as found:
+            error = type(found).__name__
+            if status:
+                raise
+            LOG.exception("A request failed: %s", request)
+            await problem(Problem(500, "The service failed.", "Failed", remedy=f"{SEE_LOG}: {request}."))(
+                scope, receive, watched
+            )
+        finally:
+            self._ended(scope, request, status or LEFT, time.perf_counter() - start, size, error)
 
     def _ended(self, scope: Scope, request: str, status: int, seconds: float, size: int, error: str) -> None:
-        method, path = _route_of(scope)
+        path = getattr(scope.get("route"), "path", None) or UNMATCHED
+        method = scope["method"] if scope["method"] in METHODS else UNMATCHED
         self._observer.requests.labels(method, path, str(status)).inc()
         self._observer.seconds.labels(path).observe(seconds)
         failed = scope.get("state", {}).get("failed", "") or error
         told: dict[str, Any] = {"request": request, "method": method, "path": scope["path"]}
         told |= {"status": status, "ms": round(seconds * 1000, 1), "bytes": size}
         log("request", told | ({"error": failed} if failed else {}))
-
-
-def _route_of(scope: Scope) -> tuple[str, str]:
-    """The method and the path of a request as metrics and traces name them: no caller can make ever more of them."""
-    path = getattr(scope.get("route"), "path", None) or UNMATCHED
-    return scope["method"] if scope["method"] in METHODS else UNMATCHED, path
 
 
 def log(event: str, values: Mapping[str, Any]) -> None:

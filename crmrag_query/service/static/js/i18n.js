@@ -1,7 +1,7 @@
 // The words of the interface: t("key", values). Numbers are written as the language does; {one, other, …} by plural rules.
 import { kept, keep, store } from "./store.js";
 
-export const LANGUAGES = { en: "English", fr: "Français", de: "Deutsch", el: "Ελληνικά" };
+export const LANGUAGES = { en: "English", fr: "Français", de: "Deutsch", el: "Ελληνικά", it: "Italiano", es: "Español" };
 
 /** The language of the interface, which labels and sets are asked for in too. */
 export const language = store("en");

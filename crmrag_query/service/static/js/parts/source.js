@@ -4,6 +4,7 @@ import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { moment, t } from "../i18n.js";
 import { Image } from "./image.js";
+import { kindName } from "./kinds.js";
 import { EntityLink, Hint, Label, OutLink } from "./link.js";
 import { Button, Problem, Skeleton, useLoaded } from "./ui.js";
 
@@ -32,7 +33,7 @@ export function SourceCard({ source, dataset, id, numbered = true, active = fals
       ${numbered && html`<span class="source-n" aria-hidden="true">${source.n}</span>`}
       <div class="source-name">
         <${`h${level}`} class="source-title"><${EntityLink} iri=${source.iri} label=${label} dataset=${dataset} /><//><${Hint} text=${hint} />
-        <p class="source-kind"><span>${category}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
+        <p class="source-kind"><span>${kindName(category)}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
           ${dates?.text && html`<span><${Label} text=${dates.text} /></span>`}</p>
       </div>
       ${images.length > 0 && html`<${Image} src=${images[0]} width=${160} class="source-image" />`}

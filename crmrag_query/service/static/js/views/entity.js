@@ -3,6 +3,7 @@ import { html, useId, useState } from "../../vendor/preact.js";
 import * as api from "../api.js";
 import { Rights } from "../frame.js";
 import { language as pageLanguage, t } from "../i18n.js";
+import { useCaption } from "../parts/caption.js";
 import { Document } from "../parts/document.js";
 import { Gallery } from "../parts/gallery.js";
 import { Kind } from "../parts/kinds.js";
@@ -106,7 +107,9 @@ function Note({ note }) {
 function Facts({ entity, dataset, texts }) {
   const names = namesOf(entity, texts);
   const { coordinates, links, licence, attribution } = entity;
+  const label = useCaption(entity.iri, dataset);
   return html`<dl class="fact-list">
+    ${(label?.lines ?? []).map(([name, text]) => html`<${Fact} key=${name} name=${name}><p><${Label} text=${text} /></p><//>`)}
     ${coordinates && html`<${Fact} name=${t("entity.where")}>
       ${coordinates.of && html`<p><${EntityLink} iri=${coordinates.of.iri} label=${coordinates.of.label} dataset=${dataset} /></p>`}
       <${SetMap} small features=${[featureOf(entity)]} dataset=${dataset} />
