@@ -56,9 +56,12 @@ def test_a_data_set_that_cannot_be_asked_is_told_and_not_to_be_chosen(page: Page
 @pytest.mark.parametrize(
     ("tag", "button", "facets"),
     [
-        ("fr", "Demander", "Affiner"), ("de", "Fragen", "Eingrenzen"), ("el", "Ερώτηση", "Περιορισμός"),
-        ("it", "Chiedi", "Restringi"), ("es", "Preguntar", "Acotar"),
-    ],  # fmt: skip
+        ("fr", "Demander", "Affiner"),
+        ("de", "Fragen", "Eingrenzen"),
+        ("el", "Ερώτηση", "Περιορισμός"),
+        ("it", "Chiedi", "Restringi"),
+        ("es", "Preguntar", "Acotar"),
+    ],
 )
 def test_the_language_is_switched_and_remembered(
     page: Page, asked: Asked, axe: Axe, tag: str, button: str, facets: str
