@@ -28,7 +28,7 @@ ASINOU = "https://example.org/troodos/church/asinou"
 QUESTIONS = {
     "en": ("When was the church of Asinou built?", "Which churches were built before 1200?", "Who was Bessarion?"),
     "de": ("Wann wurde die Kirche von Asinou gebaut?", "Welche Kirchen wurden vor 1200 gebaut?", "Wer war Bessarion?"),
-    "fr": ("Quand l'église d'Asinou a-t-elle été construite ?", "Quelles églises sont d'avant 1200 ?", "Qui était Bessarion ?"),
+    "fr": ("Quand l'église d'Asinou a-t-elle été construite ?", "Quelles églises sont d'avant 1200 ?", "Qui est Bessarion ?"),
     "el": ("Πότε χτίστηκε η εκκλησία της Ασίνου;", "Ποιες εκκλησίες χτίστηκαν πριν το 1200;", "Ποιος ήταν ο Bessarion;"),
     "it": ("Quando è stata costruita la chiesa di Asinou?", "Quali chiese sono di prima del 1200?", "Chi era Bessarion?"),
     "es": ("¿Cuándo se construyó la iglesia de Asinou?", "¿Qué iglesias son de antes de 1200?", "¿Quién era Bessarion?"),

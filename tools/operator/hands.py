@@ -70,11 +70,9 @@ class Operator:
     def launch(self, dataset: str, picture: str = "") -> str:
         """Start the job `build` of a data set from its launchpad, of which a picture is taken; returns the run's id."""
         self.open("/locations/crmrag/jobs/build/playground")
-        editor = self.page.locator(".CodeMirror").first
-        editor.wait_for(timeout=PATIENCE)
-        editor.click()
-        self.page.keyboard.press("Control+A")
-        self.page.keyboard.insert_text(f"ops:\n  build_layers:\n    config:\n      dataset: {dataset}\n")
+        self.page.locator(".CodeMirror").first.wait_for(timeout=PATIENCE)
+        self.press("Select a partition")
+        self.see(dataset).click()
         self.see("No errors")
         if picture:
             self.picture(picture)

@@ -89,7 +89,7 @@ class Ticks:
     def tick(self) -> Any:
         """What a tick gives; the sensor is declared anew each time, as after a restart."""
         context = dg.build_sensor_context(
-            self.instance, self.cursor, repository_def=REPOSITORY,
+            self.instance, self.cursor, repository_def=REPOSITORY, instance_ref=self.instance.get_ref(),
             resources={"build": folders(self.project)}, sensor_name=self.name,
         )  # fmt: skip
         with context:

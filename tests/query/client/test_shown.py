@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from crmrag_query import Client, errors
 from crmrag_query.answers.records import Answer, Lineage, Source
+from crmrag_query.client import wire
 from crmrag_query.client.records import (
     Dataset,
     Datasets,
@@ -88,6 +89,17 @@ def results(text: str) -> list[Shown]:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
+def test_every_result_gives_frames() -> None:
+    """But an export, which is a file as it stands."""
+    without = {
+        route.name
+        for route in wire.ROUTES
+        if not all(callable(getattr(route.result, name, None)) for name in ("to_polars", "to_pandas"))
+        or not hasattr(route.result, "rows")
+    }
+    assert without - {"export"} == set()
+
+
 def test_nothing_in_the_data_becomes_markup(text: str) -> None:
     for result in results(text):
         checked(result._repr_html_())
