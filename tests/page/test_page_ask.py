@@ -248,3 +248,43 @@ def test_a_mode_can_be_chosen_and_stays_for_the_questions_that_follow(page: Page
     assert sent.value.post_data_json["mode"] == "vector"
     answered(page)
     expect(page.get_by_label("How to search")).to_have_value("vector")
+
+
+def test_a_label_stands_above_an_answer_about_one_thing_and_above_no_other(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=sample&q=When+was+Panagia+tou+Arakos+built%3F")
+    answered(page)
+    label = page.locator(".caption")
+    expect(label.locator(".caption-name")).to_have_text("Panagia tou Arakos, 1151–1192")
+    told = label.locator("dl > div")
+    expect(told.filter(has_text=re.compile("^made of"))).to_contain_text("stone")
+    expect(told.filter(has_text=re.compile("^located in"))).to_contain_text("Lagoudera")
+    axe()
+    page.goto("/?dataset=sample&q=Which+churches+are+in+the+Troodos+mountains%3F")
+    answered(page)
+    expect(page.locator(".set-summary")).to_be_visible()
+    expect(label).to_have_count(0)
+
+
+def test_the_page_of_a_thing_has_the_lines_of_its_label(page: Page) -> None:
+    page.goto("/e?dataset=sample&iri=https://example.org/troodos/church/arakos")
+    facts = page.get_by_role("complementary", name="In short")
+    expect(facts.locator(".fact").filter(has_text=re.compile("^made of"))).to_contain_text("stone")
+
+
+def test_how_it_was_searched_is_told_in_words_where_it_was_chosen(page: Page) -> None:
+    page.goto("/?dataset=sample&q=Who+painted+Asinou%3F")
+    answered(page)
+    expect(page.locator(".facts")).not_to_contain_text("crm")
+    page.get_by_role("combobox", name="How to search").select_option("By words")
+    page.get_by_role("combobox", name="Your next question").fill("Who restored Asinou?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    answered(page)
+    expect(page.locator(".facts").last).to_contain_text("Search: By words")
+
+
+def test_kinds_of_sources_are_told_in_the_language_of_the_page(page: Page) -> None:
+    page.add_init_script("localStorage.setItem('crmrag.language', '\"de\"')")
+    page.goto("/?dataset=sample&q=Wann+wurde+Panagia+tou+Arakos+gebaut%3F")
+    answered(page)
+    expect(page.locator(".source-kind").first).to_contain_text("Objekt")
+    expect(page.locator(".source-kind").first).not_to_contain_text("Thing")

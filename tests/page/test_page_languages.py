@@ -137,8 +137,8 @@ def pages(page: Page, tag: str) -> Iterator[str]:
     for tab, shown in (
         ("", ".members"),
         ("map", ".map-land"),
-        ("time", "main figure"),
-        ("graph", "main figure"),
+        ("time", ".timeline-told"),
+        ("graph", ".drawing-svg"),
     ):
         open_set(page, "atlas", VASES, tab)
         page.locator(".set-head .figure").wait_for()
