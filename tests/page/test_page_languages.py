@@ -138,7 +138,7 @@ def pages(page: Page, tag: str) -> Iterator[str]:
         ("", ".members"),
         ("map", ".map-land"),
         ("time", ".timeline-told"),
-        ("graph", ".drawing-svg"),
+        ("graph", ".drawing-svg, [role=tabpanel] .muted"),
     ):
         open_set(page, "atlas", VASES, tab)
         page.locator(".set-head .figure").wait_for()
