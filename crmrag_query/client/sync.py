@@ -272,7 +272,7 @@ class Client(BaseClient):
     def dataset(self, dataset: str | None = None, language: str = "") -> records.DatasetDetail:
         """A data set as a whole: what is in it, how fresh and whole it is, how it was built.
 
-        ``language``: of the questions that are made from the data where none are declared.
+        ``language``: of the names of classes and relationships, and of the questions that are made from the data.
         """
         return self._send(wire.DATASET, wire.GetDataset(dataset, language))
 

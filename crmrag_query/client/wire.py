@@ -153,7 +153,8 @@ class GetExport:
 
 @dataclass(frozen=True, slots=True)
 class GetDataset:
-    """``language``: of the questions that are made from the data where none are declared, "" for the data set's own."""
+    """``language``: of the names of classes and relationships, and of the questions that are made from the data where none
+    are declared; "" for the data set's own."""
 
     dataset: str | None = None
     language: str = ""

@@ -37,7 +37,7 @@ QUESTIONS = {
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 SHOWN = """() => {
   const texts = new Set();
-  const apart = '.snippet, .document, .release, code, bdi[lang], blockquote, select, .name-list, [lang]:not(html)';
+  const apart = '.snippet, .document, .release, code, bdi[lang], blockquote, select, .name-list, tspan, [lang]:not(html)';
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
@@ -95,12 +95,20 @@ def words(texts: Iterator[str] | tuple[str, ...]) -> set[str]:
 
 
 @cache
+def read_words(tag: str) -> set[str]:
+    """Words that questions in a language are read by: words of it, such as those in a date."""
+    files = (ROOT / "config" / folder / f"{tag}.yaml" for folder in ("languages", "words"))
+    return words(tuple(path.read_text(encoding="utf-8") for path in files))
+
+
+@cache
 def names(folder: Path) -> re.Pattern[str]:
     """The data's own texts and names, the longest first."""
     found: set[str] = set()
     for dataset in ("sample", "atlas"):
         release = open_release(dataset, folder)
         found.update(release[Graph].label_rows[0].column("text").to_pylist())
+        found.update(release.manifest.examples)
         found.update(one for one in (release.manifest.title, release.manifest.attribution) if one)
     ordered = sorted((one.lower() for one in found if len(one) > 2), key=len, reverse=True)
     return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, ordered)) + r")(?!\w)")
@@ -159,7 +167,7 @@ def test_no_page_has_words_of_another_language(
 ) -> None:
     page.add_init_script(f"localStorage.setItem('crmrag.language', JSON.stringify('{tag}'))")
     others = set[str]().union(*(found for other, found in interface.items() if other != tag))
-    own = interface[tag] | words(tuple(QUESTIONS[tag]))
+    own = interface[tag] | words(tuple(QUESTIONS[tag])) | read_words(tag)
     wrong: dict[str, list[tuple[list[str], str]]] = {}
     shown = 0
     for name in pages(page, tag):

@@ -29,6 +29,6 @@ def test_only_words_that_no_name_has_are_taken_for_others(sample: Release) -> No
 
 
 def test_a_word_of_a_long_name_stands_for_no_whole_name(sample: Release) -> None:
-    """ "The Church of the Panaghia tou Arakos at Lagoudhera: The Paintings and Their Painterly Significance" is what nobody means."""
+    """That of a book, "… The Paintings and Their Painterly Significance"."""
     names = sample[NameIndex]
     assert names.number("significance") is not None and meant(names, "significanze") == ()

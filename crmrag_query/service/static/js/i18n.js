@@ -44,6 +44,15 @@ export function moment(text, how = { dateStyle: "long" }) {
   return Number.isNaN(when.getTime()) ? text : new Intl.DateTimeFormat(language.get(), how).format(when);
 }
 
+/** The name of a language by its tag (BCP 47). */
+export function languageName(tag) {
+  try {
+    return new Intl.DisplayNames([language.get()], { type: "language" }).of(tag);
+  } catch {
+    return tag;
+  }
+}
+
 /** The words of a key, `{name}` replaced by its value; the plural form goes by `n`. The key itself where there are none. */
 export function t(key, values = {}) {
   const found = words[key] ?? key;

@@ -2,7 +2,7 @@
 import { html, useId, useState } from "../../vendor/preact.js";
 import * as api from "../api.js";
 import { Rights } from "../frame.js";
-import { language as pageLanguage, t } from "../i18n.js";
+import { language as pageLanguage, languageName, t } from "../i18n.js";
 import { useCaption } from "../parts/caption.js";
 import { Document } from "../parts/document.js";
 import { Gallery } from "../parts/gallery.js";
@@ -142,14 +142,6 @@ const featureOf = ({ iri, label, coordinates: { lat, lon, of, doubt } }) => ({
 function degrees({ lat, lon }) {
   const one = (value, [plus, minus]) => `${Math.abs(value).toFixed(4)}° ${value < 0 ? minus : plus}`;
   return `${one(lat, "NS")}, ${one(lon, "EW")}`;
-}
-
-function languageName(tag) {
-  try {
-    return new Intl.DisplayNames([pageLanguage.get()], { type: "language" }).of(tag);
-  } catch {
-    return tag;
-  }
 }
 
 function lastPart(iri) {
