@@ -300,10 +300,15 @@ class BuildConfig(dg.Config):
     refresh: bool = Field(False, description="Ask an endpoint again for what was harvested from it before.")
 
 
+UNCHOSEN = "Choose one as the partition in the launchpad, or several under Partitions, Launch backfill."
+
+
 @dg.op
 def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: BuildResource) -> None:
     """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
     hold_run_lock(Path(build.data), context.run)
+    if not context.has_partition_key:  # which the launchpad asks about, and lets pass
+        raise as_run_error(BuildError("No data set is chosen.", UNCHOSEN))
     launched = {tag: value for tag, value in context.run.tags.items() if tag in LAUNCHED_BY}
     request = BuildRequest(
         context.partition_key,

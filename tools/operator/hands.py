@@ -79,6 +79,7 @@ class Operator:
             if offered.is_visible():
                 break
         offered.click(timeout=PATIENCE)
+        self.see(f"partition: {dataset}")
         self.see("No errors")
         if picture:
             self.picture(picture)

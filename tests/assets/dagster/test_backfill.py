@@ -49,6 +49,13 @@ def test_a_run_builds_its_partition_and_its_layers_tell_for_whom_and_what_launch
     } == {(SIX[2], run.run_id, "watch_museum2")}
 
 
+def test_a_run_without_a_data_set_says_how_to_choose_one(project: Project) -> None:
+    run = run_job(project, partition_key=None)
+    (failure,) = (event for event in run.all_events if event.is_step_failure)
+    error = failure.step_failure_data.error
+    assert error is not None and "No data set is chosen. Choose one as the partition" in error.message
+
+
 @pytest.mark.slow
 def test_six_data_sets_are_built_by_one_backfill(project: Project) -> None:
     origin = RemotePartitionSetOrigin(repository_origin=LOCATION, partition_set_name="build_partition_set")
