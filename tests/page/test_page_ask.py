@@ -288,3 +288,48 @@ def test_kinds_of_sources_are_told_in_the_language_of_the_page(page: Page) -> No
     answered(page)
     expect(page.locator(".source-kind").first).to_contain_text("Objekt")
     expect(page.locator(".source-kind").first).not_to_contain_text("Thing")
+
+
+def test_a_long_question_is_a_text_and_no_headline(page: Page, asked: Asked) -> None:
+    def size() -> float:
+        read = "one => parseFloat(getComputedStyle(one).fontSize)"
+        return float(page.locator(".question").evaluate(read))
+
+    asked(CHURCHES)
+    headline = size()
+    asked(
+        f"Please tell me, as I would like to know it for a paper that I write about them all: {CHURCHES} Of any age."
+    )
+    assert size() < headline / 1.5
+
+
+def test_back_leads_from_an_answer_to_the_page_where_it_was_asked(page: Page, asked: Asked) -> None:
+    asked(CHURCHES)
+    expect(page).to_have_url(re.compile("/c/"))
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Painted churches")
+    expect(page.get_by_role("combobox", name="Your question")).to_be_visible()
+
+
+def test_an_answer_is_cited_with_its_holder_release_day_and_address(page: Page, asked: Asked) -> None:
+    asked(CHURCHES)
+    page.get_by_role("button", name="Cite this").click()
+    told = page.evaluate("navigator.clipboard.readText()")
+    what = rf"Us\. “{re.escape(CHURCHES)}” Data set sample, release [0-9a-f]{{16}}\."
+    assert re.fullmatch(rf"{what} Answered by CRM-RAG\. Accessed \w+ \d+, \d{{4}}\. http\S+/a/\S+\.", told), (
+        told
+    )
+
+
+def test_names_with_the_whole_word_come_first_and_paragraphs_are_not_proposed(page: Page) -> None:
+    labels = ("Churchyard", "A church and what was written of it, " * 4, "Church of the Cross")
+    kept = {"category": "Thing", "classes": [], "how": "label", "score": 1}
+    found = [
+        {"iri": f"http://a.example/{n}", "label": one, "name": one, **kept} for n, one in enumerate(labels)
+    ]
+    told = {"text": "church", "entities": found, "dataset": "sample", "release": ""}
+    page.route("**/api/v1/search?*", lambda route: route.fulfill(json=told))
+    page.goto("/?dataset=sample")
+    page.keyboard.type("Which church")
+    options = page.get_by_role("listbox", name="Names in the data").get_by_role("option")
+    expect(options.locator(".name-label")).to_have_text(["Church of the Cross", "Churchyard"])

@@ -10,6 +10,8 @@ import { SetSummary } from "./setsummary.js";
 import { Sources } from "./source.js";
 import { Button, Copy, Problem, Skeleton, useLoaded } from "./ui.js";
 
+const HEADLINE = 120; // characters of a question that is set as one; what is longer is a text
+
 /** `turn`: as in asking.js; `heading`: the level of its question; `onAgain()`: to ask once more. */
 export function Turn({ turn, dataset, heading = 2, onAgain, extra }) {
   const { answer } = turn;
@@ -34,7 +36,7 @@ export function Turn({ turn, dataset, heading = 2, onAgain, extra }) {
   const set = answer ? answer.set : turn.set;
   const object = answer ? objectOf(answer) : "";
   return html`<article class="turn" aria-busy=${turn.state === "asking"}>
-    <${`h${heading}`} class="question" dir="auto">${turn.question}<//>
+    <${`h${heading}`} class=${`question ${[...turn.question].length > HEADLINE ? "long" : ""}`} dir="auto">${turn.question}<//>
     <div class="turn-body">
       <div class="turn-main">
         ${object && html`<${Caption} iri=${object} dataset=${dataset} />`}
