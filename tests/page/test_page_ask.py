@@ -330,6 +330,7 @@ def test_names_with_the_whole_word_come_first_and_paragraphs_are_not_proposed(pa
     told = {"text": "church", "entities": found, "dataset": "sample", "release": ""}
     page.route("**/api/v1/search?*", lambda route: route.fulfill(json=told))
     page.goto("/?dataset=sample")
-    page.keyboard.type("Which church")
+    expect(page.get_by_role("combobox", name="Your question")).to_be_focused()
+    page.keyboard.type("Who built Church")
     options = page.get_by_role("listbox", name="Names in the data").get_by_role("option")
     expect(options.locator(".name-label")).to_have_text(["Church of the Cross", "Churchyard"])
