@@ -11,7 +11,7 @@ import dagster as dg
 from crmrag_assets.build.step import LAYERS
 from crmrag_assets.instance import explained, known_betas
 from crmrag_assets.materialise import build_artifact, build_chunks
-from crmrag_assets.metadata import columns_of, evaluation_metadata, operations
+from crmrag_assets.metadata import columns_of, evaluation_metadata, operations, plotted
 from crmrag_assets.metadata import evaluation_version as data_version_of
 from crmrag_assets.partitions import BuildResource, by_dataset, dataset_chunk_partitions, dataset_partitions
 from crmrag_assets.release.publish import PLACES
@@ -168,7 +168,9 @@ def _evaluate(
         command = f"crmrag evaluate {opened.name} --stages {config.stages}" + " --answers" * config.answers
         write_report(outcome, opened.method.evaluation, command, folder)
         yield dg.MaterializeResult(
-            metadata=evaluation_metadata(outcome.evaluation, opened.method.evaluation, folder),
+            metadata=plotted(
+                evaluation_metadata(outcome.evaluation, opened.method.evaluation, folder), opened.name
+            ),
             data_version=dg.DataVersion(data_version_of(outcome.evaluation)),
         )
 

@@ -16,18 +16,18 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
-from crmrag_assets.build.locks import is_embedding, is_locked, server_turns
+from crmrag_assets.build.locks import is_embedding, is_locked
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published, confirm
 from crmrag_assets.embedding import embed_job, embed_vectors, release_of
 from crmrag_assets.instance import LOST, run_error
-from crmrag_assets.launch import build_job, evaluate_job
+from crmrag_assets.launch import build_config, build_job, evaluate_job
 from crmrag_assets.metadata import markdown_table
 from crmrag_assets.operations.freshness import Age, Declared, age, read_declared, rows, sentence
 from crmrag_assets.operations.hours import is_open, opening
 from crmrag_assets.operations.notify import Message, faults, tell
 from crmrag_assets.operations.watch import watch
-from crmrag_assets.partitions import RANGE_START, BuildResource
+from crmrag_assets.partitions import DATASET, RANGE_START, BuildResource, dataset_partitions
 from crmrag_assets.runs import (
     BEFORE_LOCK,
     BUILDS_TAG,
@@ -45,9 +45,6 @@ from crmrag_query.config import DatasetConfig
 from crmrag_query.config.operations import Watching
 from crmrag_query.errors import BuildError, ConfigError
 
-ENDPOINT_TAG = (
-    "crmrag/endpoint"  # by this the queue starts one build of an endpoint at a time: see dagster.yaml
-)
 RELEASE = dg.AssetKey("release")
 
 
@@ -62,31 +59,23 @@ def names_of(datasets: Iterable[str], prefix: str) -> dict[str, str]:
     return found
 
 
-def build_request(context: BuildContext, key: str | None, why: str, refresh: bool) -> dg.RunRequest:
+def build_request(
+    context: BuildContext, instance: DagsterInstance, key: str | None, why: str, refresh: bool
+) -> dg.RunRequest:
     """A run of the job `build` for a data set; ``refresh``: what was asked for before is asked for again."""
-    tags = {BUILDS_TAG: context.name, "crmrag/why": why}
-    for turns in list(server_turns(context).values())[:1]:  # the queue takes one; requests take turns at each
-        tags[ENDPOINT_TAG] = turns.folder.name
-    config = build_config(context.name, refresh)
-    return dg.RunRequest(run_key=key, run_config=config, tags=tags)
-
-
-def build_config(dataset: str, refresh: bool) -> dict[str, Any]:
-    return {"ops": {"build_layers": {"config": {"dataset": dataset, "sample": 0, "refresh": refresh}}}}
+    instance.add_dynamic_partitions(DATASET, [context.name])
+    return dg.RunRequest(key, build_config(refresh), {"crmrag/why": why}, partition_key=context.name)
 
 
 def dataset_of(run: dg.DagsterRun) -> str:
-    """The data set that a run of the job `build` or `embed` is of, "" where its configuration does not say."""
-    for tag in (BUILDS_TAG, EMBEDS_TAG):
+    """The data set that a run of the job `build` or `embed` is of, "" where it does not say."""
+    for tag in (BUILDS_TAG, EMBEDS_TAG, PARTITION):
         if tag in run.tags:
             return run.tags[tag]
-    for op in ("build_layers", embed_vectors.name):
-        config: Any = run.run_config
-        for key in ("ops", op, "config", "dataset"):
-            config = config.get(key) if isinstance(config, dict) else None
-        if config:
-            return str(config)
-    return ""
+    config: Any = run.run_config
+    for key in ("ops", embed_vectors.name, "config", "dataset"):
+        config = config.get(key) if isinstance(config, dict) else None
+    return str(config or "")
 
 
 def busy(context: BuildContext, instance: DagsterInstance, now: float | None = None) -> str:
@@ -252,7 +241,8 @@ def _schedule(dataset: DatasetConfig, name: str) -> dg.ScheduleDefinition:
         opened = build.opened(dataset.name)
         if reason := busy(opened, context.instance):
             return dg.SkipReason(f"{reason} It is built again at the next time.")
-        return build_request(opened, None, f"schedule {when}", bool(opened.config.refreshable))
+        refresh = bool(opened.config.refreshable)
+        return build_request(opened, context.instance, None, f"schedule {when}", refresh)
 
     return schedule
 
@@ -316,7 +306,27 @@ def sensors_of(declared: Declared) -> list[dg.SensorDefinition]:
         found.append(freshness_sensor(watching.freshness_seconds))
     if declared.operations.notify:
         found.append(failure_sensor())
-    return [*found, lost_runs_sensor()]
+    return [*found, lost_runs_sensor(), declared_sensor()]
+
+
+def declared_sensor() -> dg.SensorDefinition:
+    """Has Dagster know every declared data set, so that those never built show, as missing, and can be chosen."""
+
+    @dg.sensor(
+        name="show_declared",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Has the data sets of datasets.yaml show as partitions of the job `build` and of the assets before they "
+        "are built.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, build: BuildResource) -> dg.SensorResult:
+        known = context.instance.get_dynamic_partitions(DATASET)
+        new = [name for name in read_declared(build.config_folder).datasets if name not in known]
+        requests = [dataset_partitions.build_add_request(new)] if new else []
+        says = f"New: {', '.join(new)}." if new else "Every declared data set shows."
+        return dg.SensorResult(skip_reason=says, dynamic_partitions_requests=requests)
+
+    return sensor
 
 
 def _watch_sensor(dataset: DatasetConfig, name: str, limits: Watching) -> dg.SensorDefinition:
@@ -355,7 +365,8 @@ def look(
     if not found.change:
         return dg.SensorResult(skip_reason=found.says, cursor=memory)
     context.log.info(found.says)
-    request = build_request(opened, f"{dataset}:{found.change}", "its source changed", found.refresh)
+    key = f"{dataset}:{found.change}"
+    request = build_request(opened, context.instance, key, "its source changed", found.refresh)
     return dg.SensorResult(run_requests=[request], cursor=memory)
 
 

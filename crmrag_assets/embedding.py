@@ -35,7 +35,7 @@ from crmrag_assets.launch import (
 )
 from crmrag_assets.operations.hours import is_open, opening
 from crmrag_assets.partitions import BuildResource
-from crmrag_assets.runs import EMBEDS_TAG, hold_run_lock
+from crmrag_assets.runs import EMBEDS_TAG, PARENT_TAG, hold_run_lock
 from crmrag_assets.steps.encoding import encode_ahead, left_of, pace_of
 from crmrag_assets.steps.indexes import price_of, require_within_ceiling, tokens_of
 from crmrag_assets.steps.registry import STEPS
@@ -197,7 +197,8 @@ def _publish(
             _require_finished(opened)
             opened.store.clean()
             opened = choose_share(opened, goal.share)
-            make_layers(WITH_VECTORS, opened, request.build, instance, run_tags(request.parent), built)
+            tags = run_tags({PARENT_TAG: request.parent} if request.parent else {})
+            make_layers(WITH_VECTORS, opened, request.build, instance, tags, built)
             after = release_of(opened)
             # Its data is as old as that of the release before.
             replace(after, at=before.at, source=before.source, fetched=before.fetched).write(root)

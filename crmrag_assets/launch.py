@@ -3,8 +3,8 @@ latter by the job ``build``. Beside it stands the job ``evaluate``."""
 
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from pydantic import Field
 
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, choose_share, harvested_at
 from crmrag_assets.build.disks import disk_explained
-from crmrag_assets.build.locks import dataset_lock, is_embedding, is_locked
+from crmrag_assets.build.locks import dataset_lock, is_embedding, is_locked, server_turns
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, duration, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.build.store import Published
@@ -36,13 +36,22 @@ from crmrag_assets.instance import (
 from crmrag_assets.layer_jobs import definitions as layer_definitions
 from crmrag_assets.layer_jobs import layer_job_name
 from crmrag_assets.metadata import markdown_table, operations, summary_rows
-from crmrag_assets.partitions import DATASET, BuildResource, chunk_key, offer_chunks, range_tags
+from crmrag_assets.partitions import (
+    DATASET,
+    BuildResource,
+    chunk_key,
+    dataset_partitions,
+    from_environment,
+    offer_chunks,
+    range_tags,
+)
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.finding import held
 from crmrag_assets.runs import (
     BUILD_TAG,
     BUILDS_TAG,
     DATASET_TAG,
+    ENDPOINT_TAG,
     LAYER_TAG,
     PARENT_TAG,
     WAITS_TAG,
@@ -75,7 +84,7 @@ class BuildRequest:
 
     ``refresh``: ask an endpoint again for what was harvested from it before; files are read anew when they change.
     ``wait``: publish nothing before every document has its vectors, however long that takes.
-    ``parent``: the run of the job `build` that asks for it, "" where it was asked for otherwise.
+    ``tags``: of the runs of its layers, besides their own: of the job `build` that asks for it, and what launched that.
     """
 
     dataset: str
@@ -83,7 +92,7 @@ class BuildRequest:
     sample: int | None = None
     refresh: bool = False
     wait: bool = False
-    parent: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -166,7 +175,7 @@ def _run(
             with dataset_lock(base.store.root, base.name):
                 opened = ask_again(opened)
         end_lost_runs(instance, opened.data)
-        tags = run_tags(request.parent)
+        tags = run_tags(request.tags)
         make_layers(BEFORE_VECTORS, opened, request.build, instance, tags, result)
         opened = choose_share(opened, 100 if request.wait else share_at_once(opened, result))
         make_layers(WITH_VECTORS, opened, request.build, instance, tags, result)
@@ -206,9 +215,9 @@ def share_at_once(opened: BuildContext, result: BuildResult) -> int:
     return left.there
 
 
-def run_tags(parent: str) -> dict[str, str]:
-    """The tags that the runs of one build have in common; ``parent``: the run of a job that asks for it, "" for none."""
-    return {BUILD_TAG: uuid4().hex[:12]} | ({PARENT_TAG: parent} if parent else {})
+def run_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """The tags that the runs of one build have in common: those of what asks for it, and which build they are of."""
+    return {**tags, BUILD_TAG: uuid4().hex[:12]}
 
 
 def make_layers(
@@ -353,22 +362,30 @@ evaluate_job = dg.define_asset_job(
 
 
 class BuildConfig(dg.Config):
-    """What to build."""
+    """How to build the data set of the run's partition."""
 
-    dataset: str = Field(description="A data set that is declared in datasets.yaml.")
     sample: int = Field(0, description="Only that many connected entities of it, as NAME-sample; 0 for all.")
     refresh: bool = Field(False, description="Ask an endpoint again for what was harvested from it before.")
     wait: bool = Field(False, description="Publish nothing before every document has its vectors.")
+
+
+UNCHOSEN = "Choose one as the partition in the launchpad, or several under Partitions, Launch backfill."
 
 
 @dg.op
 def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: BuildResource) -> None:
     """Run every layer of a build in order, as ``crmrag build`` does; the log tells how far it is."""
     hold_run_lock(Path(build.data), context.run)
-    # so that a list of runs says which
-    context.instance.add_run_tags(context.run_id, {BUILDS_TAG: config.dataset})
+    if not context.has_partition_key:  # which the launchpad asks about, and lets pass
+        raise as_run_error(BuildError("No data set is chosen.", UNCHOSEN))
+    launched = {tag: value for tag, value in context.run.tags.items() if tag in LAUNCHED_BY}
     request = BuildRequest(
-        config.dataset, build, config.sample or None, config.refresh, config.wait, context.run_id
+        context.partition_key,
+        build,
+        config.sample or None,
+        config.refresh,
+        config.wait,
+        launched | {PARENT_TAG: context.run_id},
     )
     with told_to_dagster(context, build):
         result = run_build(request, context.instance, LineReporter(context.log.info))
@@ -409,21 +426,48 @@ def _again(context: dg.OpExecutionContext, error: BuildHeldUp, retrying: Retryin
     return dg.RetryRequested(retrying.times, 60 * retrying.minutes)
 
 
-# What the launchpad of the UI starts with: the bundled data set, to be changed for another one.
-LAUNCHPAD = {
-    "ops": {"build_layers": {"config": {"dataset": "sample", "sample": 0, "refresh": False, "wait": False}}}
-}
+LAUNCHED_BY = ("dagster/schedule_name", "dagster/sensor_name")  # by these the UI tells what launched a run
+
+
+def build_config(refresh: bool = False) -> dict[str, Any]:
+    """The run configuration of the job `build`: what its launchpad starts with, and each run of a backfill has."""
+    return {"ops": {"build_layers": {"config": {"sample": 0, "refresh": refresh, "wait": False}}}}
+
+
+def build_tags(dataset: str, build: BuildResource | None = None) -> dict[str, str]:
+    """Tags of a run of the job `build`: which data set, and the server of which the queue starts one build at a time."""
+    tags = {BUILDS_TAG: dataset}
+    with suppress(CrmRagError):  # not declared any more: the run will tell
+        opened = (build or from_environment()).opened(dataset)
+        for turns in list(server_turns(opened).values())[
+            :1
+        ]:  # the queue takes one; requests take turns at each
+            tags[ENDPOINT_TAG] = turns.folder.name
+    return tags
+
+
 # Of a build whose process was lost: Dagster's daemon starts it again, from what is finished on.
 LOST_TAGS = {"dagster/max_retries": str(operations().retrying.lost), "dagster/retry_strategy": "ALL_STEPS"}
 
 
-@dg.job(name="build", executor_def=dg.in_process_executor, config=LAUNCHPAD, tags=LOST_TAGS)
+@dg.job(
+    name="build",
+    executor_def=dg.in_process_executor,
+    partitions_def=dataset_partitions,
+    config=dg.PartitionedConfig(
+        dataset_partitions,
+        run_config_for_partition_key_fn=lambda _: build_config(),
+        tags_for_partition_key_fn=build_tags,
+    ),
+    tags=LOST_TAGS,
+)
 def build_job() -> None:
-    """Build a data set from its source to a release. What is finished and unchanged is not made again.
+    """Build data sets from their sources to releases. What is finished and unchanged is not made again.
 
-    Set `dataset` to a name declared in `config/datasets.yaml`; `sample: 1000` builds only that many connected entities;
-    `refresh: true` asks a SPARQL endpoint again. A release whose vectors would take long is published without them: they
-    follow by the job `embed`, unless `wait: true`.
-    Each layer is a run of its own, listed under Runs with the tag `crmrag/build`.
+    Each data set that is declared in `config/datasets.yaml` is a partition: choose one in the launchpad, or several under
+    Partitions, Launch backfill. `sample: 1000` builds only that many connected entities; `refresh: true` asks a SPARQL
+    endpoint again. A release whose vectors would take long is published without them: they follow by the job `embed`, unless
+    `wait: true`.
+    Each layer is a run of its own, listed under Runs with its data set in the tag `crmrag/dataset`.
     """
     build_layers()

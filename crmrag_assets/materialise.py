@@ -33,7 +33,7 @@ def build_artifact(
             reporter.finished(outcome)
         if step is STEPS["entities"]:
             offer_chunks(context.instance, chunks_of(opened))
-        return materialized(outcome, glance(step.artifact, opened))
+        return materialized(outcome, glance(step.artifact, opened), opened.name)
 
 
 def build_chunks(

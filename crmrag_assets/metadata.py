@@ -31,6 +31,7 @@ from crmrag_assets.harvest.report import NOTES
 from crmrag_assets.harvest.triples import TRIPLES
 from crmrag_assets.indexes.embed import open_embedded
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, harvest_of, texts_in_chunk
+from crmrag_assets.partitions import DATASET
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import dataset_folder
@@ -496,7 +497,6 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
 # Keys of a step's counts that are shown as tables and plots.
 SAMPLES, HISTOGRAMS = "samples", "histograms"
 DATA_VERSION = "dagster/data_version"
-ROW_COUNT = "dagster/row_count"  # shown by Dagster wherever it lists an asset
 # Which of an artifact's counts says how many rows it has.
 ROW_COUNTS = {
     "entities": "entities", "prefetch": "triples", "harvest_report": "triples", "graph": "nodes", "edges": "rows",
@@ -519,8 +519,7 @@ def metadata_of(outcome: Outcome, seen: Glance | None = None) -> dict[str, Any]:
     """
     stats, seen = outcome.record.stats, seen or Glance()
     shown: dict[str, Any] = {}
-    if (rows := ROW_COUNTS.get(outcome.record.artifact, "")) in stats:
-        shown[ROW_COUNT] = dg.IntMetadataValue(stats[rows])
+    rows = ROW_COUNTS.get(outcome.record.artifact, "")
     if outcome.chunk is None:  # of a chunk the asset itself tells them
         shown |= columns_of(outcome.record.artifact)
     shown |= {name: stats[name] for name in ("bytes", "seconds") if name in stats}
@@ -563,9 +562,21 @@ def data_version_of(outcome: Outcome) -> str:
     return outcome.record.content[:VERSION_LENGTH]
 
 
-def materialized(outcome: Outcome, seen: Glance) -> dg.MaterializeResult[Any]:
+def plotted(metadata: Mapping[str, Any], dataset: str) -> dict[str, Any]:
+    """The metadata with the data set in the names of its numbers: Dagster plots the numbers of one name as one line, of
+    whatever partitions of an asset they are."""
+    return {
+        f"{name} ({dataset})"
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else name: value
+        for name, value in metadata.items()
+    }
+
+
+def materialized(outcome: Outcome, seen: Glance, dataset: str) -> dg.MaterializeResult[Any]:
     return dg.MaterializeResult(
-        metadata=metadata_of(outcome, seen), data_version=dg.DataVersion(data_version_of(outcome))
+        metadata=plotted(metadata_of(outcome, seen), dataset),
+        data_version=dg.DataVersion(data_version_of(outcome)),
     )
 
 
@@ -575,9 +586,8 @@ def chunk_materialized(
     """The event of one finished chunk, with the tags by which Dagster finds version and dimensions."""
     dimensions = {f"dagster/partition/{name}": value for name, value in partition.keys_by_dimension.items()}
     tags = {DATA_VERSION: data_version_of(outcome)} | dimensions
-    return dg.AssetMaterialization(
-        asset_key=key, partition=partition, metadata=metadata_of(outcome, seen), tags=tags
-    )
+    metadata = plotted(metadata_of(outcome, seen), partition.keys_by_dimension[DATASET])
+    return dg.AssetMaterialization(asset_key=key, partition=partition, metadata=metadata, tags=tags)
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -629,7 +639,7 @@ def evaluation_metadata(found: Evaluation, config: EvaluationConfig, folder: Pat
         latency.append({"stage": stage, "median": f"{median:.1f}", "95th percentile": f"{late:.1f}"})
     pipeline = {name: "" if value is None else f"{value:.3f}" for name, value in means.items()}
     shown: dict[str, Any] = {
-        ROW_COUNT: dg.IntMetadataValue(found.questions),
+        "questions": found.questions,
         "release": found.release,
         "report": dg.MetadataValue.path(str(folder / REPORT_MARKDOWN)),
         "stages": dg.MetadataValue.md(stage_table([found], config)),

@@ -26,6 +26,9 @@ PARENT_TAG = "crmrag/build_run"  # the run of the job `build` that a layer's run
 WAITS_TAG = "crmrag/waits_until"  # on a run of it that will try again: when, in seconds since 1970
 BUILDS_TAG = "crmrag/builds"  # on runs of the job `build`: the data set
 EMBEDS_TAG = "crmrag/embeds"  # on runs of the job `embed`: the data set
+ENDPOINT_TAG = (
+    "crmrag/endpoint"  # by this the queue starts one build of an endpoint at a time: see dagster.yaml
+)
 FROM_ASSETS = "__ASSET_JOB"  # what Dagster calls a run that was started from the asset graph
 JOBS = re.compile(r"build|embed|evaluate|layer_\d+_\w+")
 ASSETS = {dg.AssetKey(name) for name in (*ARTIFACTS, "evaluation")}

@@ -1015,6 +1015,7 @@ def suggest(index: NameIndex, prefix: str, limit: int) -> tuple[LinkedEntity, ..
 
 MEANT = 5  # letters of the shortest word that is taken for another
 SLIPS = 2  # letters changed, added, left out or exchanged
+MEANT_WORDS = 5  # of the longest name that one word may stand for
 
 
 def meant(index: NameIndex, word: str, most: int = 3) -> tuple[int, ...]:
@@ -1032,7 +1033,9 @@ def meant(index: NameIndex, word: str, most: int = 3) -> tuple[int, ...]:
         word, index.spelt(alike.astype(np.int32)), scorer=OSA.distance, score_cutoff=SLIPS, limit=most
     )
     near = [other for other, slips, _ in found if slips == found[0][1] and other not in index.stop]
-    return tuple(dict.fromkeys(one.entity for other in near for one in suggest(index, other, 1)))[:most]
+    named = (one for other in near for one in suggest(index, other, 1))
+    short = (one.entity for one in named if len(words_of(one.name)) <= MEANT_WORDS)
+    return tuple(dict.fromkeys(short))[:most]
 
 
 def search(index: NameIndex, text: str, limit: int, plain: frozenset[str]) -> tuple[LinkedEntity, ...]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
+from crmrag_query import traces
 from crmrag_query.errors import TookTooLong
 
 
@@ -73,7 +74,8 @@ def while_wanted(gone: threading.Event) -> Iterator[None]:
 
 
 class Clock:
-    """Times stages: ``with clock("dense"): …`` adds to ``clock.spent["dense"]``, in milliseconds. Raises Stopped."""
+    """Times stages: ``with clock("dense"): …`` adds to ``clock.spent["dense"]``, in milliseconds, and is a span of the
+    question's trace. Raises Stopped."""
 
     def __init__(self) -> None:
         self.spent: dict[str, float] = {}
@@ -83,6 +85,7 @@ class Clock:
         check()
         start = time.perf_counter()
         try:
-            yield
+            with traces.stage(stage):
+                yield
         finally:
             self.spent[stage] = self.spent.get(stage, 0.0) + 1000 * (time.perf_counter() - start)

@@ -76,7 +76,8 @@ def test_only_asset_and_launch_modules_import_dagster() -> None:
 
 FLOORS = {
     "crmrag_query": (
-        "errors version syntax text dates", "codec bounds timing llm config", "ontology shown language kept", "artifacts",
+        "errors version syntax text dates traces", "codec bounds timing llm config", "ontology shown language kept",
+        "artifacts",
         "graph linking", "documents relationships questions", "communities",
         "plans retrieval",
         "entities context compare verify", "reading sets stores", "sparql",

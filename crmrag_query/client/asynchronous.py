@@ -274,8 +274,8 @@ class AsyncClient(BaseClient):
     async def datasets(self) -> records.Datasets:
         return await self._send(wire.DATASETS, wire.ListDatasets())
 
-    async def dataset(self, dataset: str | None = None) -> records.DatasetDetail:
-        return await self._send(wire.DATASET, wire.GetDataset(dataset))
+    async def dataset(self, dataset: str | None = None, language: str = "") -> records.DatasetDetail:
+        return await self._send(wire.DATASET, wire.GetDataset(dataset, language))
 
     async def evaluations(self, dataset: str | None = None) -> records.Evaluations:
         return await self._send(wire.EVALUATIONS, wire.ListEvaluations(dataset))

@@ -44,6 +44,7 @@ from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import Plan, make_plan, walk
 from crmrag_query.retrieval.aggregation import Aggregation
+from crmrag_query.sets.wording import Wording
 from crmrag_query.text import ELLIPSIS
 
 SUGGESTED = 3
@@ -221,8 +222,9 @@ TOP = 10  # entities of each category, by PageRank
 CLASSES = 50  # classes listed, the most frequent ones
 
 
-def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
-    """All that a release tells of itself; ReleaseError where a part cannot be read."""
+def describe_dataset(release: Release, dataset: Dataset, language: str) -> DatasetDetail:
+    """All that a release tells of itself, names of classes and relationships in a language; ReleaseError where a part cannot
+    be read."""
     content = release.provenance or {}
     path = release.folder / REPORT_JSON
     try:
@@ -239,10 +241,10 @@ def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
         for share in aggregation.categories
         for one in aggregation.top(share.category, TOP)
     )
-    world = release[World]
+    world, wording, translations = release[World], Wording(release, language), release.method.translations
     classes = [  # the most frequent ones, with the entities of their sub-classes
         ClassShare(
-            one.label, one.code, one.iri,
+            wording.class_(one.iri), one.code, one.iri,
             int((world.of_classes(class_numbers(world, one.iri) or set()) & world.entities).sum()), one.entities,
         )
         for one in aggregation.classes[: CLASSES]
@@ -257,7 +259,9 @@ def describe_dataset(release: Release, dataset: Dataset) -> DatasetDetail:
         tuple(CategoryShare(one.category, one.any, one.primary) for one in aggregation.categories if one.any),
         tuple(sorted(classes, key=lambda one: (-one.count, -one.own))),
         tuple(
-            RelationshipShare(one.key, one.label, one.pairs) for one in aggregation.relationships if one.pairs
+            RelationshipShare(one.key, translations.of(one.label, language), one.pairs)
+            for one in aggregation.relationships
+            if one.pairs
         ),
         tuple(top),
         tuple(_coverage(report)),

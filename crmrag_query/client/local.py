@@ -398,11 +398,11 @@ class Engine:
     def dataset(self, request: wire.GetDataset) -> DatasetDetail:
         """With questions made from the data where none are declared."""
         name, release = self.releases.release(request.dataset)
-        told = _dataset(name, release)
+        told, language = _dataset(name, release), request.language or release.manifest.language
         if not told.examples:
-            made = example_questions(release, release.manifest.language)
+            made = example_questions(release, language)
             told = replace(told, examples=tuple(question for _, question in made))
-        return describe_dataset(release, told)
+        return describe_dataset(release, told, language)
 
     def evaluations(self, request: wire.ListEvaluations) -> Evaluations:
         name, _ = self.releases.release(request.dataset)

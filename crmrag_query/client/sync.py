@@ -344,9 +344,12 @@ class Client(BaseClient):
         """The data sets at hand."""
         return self._send(wire.DATASETS, wire.ListDatasets())
 
-    def dataset(self, dataset: str | None = None) -> records.DatasetDetail:
-        """A data set as a whole: what is in it, how fresh and whole it is, how it was built."""
-        return self._send(wire.DATASET, wire.GetDataset(dataset))
+    def dataset(self, dataset: str | None = None, language: str = "") -> records.DatasetDetail:
+        """A data set as a whole: what is in it, how fresh and whole it is, how it was built.
+
+        ``language``: of the names of classes and relationships, and of the questions that are made from the data.
+        """
+        return self._send(wire.DATASET, wire.GetDataset(dataset, language))
 
     def evaluations(self, dataset: str | None = None) -> records.Evaluations:
         """The evaluations of a data set that are at hand."""

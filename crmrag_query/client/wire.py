@@ -170,7 +170,11 @@ class GetExport:
 
 @dataclass(frozen=True, slots=True)
 class GetDataset:
+    """``language``: of the names of classes and relationships, and of the questions that are made from the data where none
+    are declared; "" for the data set's own."""
+
     dataset: str | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -134,7 +135,8 @@ class Workers:
                 self._places.release()  # before the end is told: who hears it may ask again at once
                 tell(last)
 
-        threading.Thread(target=work, name="asking", daemon=True).start()
+        # In a copy of who asks' context, so that what it does stands in the trace of the request.
+        threading.Thread(target=copy_context().run, args=(work,), name="asking", daemon=True).start()
         try:
             while (one := await given.get()) is not None:
                 yield one

@@ -25,7 +25,7 @@ from uvicorn.supervisors import Multiprocess
 from crmrag_query.client.local import Library, open_engine
 from crmrag_query.codec import from_plain, parse_json, to_json
 from crmrag_query.config.service import load_service
-from crmrag_query.errors import ConfigError, ServiceError
+from crmrag_query.errors import ConfigError, MissingExtraError, ServiceError
 from crmrag_query.service.app import create_app
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access
@@ -137,8 +137,31 @@ def worker() -> FastAPI:
     """The application in a process of uvicorn's."""
     settings = from_plain(Settings, parse_json(os.environ[SETTINGS]))
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    send_traces()
     log_to_stderr(logging.WARNING if settings.quiet else logging.INFO)
     return application(settings)
+
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+"""Variables of OpenTelemetry's specification that say where traces are sent, by HTTP with protobuf."""
+NAME = "OTEL_SERVICE_NAME"
+
+
+def send_traces() -> None:
+    """Have this process send its traces where the environment says, if it does. Raises MissingExtraError."""
+    if not any(os.environ.get(name) for name in ENDPOINTS):
+        return
+    try:
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"Sending traces ({ENDPOINTS[1]})", "traces", error.name or "") from error
+    provider = TracerProvider(resource=Resource.create({SERVICE_NAME: os.environ.get(NAME) or "crmrag"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
 
 
 def _end_with_parent() -> None:
@@ -166,6 +189,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> None:
         if workers > 1:
             _run_several(settings, workers, listening)
         else:
+            send_traces()
             uvicorn.Server(_config(app)).run([listening])
 
 

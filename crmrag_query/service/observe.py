@@ -16,6 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from crmrag_query import traces
 from crmrag_query.answers.records import Answer, Done, Event, Used
 from crmrag_query.client import wire
 from crmrag_query.codec import Problem, to_problem
@@ -63,17 +64,21 @@ class Observer:
         """The events of an answer, counted and logged when it ends."""
         used: Used | None = None
         start = time.perf_counter()
-        try:
-            for event in desk.stream(asked):
-                if isinstance(event, Used):
-                    used = event
-                if isinstance(event, Done):
-                    self._answered(event.answer, used, time.perf_counter() - start)
-                yield event
-        except CrmRagError as error:
-            if to_problem(error).status >= 500:  # what is told to who asked may be less than the whole
-                log("failure", {"dataset": asked.dataset, "question": asked.question, "error": str(error)})
-            raise
+        with traces.span("question") as span:
+            try:
+                for event in desk.stream(asked):
+                    if isinstance(event, Used):
+                        used = event
+                    if isinstance(event, Done):
+                        self._answered(event.answer, used, time.perf_counter() - start)
+                        span.set_attributes(_attributes(event.answer))
+                    yield event
+            except CrmRagError as error:
+                if to_problem(error).status >= 500:  # what is told to who asked may be less than the whole
+                    log(
+                        "failure", {"dataset": asked.dataset, "question": asked.question, "error": str(error)}
+                    )
+                raise
 
     def metrics(self) -> Response:
         """All metrics, those of every worker where they are shared."""
@@ -104,6 +109,23 @@ def _lookups() -> dict[tuple[str, str], int]:
         for name, tally in TALLIES.items()
         for outcome, count in (("hit", tally.hits), ("miss", tally.misses))
     }
+
+
+def _attributes(answer: Answer) -> dict[str, str | int | bool]:
+    """What a trace says of an answer; its question, which may be personal, stands in the log alone, by the same id."""
+    told = _told(answer, None)
+    names = (
+        "answer",
+        "dataset",
+        "release",
+        "mode",
+        "form",
+        "written_by",
+        "exhaustive",
+        "refused",
+        "set_size",
+    )
+    return {f"crmrag.{name}": told[name] for name in names if told[name] is not None}
 
 
 def _told(answer: Answer, used: Used | None) -> dict[str, Any]:

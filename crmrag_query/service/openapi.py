@@ -221,7 +221,7 @@ def _add_interfaces(router: APIRouter) -> None:
         media = FORMATS[format][0].partition(";")[0]
         file["responses"][200] = {
             "description": "The file",
-            "content": {media: {"schema": {"type": "string"}}},
+            "content": {media: {"schema": {"type": "object" if media.endswith("json") else "string"}}},
         }
         taking = _taking(Annotated[GetFile, Depends(GetFile)])
         router.add_api_route(wire.PREFIX + path, taking, response_class=Response, methods=["GET"], **file)

@@ -32,7 +32,7 @@ from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import BLOCK
 from crmrag_query.sets.build import Reader, century_label, labels_of
 from crmrag_query.sets.describe import plan_json
-from crmrag_query.sets.records import Choice, Choices, Facet, Facets, FacetValue, Marks, Spot, What
+from crmrag_query.sets.records import Choices, Facet, Facets, FacetValue, Marks, PossibleValue, Spot, What
 from crmrag_query.sets.wording import Wording
 from crmrag_query.text import fold, plain
 from crmrag_query.timing import check
@@ -126,11 +126,11 @@ def _counted(ordered: Longs) -> tuple[Longs, Longs]:
     return ordered[first], np.diff(np.append(first, len(ordered))).astype(np.int64)
 
 
-def _entities(part: _Part, text: str) -> Iterator[Choice]:
+def _entities(part: _Part, text: str) -> Iterator[PossibleValue]:
     graph = part.release[Graph]
     for node, label, number in _labelled(part, part.reached().cell):
         if not text or text in fold(label):
-            yield Choice(graph.iri(node), part.wording.name(label), category_name(graph, node), number)
+            yield PossibleValue(graph.iri(node), part.wording.name(label), category_name(graph, node), number)
 
 
 def _labelled(part: _Part, cells: Longs) -> Iterator[tuple[int, str, int]]:
@@ -140,21 +140,21 @@ def _labelled(part: _Part, cells: Longs) -> Iterator[tuple[int, str, int]]:
     yield from zip(nodes.tolist(), labels, count.tolist(), strict=True)
 
 
-def _kinds(part: _Part) -> Iterator[Choice]:
+def _kinds(part: _Part) -> Iterator[PossibleValue]:
     """Types and classes, and of what is asked for categories too."""
     target, graph, wording = part.condition is None, part.release[Graph], part.wording
     nodes = part.members if target else distinct(part.reached().cell).astype(np.int32)
     found = [
-        Choice(graph.iri(node), wording.name(label), "type", number)
+        PossibleValue(graph.iri(node), wording.name(label), "type", number)
         for node, label, number in _labelled(part, pairs(part.world, OF_TYPE, nodes, literals=False).cell)
     ]
     for number, iri, count in _stated_classes(part.release, nodes):
-        found.append(Choice(graph.class_name(number), wording.class_(iri), "class", count))
+        found.append(PossibleValue(graph.class_name(number), wording.class_(iri), "class", count))
     if target:
         has = part.world.adjacency.categories[nodes]
         for name, bit in Category.__members__.items():
             label = wording.words.categories.get(name, name)
-            found.append(Choice(name, label, "category", int(((has & int(bit)) != 0).sum())))
+            found.append(PossibleValue(name, label, "category", int(((has & int(bit)) != 0).sum())))
     counted = [choice for choice in found if choice.count]
     yield from sorted(
         counted, key=lambda choice: (-(choice.count or 0), _SORTS.index(choice.kind), choice.label)
@@ -171,7 +171,7 @@ def _stated_classes(release: Release, nodes: Ints) -> Iterator[tuple[int, str, i
         yield number, iri, int(has[nodes].sum())
 
 
-def _relations(part: _Part) -> Iterator[Choice]:
+def _relations(part: _Part) -> Iterator[PossibleValue]:
     """Fundamental Relationships of the members' categories that lead to what the part names, or to dates where it dates; not
     those that say so little that no facet shows them."""
     hidden, condition = part.release.method.sets.facets.hidden, part.condition
@@ -193,7 +193,7 @@ def _relations(part: _Part) -> Iterator[Choice]:
             count = len(distinct(reached.index))
         if count != 0:
             label = part.wording.way(way)
-            found.append(Choice(relationship.id, label, str(relationship.range.name), count))
+            found.append(PossibleValue(relationship.id, label, str(relationship.range.name), count))
     yield from sorted(found, key=lambda choice: -(choice.count or 0))
 
 

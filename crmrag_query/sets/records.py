@@ -178,7 +178,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PossibleValue:
     """What a part of a plan may be set to: ``value`` as `Change` takes it; ``kind``: the Fundamental Category of an entity,
     or of what a relation leads to, else ``type``, ``class`` or ``category``; ``count``: members of the other parts that have
     it, None where these are too many to count."""
@@ -194,7 +194,7 @@ class Choices(Shown):
     """What a part may be set to so that something is left, most members first; ``total``: how many choices there are;
     ``size``: members of the plan without the part."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[PossibleValue, ...]
     total: int
     size: int
 

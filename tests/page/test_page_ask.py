@@ -270,3 +270,89 @@ def test_modes_stand_side_by_side_with_the_sources_that_they_share(
         sum(one in ("cited", "looked at") for one in said) > 1
     )  # the one that most of them have comes first
     axe()
+
+
+def test_a_label_stands_above_an_answer_about_one_thing_and_above_no_other(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=sample&q=When+was+Panagia+tou+Arakos+built%3F")
+    answered(page)
+    label = page.locator(".caption")
+    expect(label.locator(".caption-name")).to_have_text("Panagia tou Arakos, 1151–1192")
+    told = label.locator("dl > div")
+    expect(told.filter(has_text=re.compile("^made of"))).to_contain_text("stone")
+    expect(told.filter(has_text=re.compile("^located in"))).to_contain_text("Lagoudera")
+    axe()
+    page.goto("/?dataset=sample&q=Which+churches+are+in+the+Troodos+mountains%3F")
+    answered(page)
+    expect(page.locator(".set-summary")).to_be_visible()
+    expect(label).to_have_count(0)
+
+
+def test_the_page_of_a_thing_has_the_lines_of_its_label(page: Page) -> None:
+    page.goto("/e?dataset=sample&iri=https://example.org/troodos/church/arakos")
+    facts = page.get_by_role("complementary", name="In short")
+    expect(facts.locator(".fact").filter(has_text=re.compile("^made of"))).to_contain_text("stone")
+
+
+def test_how_it_was_searched_is_told_in_words_where_it_was_chosen(page: Page) -> None:
+    page.goto("/?dataset=sample&q=Who+painted+Asinou%3F")
+    answered(page)
+    expect(page.locator(".facts")).not_to_contain_text("crm")
+    page.get_by_role("combobox", name="How to search").select_option("By words")
+    page.get_by_role("combobox", name="Your next question").fill("Who restored Asinou?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    answered(page)
+    expect(page.locator(".facts").last).to_contain_text("Search: By words")
+
+
+def test_kinds_of_sources_are_told_in_the_language_of_the_page(page: Page) -> None:
+    page.add_init_script("localStorage.setItem('crmrag.language', '\"de\"')")
+    page.goto("/?dataset=sample&q=Wann+wurde+Panagia+tou+Arakos+gebaut%3F")
+    answered(page)
+    expect(page.locator(".source-kind").first).to_contain_text("Objekt")
+    expect(page.locator(".source-kind").first).not_to_contain_text("Thing")
+
+
+def test_a_long_question_is_a_text_and_no_headline(page: Page, asked: Asked) -> None:
+    def size() -> float:
+        read = "one => parseFloat(getComputedStyle(one).fontSize)"
+        return float(page.locator(".question").evaluate(read))
+
+    asked(CHURCHES)
+    headline = size()
+    asked(
+        f"Please tell me, as I would like to know it for a paper that I write about them all: {CHURCHES} Of any age."
+    )
+    assert size() < headline / 1.5
+
+
+def test_back_leads_from_an_answer_to_the_page_where_it_was_asked(page: Page, asked: Asked) -> None:
+    asked(CHURCHES)
+    expect(page).to_have_url(re.compile("/c/"))
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Painted churches")
+    expect(page.get_by_role("combobox", name="Your question")).to_be_visible()
+
+
+def test_an_answer_is_cited_with_its_holder_release_day_and_address(page: Page, asked: Asked) -> None:
+    asked(CHURCHES)
+    page.get_by_role("button", name="Cite this").click()
+    told = page.evaluate("navigator.clipboard.readText()")
+    what = rf"Us\. “{re.escape(CHURCHES)}” Data set sample, release [0-9a-f]{{16}}\."
+    assert re.fullmatch(rf"{what} Answered by CRM-RAG\. Accessed \w+ \d+, \d{{4}}\. http\S+/a/\S+\.", told), (
+        told
+    )
+
+
+def test_names_with_the_whole_word_come_first_and_paragraphs_are_not_proposed(page: Page) -> None:
+    labels = ("Churchyard", "A church and what was written of it, " * 4, "Church of the Cross")
+    kept = {"category": "Thing", "classes": [], "how": "label", "score": 1}
+    found = [
+        {"iri": f"http://a.example/{n}", "label": one, "name": one, **kept} for n, one in enumerate(labels)
+    ]
+    told = {"text": "church", "entities": found, "dataset": "sample", "release": ""}
+    page.route("**/api/v1/search?*", lambda route: route.fulfill(json=told))
+    page.goto("/?dataset=sample")
+    expect(page.get_by_role("combobox", name="Your question")).to_be_focused()
+    page.keyboard.type("Who built Church")
+    options = page.get_by_role("listbox", name="Names in the data").get_by_role("option")
+    expect(options.locator(".name-label")).to_have_text(["Church of the Cross", "Churchyard"])

@@ -169,7 +169,7 @@ def test_an_unknown_data_set_is_a_problem_with_a_remedy(page: Page, axe: Axe) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["fr", "de", "el"])
+@pytest.mark.parametrize("language", ["fr", "de", "el", "it", "es"])
 def test_in_every_language(page: Page, axe: Axe, language: str) -> None:
     page.goto("/d/sample")
     page.get_by_label("Language").select_option(language)

@@ -55,7 +55,13 @@ def test_a_data_set_that_cannot_be_asked_is_told_and_not_to_be_chosen(page: Page
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("tag", "button", "facets"),
-    [("fr", "Demander", "Affiner"), ("de", "Fragen", "Eingrenzen"), ("el", "Ερώτηση", "Περιορισμός")],
+    [
+        ("fr", "Demander", "Affiner"),
+        ("de", "Fragen", "Eingrenzen"),
+        ("el", "Ερώτηση", "Περιορισμός"),
+        ("it", "Chiedi", "Restringi"),
+        ("es", "Preguntar", "Acotar"),
+    ],
 )
 def test_the_language_is_switched_and_remembered(
     page: Page, asked: Asked, axe: Axe, tag: str, button: str, facets: str
@@ -81,7 +87,7 @@ def test_the_words_of_all_languages_have_the_same_keys_and_values(page: Page) ->
           const values = words => [...new Set((typeof words === "string" ? [words] : Object.values(words))
             .join(" ").match(/\\{\\w+\\}/g) ?? [])].filter(one => one !== "{n}").sort().join();
           const found = {};
-          for (const tag of ["en", "fr", "de", "el"]) for (const name of names) {
+          for (const tag of ["en", "fr", "de", "el", "it", "es"]) for (const name of names) {
             const {default: words} = await import(`/static/js/words/${name}${tag}.js`);
             found[name + tag] = Object.fromEntries(Object.entries(words).map(([key, one]) => [key, values(one)]));
           }
@@ -89,7 +95,7 @@ def test_the_words_of_all_languages_have_the_same_keys_and_values(page: Page) ->
         }"""
     )
     for name in ("", "visual."):
-        for tag in ("fr", "de", "el"):
+        for tag in ("fr", "de", "el", "it", "es"):
             assert told[name + tag] == told[f"{name}en"], name + tag
 
 

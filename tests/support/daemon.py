@@ -20,14 +20,23 @@ from dagster._core.remote_origin import (
 )
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
-from crmrag_assets.automation import build_config
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import dagster_home
+from crmrag_assets.launch import build_config
+from crmrag_assets.partitions import DATASET
 from crmrag_assets.runs import BUILDS_TAG
 from tests.conftest import ROOT
 from tests.support.builds import Project
 
 DAEMON = Path(sys.executable).with_name("dagster-daemon")
+LOCATION = RemoteRepositoryOrigin(
+    ManagedGrpcPythonEnvCodeLocationOrigin(
+        LoadableTargetOrigin(executable_path=sys.executable, module_name="crmrag_assets.definitions"),
+        location_name="crmrag",
+    ),
+    "__repository__",
+)
+"""Where the daemon finds the definitions."""
 
 
 @contextmanager
@@ -54,14 +63,13 @@ def daemon(project: Project) -> Iterator[subprocess.Popen[bytes]]:
 def queue(instance: DagsterInstance, dataset: str, **tags: str) -> str:
     """Put a build into the queue, as the launchpad of the UI does; its run's id."""
     job = defs.resolve_job_def("build")
-    target = LoadableTargetOrigin(executable_path=sys.executable, module_name="crmrag_assets.definitions")
-    location = ManagedGrpcPythonEnvCodeLocationOrigin(loadable_target_origin=target, location_name="crmrag")
+    instance.add_dynamic_partitions(DATASET, [dataset])
     run = instance.create_run_for_job(
         job,
-        run_config=build_config(dataset, refresh=False),
-        tags={**job.tags, BUILDS_TAG: dataset, **tags},
+        run_config=build_config(),
+        tags={**job.tags, BUILDS_TAG: dataset, "dagster/partition": dataset, **tags},
         status=dg.DagsterRunStatus.QUEUED,
-        remote_job_origin=RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job.name),
+        remote_job_origin=RemoteJobOrigin(LOCATION, job.name),
     )
     return str(run.run_id)
 

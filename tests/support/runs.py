@@ -15,7 +15,7 @@ from crmrag_assets.build.reporting import Reporter
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import open_instance
 from crmrag_assets.launch import BuildRequest, BuildResult, run_build
-from crmrag_assets.partitions import BuildResource
+from crmrag_assets.partitions import DATASET, BuildResource
 from tests.conftest import ROOT
 from tests.support.builds import Project
 
@@ -44,10 +44,12 @@ def run_job(
     **options: Any,
 ) -> dg.ExecuteInProcessResult:
     """A run of a job as the UI launches it; ``options``: of `execute_in_process`."""
-    own = {"build_layers": {"config": {"dataset": project.dataset}}} if job == "build" else {}
-    config = {"ops": ops or own, "resources": {"build": {"config": folders(project).settings()}}}
+    if job == "build":
+        options = {"partition_key": project.dataset} | options
+    config = {"ops": ops or {}, "resources": {"build": {"config": folders(project).settings()}}}
     with ExitStack() as stack:
         opened = instance or stack.enter_context(open_instance(project.data))
+        opened.add_dynamic_partitions(DATASET, [project.dataset])
         made = defs.resolve_job_def(job)
         return made.execute_in_process(config, instance=opened, **{"raise_on_error": False, **options})
 

@@ -10,6 +10,7 @@ from playwright.sync_api import FloatRect, Locator, Page, ViewportSize, expect
 
 PATIENCE = 60_000  # milliseconds, on a busy machine
 BUILT = 240_000
+LOOKS = 20
 SETTLED = 1500  # for what is drawn to come to rest before a picture
 GRAPH: ViewportSize = {"width": 1800, "height": 1150}  # for all of the asset graph
 ROOM = 90.0  # pixels above a heading in a picture
@@ -69,12 +70,16 @@ class Operator:
 
     def launch(self, dataset: str, picture: str = "") -> str:
         """Start the job `build` of a data set from its launchpad, of which a picture is taken; returns the run's id."""
-        self.open("/locations/crmrag/jobs/build/playground")
-        editor = self.page.locator(".CodeMirror").first
-        editor.wait_for(timeout=PATIENCE)
-        editor.click()
-        self.page.keyboard.press("Control+A")
-        self.page.keyboard.insert_text(f"ops:\n  build_layers:\n    config:\n      dataset: {dataset}\n")
+        offered = self.page.get_by_role("menuitem").filter(has_text=dataset).first
+        for _ in range(LOOKS):  # it is offered once Dagster's daemon has looked what is declared
+            self.open("/locations/crmrag/jobs/build/playground")
+            self.page.get_by_placeholder("Partition").click(timeout=PATIENCE)
+            self.page.keyboard.insert_text(dataset)
+            self.page.wait_for_timeout(SETTLED)
+            if offered.is_visible():
+                break
+        offered.click(timeout=PATIENCE)
+        self.see(f"partition: {dataset}")
         self.see("No errors")
         if picture:
             self.picture(picture)

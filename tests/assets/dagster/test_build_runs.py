@@ -51,7 +51,9 @@ def test_a_build_is_one_run_a_layer_and_records_every_chunk_that_exists_and_what
     event = instance.get_latest_materialization_event(dg.AssetKey("documents"))
     assert event is not None and event.asset_materialization is not None
     found = event.asset_materialization
-    assert found.metadata["documents"].value and "█" in str(found.metadata["absorbed_satellites"].value)
+    assert found.metadata["documents (churches)"].value and "█" in str(
+        found.metadata["absorbed_satellites"].value
+    )
     assert (found.tags or {})["dagster/data_version"]
     checks = instance.event_log_storage.get_latest_asset_check_execution_by_key
     passed = checks([dg.AssetCheckKey(dg.AssetKey("release"), "manifest_verifies")])

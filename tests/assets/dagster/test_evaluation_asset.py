@@ -38,7 +38,8 @@ def test_tables_plots_and_figures_are_in_the_catalogue_and_the_report_in_a_folde
     assert "█" in str(shown["nDCG@20_by_system_percent"]) and "█" in str(shown["context_characters"])
     assert "| retrieval |" in str(shown["latency_ms"])
     assert str(shown["query_types_right"]).endswith(" of 6")
-    assert {"gold_entities_among_sources", "gold_facts_in_context", "answer_set_f1"} <= shown.keys()
+    figures = ("gold_entities_among_sources", "gold_facts_in_context", "answer_set_f1")
+    assert {f"{name} (churches)" for name in figures} <= shown.keys()
     folder = project.data / "evaluations" / "churches"
     assert shown["report"] == str(folder / "evaluation.md")
     stored = json.loads((folder / "evaluation.json").read_text())

@@ -46,11 +46,9 @@ from pathlib import Path
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import open_instance
 with open_instance(Path(sys.argv[1])) as instance:
-    config = {
-        "ops": {"build_layers": {"config": {"dataset": "churches"}}},
-        "resources": {"build": {"config": {"data": sys.argv[1], "config": sys.argv[2]}}},
-    }
-    defs.resolve_job_def("build").execute_in_process(run_config=config, instance=instance)
+    config = {"resources": {"build": {"config": {"data": sys.argv[1], "config": sys.argv[2]}}}}
+    instance.add_dynamic_partitions("dataset", ["churches"])
+    defs.resolve_job_def("build").execute_in_process(config, instance=instance, partition_key="churches")
 """
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import numpy as np
@@ -25,6 +27,7 @@ from crmrag_assets.metadata import (
     glance,
     markdown_bars,
     markdown_table,
+    materialized,
     metadata_of,
     summary_rows,
 )
@@ -125,8 +128,22 @@ def test_counts_tables_and_plots_become_metadata() -> None:
     assert "| 1 |" in found["rows"].value and "█ 2" in found["sizes"].value
     assert found["folder"] == dg.MetadataValue.path("/data/work")
     assert found["page"] == dg.MetadataValue.url("https://a.example/d/b")
-    assert found["dagster/row_count"].value == 1
-    assert "dagster/row_count" not in metadata_of(outcome(triples=7))
+
+
+def test_numbers_bear_the_name_of_their_data_set_so_that_no_line_of_a_plot_joins_two() -> None:
+    of_one, of_another = (
+        materialized(outcome(nodes=nodes, seconds=0.5), Glance(), name).metadata or {}
+        for name, nodes in (("coins", 3), ("walters", 7))
+    )
+    assert of_one["nodes (coins)"] == 3 and of_another["nodes (walters)"] == 7
+
+    def numbers(metadata: Mapping[str, Any]) -> set[str]:
+        plain = {name: getattr(value, "value", value) for name, value in metadata.items()}
+        return {
+            name for name, one in plain.items() if isinstance(one, int | float) and not isinstance(one, bool)
+        }
+
+    assert numbers(of_one) and not numbers(of_one) & numbers(of_another)
 
 
 def test_data_cannot_break_a_table_and_a_bar_is_seen_wherever_there_is_something() -> None:

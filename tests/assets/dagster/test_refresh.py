@@ -12,7 +12,7 @@ import pytest
 from crmrag_assets.build.context import REFRESH_FILE, ask_again, choose_sample, harvested_at, open_context
 from crmrag_assets.build.step import current_outcome
 from crmrag_assets.instance import open_instance
-from crmrag_assets.launch import LAUNCHPAD
+from crmrag_assets.launch import build_config
 from crmrag_assets.steps.source import ENTITIES
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
@@ -160,8 +160,8 @@ def test_files_need_no_refresh_and_are_told_so(tmp_path: Path, instance: dg.Dags
 
 @pytest.mark.slow
 def test_the_job_of_the_ui_can_refresh(project: Project, endpoint: Endpoint) -> None:
-    assert LAUNCHPAD["ops"]["build_layers"]["config"]["refresh"] is False
-    ops = {"build_layers": {"config": {"dataset": "churches", "refresh": True}}}
+    assert build_config()["ops"]["build_layers"]["config"]["refresh"] is False
+    ops = {"build_layers": {"config": {"refresh": True}}}
     assert run_job(project, ops=ops).success
     assert (project.data / "work" / "churches" / REFRESH_FILE).exists() and endpoint.log
 

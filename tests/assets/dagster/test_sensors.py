@@ -19,9 +19,8 @@ import yaml
 from crmrag_assets.automation import (
     CHECK,
     EMBEDDING,
-    ENDPOINT_TAG,
+    PARTITION,
     TELLING,
-    build_request,
     busy,
     dataset_of,
     names_of,
@@ -34,10 +33,10 @@ from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import PUBLISHED, confirm
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import open_instance
-from crmrag_assets.launch import build_job
+from crmrag_assets.launch import build_config, build_job, build_tags
 from crmrag_assets.operations.freshness import read_declared
 from crmrag_assets.partitions import DATASET
-from crmrag_assets.runs import BEFORE_LOCK, BUILDS_TAG, EMBEDS_TAG, PARENT_TAG, WAITS_TAG
+from crmrag_assets.runs import BEFORE_LOCK, BUILDS_TAG, EMBEDS_TAG, ENDPOINT_TAG, PARENT_TAG, WAITS_TAG
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
@@ -45,6 +44,8 @@ from tests.support.api_server import answering, send
 from tests.support.builds import Project, build_all, make_project, turtle
 from tests.support.runs import build, folders, run_job
 
+REPOSITORY = defs.get_repository_def()
+ALWAYS = ("end_lost_runs", "show_declared")
 REBUILD = {
     "watch": True,
     "settle_seconds": 1,
@@ -89,8 +90,9 @@ class Ticks:
     def tick(self) -> Any:
         """What a tick gives; the sensor is declared anew each time, as after a restart."""
         context = dg.build_sensor_context(
-            self.instance, self.cursor, resources={"build": folders(self.project)}, sensor_name=self.name
-        )
+            self.instance, self.cursor, repository_def=REPOSITORY, instance_ref=self.instance.get_ref(),
+            resources={"build": folders(self.project)}, sensor_name=self.name,
+        )  # fmt: skip
         with context:
             found = sensor(self.project, self.name).evaluate_tick(context)
         self.cursor = found.cursor
@@ -106,7 +108,7 @@ def launched(
     project: Project, instance: dg.DagsterInstance, request: dg.RunRequest
 ) -> dg.ExecuteInProcessResult:
     """The run that a request asks for."""
-    return run_job(project, instance, ops=request.run_config["ops"], tags=request.tags)
+    return run_job(project, instance, ops=request.run_config.get("ops"), tags=request.tags)
 
 
 # What is declared.
@@ -116,7 +118,7 @@ def test_nothing_is_built_by_itself_unless_that_is_configured_but_what_was_begun
     tmp_path: Path,
 ) -> None:
     declared = read_declared(make_project(tmp_path / "plain").config)
-    assert [one.name for one in sensors_of(declared)] == [EMBEDDING, "end_lost_runs"]
+    assert [one.name for one in sensors_of(declared)] == [EMBEDDING, *ALWAYS]
     assert schedules_of(declared.datasets) == []
     without = read_declared(make_project(tmp_path / "without", rebuild={"embed": False}).config)
     assert [one.name for one in sensors_of(without)] == ["end_lost_runs"]
@@ -126,9 +128,7 @@ def test_what_is_configured_runs_from_the_start(project: Project) -> None:
     operate(project, notify=[{"kind": "slack", "url_variable": "SLACK"}])
     declared = read_declared(project.config)
     sensors, (schedule,) = sensors_of(declared), schedules_of(declared.datasets)
-    assert [one.name for one in sensors] == [
-        "watch_churches", EMBEDDING, "freshness", TELLING, "end_lost_runs",
-    ]  # fmt: skip
+    assert [one.name for one in sensors] == ["watch_churches", EMBEDDING, "freshness", TELLING, *ALWAYS]
     assert {one.default_status for one in sensors} == {dg.DefaultSensorStatus.RUNNING}
     assert sensors[0].minimum_interval_seconds == 60
     assert (schedule.name, schedule.cron_schedule, schedule.execution_timezone) == (
@@ -141,14 +141,14 @@ def test_what_is_configured_runs_from_the_start(project: Project) -> None:
 
 def test_builds_of_one_endpoint_wait_in_the_queue_for_one_another(tmp_path: Path) -> None:
     project = make_project(tmp_path / "remote", rdf=None, endpoint="https://Data.museum.example/sparql")
-    assert build_request(project.context(), None, "a test").tags[ENDPOINT_TAG] == "data.museum.example"
+    assert build_tags("churches", folders(project))[ENDPOINT_TAG] == "data.museum.example"
     with open_instance(project.data) as instance:
         queue = instance.get_concurrency_config().run_queue_config
     assert queue is not None and list(queue.tag_concurrency_limits) == [
         {"key": EMBEDS_TAG, "limit": 1},
         {"key": ENDPOINT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1},
     ]
-    assert ENDPOINT_TAG not in build_request(make_project(tmp_path / "files").context(), None, "a test").tags
+    assert build_tags("churches", folders(make_project(tmp_path / "files"))) == {BUILDS_TAG: "churches"}
 
 
 def test_a_mistake_in_one_data_set_leaves_the_others_watched(project: Project) -> None:
@@ -188,12 +188,28 @@ def test_the_definitions_of_a_project_load_with_all_of_them_and_warn_of_nothing(
         capture_output=True, text=True, cwd=ROOT,
         env={"PATH": "", "CRMRAG_CONFIG": str(project.config), "HOME": str(project.root)},
     )  # fmt: skip
-    sensors = sorted([EMBEDDING, "end_lost_runs", "freshness", TELLING, "watch_churches"])
-    loaded = f"{sensors} ['rebuild_churches'] ['{CHECK}']"
+    names = sorted([EMBEDDING, *ALWAYS, "freshness", TELLING, "watch_churches"])
+    loaded = f"{names} ['rebuild_churches'] ['{CHECK}']"
     assert done.stdout.splitlines() == [loaded, str(owners)], done.stderr
     assert done.returncode == 0 and not [
         line for line in done.stderr.splitlines() if "crmrag" in line or "Beta" in line or "Preview" in line
     ]
+
+
+def test_declared_data_sets_show_before_they_are_built(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    file = project.config / "datasets.yaml"
+    file.write_text(file.read_text() + "  palaces: {rdf: palaces.ttl}\n", encoding="utf-8")
+    ticks = Ticks(project, instance, "show_declared")
+    found = ticks.tick()
+    (request,) = found.dynamic_partitions_requests
+    assert request.partitions_def_name == DATASET and list(request.partition_keys) == ["churches", "palaces"]
+    instance.add_dynamic_partitions(DATASET, list(request.partition_keys))
+    assert not ticks.tick().dynamic_partitions_requests
+    job = defs.resolve_job_def("build")
+    assert job.partitions_def is not None
+    assert job.partitions_def.get_partition_keys(dynamic_partitions_store=instance) == ["churches", "palaces"]
 
 
 # Watching.
@@ -211,7 +227,7 @@ def test_two_ticks_ask_for_one_run_and_what_it_builds_is_found_unchanged(
         requests += found.run_requests or []
     (request,) = requests
     assert not ticks.tick().run_requests
-    assert (request.run_key or "").startswith("churches:2") and request.tags[BUILDS_TAG] == "churches"
+    assert (request.run_key or "").startswith("churches:2") and request.partition_key == "churches"
     before = open_release("churches", project.data).id
     assert launched(project, instance, request).success
     assert open_release("churches", project.data).id != before
@@ -231,7 +247,7 @@ def test_a_data_set_that_is_built_or_about_to_be_is_left_alone(
     run = instance.create_run_for_job(
         build_job,
         status=dg.DagsterRunStatus.NOT_STARTED,
-        run_config={"ops": {"build_layers": {"config": {"dataset": "churches"}}}},
+        tags={PARTITION: "churches"},
     )
     assert "about to be built" in str(ticks.tick().skip_message) and dataset_of(run) == "churches"
     instance.report_run_canceled(run)
@@ -280,15 +296,13 @@ def test_a_schedule_asks_for_a_build_unless_there_is_one(
     (schedule,) = schedules_of(read_declared(project.config).datasets)
 
     def evaluated() -> Any:
-        with dg.build_schedule_context(instance, resources={"build": folders(project)}) as context:
+        with dg.build_schedule_context(
+            instance, repository_def=REPOSITORY, resources={"build": folders(project)}
+        ) as context:
             return schedule.evaluate_tick(context)
 
     (request,) = evaluated().run_requests
-    assert request.run_config["ops"]["build_layers"]["config"] == {
-        "dataset": "churches",
-        "sample": 0,
-        "refresh": False,
-    }
+    assert request.partition_key == "churches" and request.run_config == build_config()
     with dataset_lock(project.context().store.root, "churches"):
         found = evaluated()
         assert not found.run_requests and "is being built" in found.skip_message
@@ -299,7 +313,9 @@ def test_an_endpoint_is_asked_again_by_what_is_scheduled(tmp_path: Path) -> None
     (schedule,) = schedules_of(read_declared(declared.config).datasets)
     with (
         open_instance(declared.data) as instance,
-        dg.build_schedule_context(instance, resources={"build": folders(declared)}) as context,
+        dg.build_schedule_context(
+            instance, repository_def=REPOSITORY, resources={"build": folders(declared)}
+        ) as context,
     ):
         (request,) = schedule.evaluate_tick(context).run_requests or []
     assert request.run_config["ops"]["build_layers"]["config"]["refresh"] is True
@@ -329,8 +345,7 @@ def test_a_failed_build_is_told_once_in_our_words_with_a_link(
     ticks = Ticks(project, instance, TELLING)
     ticks.tick()
     (project.root / "churches.ttl").write_text("<http://a> <http://b> <http://c> .")
-    config = {"ops": {"build_layers": {"config": {"dataset": "churches"}}}}
-    run = launched(project, instance, dg.RunRequest(run_config=config))
+    run = launched(project, instance, dg.RunRequest(partition_key="churches"))
     failed = [one for one in instance.get_runs() if one.status == dg.DagsterRunStatus.FAILURE]
     assert not run.success and {one.job_name for one in failed} == {"build", "layer_1_discovery"}
     assert [one.tags[PARENT_TAG] for one in failed if PARENT_TAG in one.tags] == [run.run_id]

@@ -26,3 +26,9 @@ def test_only_words_that_no_name_has_are_taken_for_others(sample: Release) -> No
     names = sample[NameIndex]
     assert any("Asinou" in sample[Graph].label(node, ("en",)) for node in meant(names, "Asinuo"))
     assert meant(names, "Asinou") == meant(names, "foobarville") == meant(names, "oil") == ()
+
+
+def test_a_word_of_a_long_name_stands_for_no_whole_name(sample: Release) -> None:
+    """That of a book, "… The Paintings and Their Painterly Significance"."""
+    names = sample[NameIndex]
+    assert names.number("significance") is not None and meant(names, "significanze") == ()

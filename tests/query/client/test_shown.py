@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from crmrag_query import Client, errors
 from crmrag_query.answers.records import Answer, Lineage, Source
+from crmrag_query.client import wire
 from crmrag_query.client.records import (
     Dataset,
     Datasets,
@@ -166,3 +167,14 @@ def test_without_the_extra_frames_say_what_to_install(library: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert f"to_{library}()" in done.stdout and "crmrag[frames]" in done.stdout
     assert issubclass(errors.MissingExtraError, errors.CrmRagError)
+
+
+def test_every_result_gives_frames() -> None:
+    """But an export, which is a file as it stands."""
+    without = {
+        route.name
+        for route in wire.ROUTES
+        if not all(callable(getattr(route.result, name, None)) for name in ("to_polars", "to_pandas"))
+        or not hasattr(route.result, "rows")
+    }
+    assert without - {"export"} == set()

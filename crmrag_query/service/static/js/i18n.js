@@ -1,7 +1,7 @@
 // The words of the interface: t("key", values). Numbers are written as the language does; {one, other, …} by plural rules.
 import { kept, keep, store } from "./store.js";
 
-export const LANGUAGES = { en: "English", fr: "Français", de: "Deutsch", el: "Ελληνικά" };
+export const LANGUAGES = { en: "English", fr: "Français", de: "Deutsch", el: "Ελληνικά", it: "Italiano", es: "Español" };
 
 /** The language of the interface, which labels and sets are asked for in too. */
 export const language = store("en");
@@ -42,6 +42,15 @@ export const number = (value, how) => (how ? new Intl.NumberFormat(language.get(
 export function moment(text, how = { dateStyle: "long" }) {
   const when = new Date(text);
   return Number.isNaN(when.getTime()) ? text : new Intl.DateTimeFormat(language.get(), how).format(when);
+}
+
+/** The name of a language by its tag (BCP 47). */
+export function languageName(tag) {
+  try {
+    return new Intl.DisplayNames([language.get()], { type: "language" }).of(tag);
+  } catch {
+    return tag;
+  }
 }
 
 /** The words of a key, `{name}` replaced by its value; the plural form goes by `n`. The key itself where there are none. */

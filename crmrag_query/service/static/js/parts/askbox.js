@@ -5,6 +5,7 @@ import * as api from "../api.js";
 import { fragmentAt } from "../fragment.js";
 import { language, t } from "../i18n.js";
 import { mode, useStore } from "../store.js";
+import { kindName } from "./kinds.js";
 import { Label } from "./link.js";
 import { Button, useLoaded } from "./ui.js";
 
@@ -72,7 +73,7 @@ export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholde
       ${names.list.map((one, at) => html`<li key=${one.iri} id=${`${id}-name-${at}`} role="option" aria-selected=${at === names.at} class="name"
         onMouseDown=${(event) => { event.preventDefault(); take(one); }}>
         <span class="name-label"><${Label} text=${one.label} />${one.name && one.name !== one.label && html` <span class="muted"><${Label} text=${one.name} /></span>`}</span>
-        <span class="muted small">${[one.category, one.classes?.[0]].filter((word, place, all) => word && all.indexOf(word) === place).join(" · ")}</span></li>`)}
+        <span class="muted small">${[kindName(one.category), one.classes?.[0]].filter((word, place, all) => word && all.indexOf(word) === place).join(" · ")}</span></li>`)}
     </ul>
     <span class="hidden-visually" role="status">${names.open ? t("ask.names.n", { n: names.list.length }) : ""}</span>
   </form>`;

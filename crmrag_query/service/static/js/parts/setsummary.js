@@ -32,7 +32,7 @@ export function SetSummary({ set, dataset, question, level = 2 }) {
 /** What the plan leaves out of the question, what it found in texts only, and the nearest plan. */
 export function Unsure({ set, dataset }) {
   if (set.exhaustive) return null;
-  const quoted = (words) => ({ words: words.map((word) => `“${word}”`).join(", ") });
+  const quoted = (words) => ({ words: words.map((word) => t("quoted", { text: word })).join(", ") });
   return html`<p class="note">${set.unknown.length ? t("set.unknown", quoted(set.unknown)) : t("set.partial")}
     ${set.mentioned.length > 0 && ` ${t("set.mentioned", quoted(set.mentioned))}`}
     ${set.suggestion && html` <a href=${setAddress(dataset, { plan: set.suggestion })}>${t("set.suggestion")}</a>`}</p>`;

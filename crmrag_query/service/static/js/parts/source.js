@@ -5,6 +5,7 @@ import * as api from "../api.js";
 import { moment, t } from "../i18n.js";
 import { themeAddress } from "../router.js";
 import { Image } from "./image.js";
+import { kindName } from "./kinds.js";
 import { EntityLink, Hint, Label, OutLink } from "./link.js";
 import { Button, Problem, Skeleton, useLoaded } from "./ui.js";
 
@@ -38,7 +39,7 @@ export function SourceCard({ source, dataset, id, numbered = true, active = fals
         <${`h${level}`} class="source-title">${kind === "community"
           ? html`<a href=${themeAddress(source.iri.split(":").pop(), dataset)}><${Label} text=${label} /></a>`
           : html`<${EntityLink} iri=${own ? "" : source.iri} label=${label} dataset=${dataset} />`}<//><${Hint} text=${hint} />
-        <p class="source-kind"><span>${own ? kindOf(kind) : category}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
+        <p class="source-kind"><span>${own ? kindOf(kind) : kindName(category)}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
           ${dates?.text && html`<span><${Label} text=${dates.text} /></span>`}</p>
       </div>
       ${images.length > 0 && html`<${Image} src=${images[0]} width=${160} class="source-image" />`}

@@ -1,15 +1,18 @@
 // A question and its answer: text with citations, what it rests on, its set, and what can be done with it.
 import { html, useMemo, useRef, useState } from "../../vendor/preact.js";
 import * as api from "../api.js";
-import { number, t } from "../i18n.js";
+import { language, number, t } from "../i18n.js";
+import { Caption } from "./caption.js";
 import { Connections } from "./connections.js";
 import { Label } from "./link.js";
 import { Prose, Writing } from "./prose.js";
 import { QueryText } from "./setexport.js";
 import { SetSummary } from "./setsummary.js";
 import { Sources } from "./source.js";
-import { Button, Copy, Problem, Skeleton } from "./ui.js";
+import { Button, Copy, Problem, Skeleton, useLoaded } from "./ui.js";
 import { address } from "../router.js";
+
+const HEADLINE = 120; // characters of a question that is set as one; what is longer is a text
 
 /** `turn`: as in asking.js; `heading`: the level of its question; `onAgain()`: to ask once more. */
 export function Turn({ turn, dataset, heading = 2, onAgain, extra }) {
@@ -33,10 +36,12 @@ export function Turn({ turn, dataset, heading = 2, onAgain, extra }) {
   };
   const sources = answer?.sources ?? turn.sources;
   const set = answer ? answer.set : turn.set;
+  const object = answer ? objectOf(answer) : "";
   return html`<article class="turn" aria-busy=${turn.state === "asking"}>
-    <${`h${heading}`} class="question" dir="auto">${turn.question}<//>
+    <${`h${heading}`} class=${`question ${[...turn.question].length > HEADLINE ? "long" : ""}`} dir="auto">${turn.question}<//>
     <div class="turn-body">
       <div class="turn-main">
+        ${object && html`<${Caption} iri=${object} dataset=${dataset} />`}
         <div class="answer" aria-live="polite" aria-busy=${turn.state === "asking"}>
           <${Said} turn=${turn} onMark=${mark} onOpen=${open} />
         </div>
@@ -70,6 +75,13 @@ function changed(set, n, add) {
   return next;
 }
 
+/** The IRI of the one thing that an answer is about, "" of any other answer. */
+function objectOf({ sources, set, refused }) {
+  const cited = sources.filter((one) => one.cited);
+  const one = cited.length === 1 && !set?.exhaustive && !refused && cited[0].category === "Thing";
+  return one ? cited[0].iri : "";
+}
+
 /** A set that a part of the question gave, and that holds nothing, tells the reader nothing. */
 const worthShowing = (set) => set.exhaustive || set.total > 0 || set.size > 0;
 
@@ -98,7 +110,8 @@ function About({ answer, dataset, extra }) {
     <ul class="facts">
       <li>${answer.written_by === "extractive" ? t("answer.extractive") : html`${t("answer.written")} <${Label} text=${answer.written_by} />`}</li>
       ${answer.exhaustive && html`<li class="whole">${t("answer.exhaustive")}</li>`}
-      <li>${t("answer.mode", { mode: answer.mode })} · <a href=${address("/m", { q: answer.question, dataset })}>${t("modes.link")}</a></li>
+      <${ModeName} answer=${answer} dataset=${dataset} />
+      <li><a href=${address("/m", { q: answer.question, dataset })}>${t("modes.link")}</a></li>
       <li>${t("answer.release")} <code>${answer.release}</code></li>
       ${took > 0 && html`<li>${t("answer.took", { seconds: number(took / 1000, { maximumFractionDigits: 1, minimumFractionDigits: 1 }) })}</li>`}
     </ul>
@@ -110,6 +123,14 @@ function About({ answer, dataset, extra }) {
       ${extra}
     </div>
   </div>`;
+}
+
+/** In which mode it was answered, by its title, where that is not the one that all are answered in. */
+function ModeName({ answer, dataset }) {
+  const { value } = useLoaded((how) => api.modes({ dataset }, how), [dataset]);
+  const [standard, ...others] = value?.modes ?? [];
+  const own = others.find((one) => one.name === answer.mode);
+  return standard && own ? html`<li>${t("answer.mode", { mode: own.title[language.get()] ?? own.title.en })}</li>` : null;
 }
 
 /** How the answer is cited, after the Chicago Manual of Style: who holds the data, the question, the release, the day, the address. */

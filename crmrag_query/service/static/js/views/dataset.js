@@ -3,7 +3,7 @@ import { html, useId, useState } from "../../vendor/preact.js";
 import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { Rights } from "../frame.js";
-import { moment, number, t } from "../i18n.js";
+import { language, languageName, moment, number, t } from "../i18n.js";
 import { CATEGORIES, Kind, Sign, kindClass, kindName } from "../parts/kinds.js";
 import { EntityLink, Hint, Label, OutLink } from "../parts/link.js";
 import { Markdown } from "../parts/markdown.js";
@@ -44,7 +44,7 @@ function DatasetPage({ detail }) {
     <div class="dataset-columns"><${Coverage} detail=${detail} /><${Fresh} detail=${detail} /></div>
     <${Evaluations} dataset=${dataset.name} />
     <${Made} detail=${detail} />
-    ${detail.report && html`<${Section} title=${t("data.report")}><details class="report"><summary>${t("data.report.show")}</summary><${Markdown} text=${detail.report} /></details><//>`}
+    ${detail.report && html`<${Section} title=${t("data.report")}><details class="report"><summary>${t("data.report.show")}</summary><div lang="en"><${Markdown} text=${detail.report} /></div></details><//>`}
   </article>`;
 }
 
@@ -150,7 +150,7 @@ function Fresh({ detail }) {
     ${source.length > 0 && html`<div><dt>${t("data.source")}</dt><dd><ul>${source.map((one) => html`<li key=${one}><${OutLink} href=${one}><${Label} text=${one} /><//></li>`)}</ul></dd></div>`}
     <div><dt>${t("data.whole")}</dt><dd class=${whole === false ? "bad" : ""}>${wholeText}</dd></div>
     ${dataset.counts.encoded < dataset.counts.documents && html`<div><dt>${t("data.encoded")}</dt><dd>${t("data.encoded.some", { encoded: dataset.counts.encoded, documents: dataset.counts.documents })}</dd></div>`}
-    ${concerns.length > 0 && html`<div><dt>${t("data.concerns")}</dt><dd><ul class="concerns">${concerns.map((one) => html`<li key=${one} dir="auto">${one}</li>`)}</ul></dd></div>`}
+    ${concerns.length > 0 && html`<div><dt>${t("data.concerns")}</dt><dd><ul class="concerns" lang="en">${concerns.map((one) => html`<li key=${one} dir="auto">${one}</li>`)}</ul></dd></div>`}
   </dl><//>`;
 }
 
@@ -164,7 +164,7 @@ function Made({ detail }) {
     <dl class="pairs small">${Object.entries(values).map(([name, value]) => html`<div key=${name}><dt>${name.replaceAll("_", " ")}</dt><dd><${Label} text=${value} /></dd></div>`)}</dl></div>`;
   return html`<${Section} title=${t("data.made")}><dl class="pairs">
       <div><dt>${t("data.release")}</dt><dd><code>${dataset.release}</code></dd></div>
-      ${dataset.languages.length > 0 && html`<div><dt>${t("data.languages")}</dt><dd>${dataset.languages.join(", ")}</dd></div>`}
+      ${dataset.languages.length > 0 && html`<div><dt>${t("data.languages")}</dt><dd>${dataset.languages.map(languageName).join(", ")}</dd></div>`}
       ${dataset.licence && html`<div><dt>${t("entity.rights")}</dt><dd><${Rights} text=${dataset.licence} /></dd></div>`}
       ${dataset.attribution && html`<div><dt>${t("entity.credit")}</dt><dd><${Label} text=${dataset.attribution} /></dd></div>`}
     </dl>

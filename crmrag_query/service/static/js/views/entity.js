@@ -2,7 +2,8 @@
 import { html, useId, useState } from "../../vendor/preact.js";
 import * as api from "../api.js";
 import { Rights } from "../frame.js";
-import { language as pageLanguage, t } from "../i18n.js";
+import { language as pageLanguage, languageName, t } from "../i18n.js";
+import { useCaption } from "../parts/caption.js";
 import { Document } from "../parts/document.js";
 import { Gallery } from "../parts/gallery.js";
 import { Kind } from "../parts/kinds.js";
@@ -108,7 +109,9 @@ function Note({ note }) {
 function Facts({ entity, dataset, texts }) {
   const names = namesOf(entity, texts);
   const { coordinates, links, licence, attribution } = entity;
+  const label = useCaption(entity.iri, dataset);
   return html`<dl class="fact-list">
+    ${(label?.lines ?? []).map(([name, text]) => html`<${Fact} key=${name} name=${name}><p><${Label} text=${text} /></p><//>`)}
     ${coordinates && html`<${Fact} name=${t("entity.where")}>
       ${coordinates.of && html`<p><${EntityLink} iri=${coordinates.of.iri} label=${coordinates.of.label} dataset=${dataset} /></p>`}
       <${SetMap} small features=${[featureOf(entity)]} dataset=${dataset} />
@@ -141,14 +144,6 @@ const featureOf = ({ iri, label, coordinates: { lat, lon, of, doubt } }) => ({
 function degrees({ lat, lon }) {
   const one = (value, [plus, minus]) => `${Math.abs(value).toFixed(4)}° ${value < 0 ? minus : plus}`;
   return `${one(lat, "NS")}, ${one(lon, "EW")}`;
-}
-
-function languageName(tag) {
-  try {
-    return new Intl.DisplayNames([pageLanguage.get()], { type: "language" }).of(tag);
-  } catch {
-    return tag;
-  }
 }
 
 function lastPart(iri) {

@@ -1,0 +1,115 @@
+"""A request, its question and each stage of answering are spans of one trace, sent to a collector by OTLP."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from crmrag_query import Client, traces
+from crmrag_query.service.launch import send_traces
+from tests.service.test_api import COUNTED
+from tests.support.service import PATIENCE, process, until
+
+CALLER = "4bf92f3577b34da6a3ce929d0e0e4736"
+STAGES = {"linking", "analysis", "encoding", "exact", "dense", "sparse", "evidence", "context", "answer"}
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, list[Any]]]:
+    """The address of a collector, and the spans that it was sent."""
+    spans: list[Any] = []
+
+    class Collecting(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            assert self.path == "/v1/traces"
+            for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+                named = {one.key: one.value.string_value for one in resource.resource.attributes}
+                assert named["service.name"] == "museum"
+                spans.extend(span for scope in resource.scope_spans for span in scope.spans)
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collecting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", spans
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_question_over_http_is_a_trace_of_its_stages(
+    data: Path, forked: Path, tmp_path: Path, collector: tuple[str, list[Any]]
+) -> None:
+    address, spans = collector
+    variables = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": address,
+        "OTEL_SERVICE_NAME": "museum",
+        "OTEL_BSP_SCHEDULE_DELAY": "100",
+    }
+    with process(data, "--state", str(tmp_path), forked=forked, **variables) as running:
+        parent = {"traceparent": f"00-{CALLER}-00f067aa0ba902b7-01"}
+        asked = {"question": COUNTED, "dataset": "sample"}
+        answer = httpx.post(
+            f"{running.address}/api/v1/ask", json=asked, headers=parent, timeout=PATIENCE
+        ).json()
+        until(
+            lambda: [span for span in spans if span.trace_id.hex() == CALLER and span.name.startswith("POST")]
+        )
+    found = [span for span in spans if span.trace_id.hex() == CALLER]
+    (request,) = (span for span in found if span.name == "POST /api/v1/ask")
+    (question,) = (span for span in found if span.name == "question")
+    assert request.parent_span_id.hex() == "00f067aa0ba902b7"
+    above = {span.span_id: span.parent_span_id for span in found}
+    assert above[question.parent_span_id] == request.span_id, "below what FastAPI calls its endpoint"
+    stages = {span.name for span in found if span.parent_span_id == question.span_id}
+    assert STAGES <= stages == set(answer["timings"]) - {"retrieval", "total"}
+    told = {one.key: one.value for one in question.attributes}
+    assert told["crmrag.answer"].string_value == answer["id"] and told["crmrag.set_size"].int_value == 4
+    assert not any(COUNTED in str(span) for span in spans), "questions stand in the log alone"
+
+
+def test_a_program_sees_the_stages_in_its_own_trace_and_no_stage_stays_behind(
+    local: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    monkeypatch.setattr(traces, "_TRACER", provider.get_tracer("crmrag"))
+    with traces.span("mine") as own:
+        for _ in local.stream(COUNTED):
+            with traces.span("between"):
+                pass
+    spans = kept.get_finished_spans()
+    assert {span.name for span in spans} >= STAGES
+    assert {span.parent and span.parent.span_id for span in spans} == {own.get_span_context().span_id, None}
+
+
+def test_without_the_extra_nothing_is_traced_and_everything_is_answered(
+    local: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "_TRACER", None)
+    assert local.ask(COUNTED).set is not None
+    with traces.span("question") as span:
+        span.set_attributes({"a": 1})
+
+
+def test_where_nothing_is_to_be_sent_nothing_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from opentelemetry import trace
+
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT", raising=False)
+    send_traces()
+    assert not isinstance(trace.get_tracer_provider(), TracerProvider)
