@@ -179,13 +179,10 @@ TURNS = st.builds(
 )  # fmt: skip
 FOLLOWING = st.sampled_from(
     [
-        "And where was he born?",
-        "Any more?",
-        "Describe those.",
-        "Besides him, who else?",
+        "And where was he born?", "Any more?", "Describe those.", "Besides him, who else?",
         "What about the church?",
     ]
-)
+)  # fmt: skip
 
 
 @SETTINGS

@@ -136,16 +136,10 @@ def test_an_older_release_opens_whatever_is_no_setting_any_more() -> None:
 @pytest.mark.parametrize(
     "stored",
     [
-        b"",
-        b"{}",
-        b"[]",
-        b"{}{",
-        b'{"retrieval": 3}',
-        b'{"unknown": 1}',
-        b'{"relations": {"theirs": {}}}',
+        b"", b"{}", b"[]", b"{}{", b'{"retrieval": 3}', b'{"unknown": 1}', b'{"relations": {"theirs": {}}}',
         b'{"relations": {"theirs": 3}}',
     ],
-)
+)  # fmt: skip
 def test_what_is_no_method_is_refused(stored: bytes) -> None:
     with pytest.raises(ValueError):
         read_stored_method(stored)
@@ -321,17 +315,14 @@ UNKNOWN = "no ontology table declares this code"
         (FR76, "p01: P62_depicts", "p01: P62_paints", f"paths.{TABLE}__p01", "P62 is P62_depicts"),
         (FR76, "p01: P62_depicts", "p01: depicts", f"paths.{TABLE}__p01", "names a property by its code"),
         (
-            FR76,
-            "Shows: [P62_depicts",
-            "Shows: [P7_took_place_at",
-            "told.Shows",
+            FR76, "Shows: [P62_depicts", "Shows: [P7_took_place_at", "told.Shows",
             "follows from none of the paths",
         ),
         (FR76, "ises: thing_place_from", "ises: from", "created_in.specialises", "no such relationship"),
         (FR76, "ises: thing_place_from", "ises: actor_place_from", "specialises", "other categories"),
         (FR76, f"{TABLE}__p02", "thing_place_is_referred_to_at__p02", "at__p02", "has a path of this id"),
     ],
-)
+)  # fmt: skip
 def test_the_check_finds_what_does_not_exist(
     folder: Path, file: str, old: str, new: str, key: str, reason: str
 ) -> None:
