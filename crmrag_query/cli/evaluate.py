@@ -55,11 +55,12 @@ def evaluate(
     the pipeline against plain BM25, dense and RRF, what of the answers stands in the context, latency, and with --answers
     the answers themselves. docs/evaluation.md says what the files hold and the figures mean.
     """
+    from crmrag_query.artifacts.places import evaluations_folder
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.config import load_method
     from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
     from crmrag_query.evaluation.questions import declared_questions
-    from crmrag_query.evaluation.report import REPORT_MARKDOWN, evaluations_folder, write_report
+    from crmrag_query.evaluation.report import REPORT_MARKDOWN, write_report
 
     plan = Plan(parse_stages(stages), answers, open_model(model, api_base) if answers else None, mode)
     release = open_release(dataset, data, Opener.here(trust))
