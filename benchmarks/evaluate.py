@@ -23,9 +23,9 @@ from crmrag_query.artifacts.release import open_release
 from crmrag_query.config import load_method
 from crmrag_query.config.query import EvaluationConfig
 from crmrag_query.errors import CrmRagError
-from crmrag_query.evaluation.evaluate import BASELINES, Plan, evaluate_file, parse_stages
+from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
 from crmrag_query.evaluation.report import Compared, compare, compare_on, markdown, number, percentiles, table
-from crmrag_query.evaluation.runs import MEASURES
+from crmrag_query.evaluation.runs import BASELINES, MEASURES
 from crmrag_query.evaluation.scores import Evaluation
 
 PLACES = 4

@@ -17,9 +17,10 @@ from crmrag_assets.partitions import BuildResource, by_dataset, dataset_chunk_pa
 from crmrag_assets.release.publish import PLACES
 from crmrag_assets.runs import hold_run_lock
 from crmrag_assets.steps.registry import STEPS
+from crmrag_query.artifacts.places import evaluations_folder
 from crmrag_query.artifacts.release import Opener, open_release
 from crmrag_query.evaluation.evaluate import parse_stages
-from crmrag_query.evaluation.report import evaluations_folder, write_report
+from crmrag_query.evaluation.report import write_report
 
 LAYER, RELEASED = "crmrag/layer", "crmrag/released"  # keys of tags
 HARVEST, ENCODING = "harvest", "encoding"  # pools: unlimited unless an operator limits them in the UI

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -31,21 +31,29 @@ settings.load_profile("crmrag")
 SHARE, LEAST = 5, 10
 """Elsewhere with one example of so many, but with at least so many where the test asks for them."""
 
+OBJECTS = 20_000
+"""So many new objects before Python searches for those that are of no use any more; its own 700 took a tenth of all time."""
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """The first worker reads the tests alone: the others then load the bytecode that it has written."""
+    gc.disable()  # what is loaded and collected stays to the end
     if "PYTEST_XDIST_WORKER" not in os.environ or sys.dont_write_bytecode:
-        return (yield)
-    read = Path(session.config.getoption("basetemp")).parent / "read"
-    with FileLock(f"{read}.lock"):
-        if not read.exists():
+        collected = yield
+    else:
+        read = Path(session.config.getoption("basetemp")).parent / "read"
+        with FileLock(f"{read}.lock") as turn:
+            if read.exists():
+                turn.release()
             collected = yield
             read.touch()
-            return collected
-    return (yield)
+    gc.freeze()
+    gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
+    gc.enable()
+    return collected
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -56,6 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--hypothesis-profile") != THOROUGH:
         for tried in {item.function for item in items if isinstance(item, pytest.Function)}:
             _with_fewer_examples(tried)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -100,15 +114,18 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def forked() -> Iterator[Path]:
-    """Where commands run that need not load everything first (`tests.support.forked`)."""
-    from tests.support.forked import forking
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where commands run that need not load everything first (`tests.support.forked`); one for all workers."""
+    from tests.support.forked import start_forking
 
-    with (
-        TemporaryDirectory() as folder,
-        forking(Path(folder)) as listening,
-    ):  # a socket's path has to be short
-        yield listening
+    base, tests = tmp_path_factory.getbasetemp(), os.getpid()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base, tests = base.parent, os.getppid()  # those of the process that started this one
+    told = base / "forked"
+    with FileLock(f"{told}.lock"):
+        if not told.exists():
+            told.write_text(str(start_forking(tests)))
+    return Path(told.read_text())
 
 
 @pytest.fixture(scope="session", autouse=True)

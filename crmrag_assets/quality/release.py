@@ -10,10 +10,9 @@ from typing import Any
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published
 from crmrag_assets.quality.finding import SHOWN
-from crmrag_query.artifacts.places import find_release
+from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder, find_release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.evaluation.evaluate import PIPELINE
-from crmrag_query.evaluation.report import BEFORE_JSON, CONFIDENCE, REPORT_JSON, evaluations_folder, interval
+from crmrag_query.evaluation.report import BEFORE_JSON, CONFIDENCE, interval
 from crmrag_query.verify.check import Finding, Row
 from crmrag_query.verify.run import ALL, verify_folder
 
@@ -57,7 +56,7 @@ def retrieval_is_as_good(context: BuildContext) -> Finding:
     they are, the evaluation's report tells which; `crmrag rollback NAME` goes back.
     """
     config, folder = context.method.evaluation, evaluations_folder(context.data, context.name)
-    now, before = _stored(folder / REPORT_JSON), _stored(folder / BEFORE_JSON)
+    now, before = _stored(folder / EVALUATION), _stored(folder / BEFORE_JSON)
     own, old = _scores(now, config.overall), _scores(before, config.overall)
     score = sum(own.values()) / len(own) if own else 0.0
     counts: dict[str, int | float | str] = {"questions": len(own), "score": round(score, 6), "change": 0.0}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -72,7 +73,7 @@ class Manifest:
         files = {"files": [entry.as_dict() for entry in sorted(self.files)]}
         return canonical_json(plain | switches | lists | maps | files)
 
-    @property
+    @cached_property
     def id(self) -> str:
         return release_id(self.text().encode())
 

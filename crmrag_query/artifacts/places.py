@@ -1,4 +1,4 @@
-"""Where releases lie below the data folder, and which one is current."""
+"""Where releases, and evaluations of them, lie below the data folder, and which release is current."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from crmrag_query.errors import ReleaseError, ReleaseNotFound
 RELEASES = "releases"
 CURRENT = "current"
 PREVIOUS = "previous"
+EVALUATION = "evaluation.json"
+PIPELINE = "pipeline"  # whose figures an evaluation tells of, beside those of what it is compared with
 NAME_BYTES = 255  # of a folder's name, on common file systems
 
 
@@ -28,6 +30,11 @@ def dataset_folder(data: Path, dataset: str) -> Path:
     if not named or len(dataset.encode(errors="replace")) > NAME_BYTES:
         raise ReleaseNotFound(f"{dataset!r} is no name of a data set.", _known(data))
     return data / RELEASES / dataset
+
+
+def evaluations_folder(data: Path, dataset: str) -> Path:
+    """Where the evaluation of a data set is written unless another folder is named."""
+    return data / "evaluations" / dataset
 
 
 def release_ids(data: Path, dataset: str) -> tuple[str, ...]:

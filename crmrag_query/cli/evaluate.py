@@ -62,11 +62,12 @@ def evaluate(
     the answers themselves, which --judge has a language model judge. docs/evaluation.md says what the files hold and the
     figures mean.
     """
+    from crmrag_query.artifacts.places import evaluations_folder
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.config import load_method
     from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
     from crmrag_query.evaluation.questions import declared_questions
-    from crmrag_query.evaluation.report import REPORT_MARKDOWN, evaluations_folder, write_report
+    from crmrag_query.evaluation.report import REPORT_MARKDOWN, write_report
 
     if judge and not answers:
         raise click.UsageError("--judge needs answers to judge: give --answers too.")

@@ -16,6 +16,7 @@ import numpy as np
 
 from crmrag_query import bounds
 from crmrag_query.answers.records import SourceLink
+from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client.records import (
     CategoryShare,
@@ -307,10 +308,6 @@ def _coverage(report: Mapping[str, Any]) -> Iterator[Coverage]:
 
 def list_evaluations(data: Path, dataset: str) -> tuple[EvaluationSummary, ...]:
     """The evaluations that lie in the data folder, the latest first; what cannot be read is left out."""
-    from crmrag_query.evaluation.evaluate import PIPELINE
-    from crmrag_query.evaluation.report import REPORT_JSON as EVALUATION
-    from crmrag_query.evaluation.report import evaluations_folder
-
     found = []
     for path in sorted(evaluations_folder(data, dataset).glob(f"**/{EVALUATION}")):
         try:

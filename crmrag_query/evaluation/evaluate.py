@@ -12,16 +12,18 @@ from crmrag_query.answers.ask import Ask, Conversation, prepare, search, stream
 from crmrag_query.answers.records import Answer, answer_of
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.artifacts.places import PIPELINE
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.evaluation.judge import judge
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
-from crmrag_query.evaluation.runs import Names, Run, judged, measure, require_measures
+from crmrag_query.evaluation.runs import BASELINES, Names, judged, measure, require_measures
 from crmrag_query.evaluation.scores import (
     AnswerScore,
     ContextScore,
     Evaluation,
+    Outcome,
     Scores,
     score_answer,
     score_context,
@@ -34,8 +36,6 @@ from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.text import parts_of
 
-PIPELINE = "pipeline"
-BASELINES = {"plain BM25": ("sparse",), "plain dense": ("dense",), "plain RRF": ("dense", "sparse")}
 ORDER = ("dense", "sparse", "named", "tied", "dated", "walked", "typed")
 """Of channels in tables; those of other packages follow."""
 
@@ -52,11 +52,6 @@ class System:
 
     name: str
     mode: Mode
-
-
-def tag(system: str) -> str:
-    """A system's name as it stands in files."""
-    return system.replace(" ", "-")
 
 
 def systems(mode: Mode, ablated: Sequence[str] | None = None) -> tuple[System, ...]:
@@ -96,15 +91,6 @@ class Plan:
     model: Model | None = None
     mode: str = ""
     judge: Model | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """An evaluation, and the runs and relevant documents that it was measured by."""
-
-    evaluation: Evaluation
-    runs: dict[str, Run]
-    qrels: dict[str, frozenset[str]]
 
 
 @dataclass

@@ -12,19 +12,16 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from crmrag_query.artifacts.files import write_text
+from crmrag_query.artifacts.places import EVALUATION, PIPELINE
 from crmrag_query.config.query import EvaluationConfig
-from crmrag_query.evaluation.evaluate import BASELINES, PIPELINE, tag
-from crmrag_query.evaluation.runs import MEASURES, qrels_text, run_text
-from crmrag_query.evaluation.scores import Evaluation
+from crmrag_query.evaluation.runs import BASELINES, MEASURES, qrels_text, run_text, tag
+from crmrag_query.evaluation.scores import Evaluation, Outcome
 from crmrag_query.text import shorten
-
-if TYPE_CHECKING:
-    from crmrag_query.evaluation.evaluate import Outcome
 
 BLOCK = 1 << 20  # numbers drawn at a time
 RESAMPLES, CONFIDENCE, SEED = 10_000, 0.95, 20120109
@@ -366,13 +363,8 @@ def _cell(value: object) -> str:
     return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-REPORT_JSON, REPORT_MARKDOWN, RUNS, QRELS = "evaluation.json", "evaluation.md", "runs", "qrels.txt"
+REPORT_MARKDOWN, RUNS, QRELS = "evaluation.md", "runs", "qrels.txt"
 BEFORE_JSON = "evaluation_before.json"  # the last evaluation of another release
-
-
-def evaluations_folder(data: Path, dataset: str) -> Path:
-    """Where the evaluation of a data set is written unless another folder is named."""
-    return data / "evaluations" / dataset
 
 
 def write_report(outcome: Outcome, config: EvaluationConfig, command: str, out: Path) -> None:
@@ -386,7 +378,7 @@ def write_report(outcome: Outcome, config: EvaluationConfig, command: str, out: 
     for earlier in (out / RUNS).glob("*.run"):
         earlier.unlink()
     told = {"command": command} | outcome.evaluation.as_dict()
-    write_text(out / REPORT_JSON, json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    write_text(out / EVALUATION, json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     write_text(out / REPORT_MARKDOWN, markdown([outcome.evaluation], config, command))
     write_text(out / QRELS, qrels_text(outcome.qrels))
     for system, run in outcome.runs.items():
@@ -396,8 +388,8 @@ def write_report(outcome: Outcome, config: EvaluationConfig, command: str, out: 
 def _keep_other(out: Path, release: str) -> None:
     """Set aside the evaluation in ``out`` unless it is of this release too."""
     try:
-        of = json.loads((out / REPORT_JSON).read_bytes())["release"]
+        of = json.loads((out / EVALUATION).read_bytes())["release"]
     except (OSError, ValueError, KeyError, TypeError):
         return
     if of != release:
-        (out / REPORT_JSON).replace(out / BEFORE_JSON)
+        (out / EVALUATION).replace(out / BEFORE_JSON)

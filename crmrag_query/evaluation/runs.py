@@ -15,6 +15,9 @@ from crmrag_query.errors import MissingExtraError
 from crmrag_query.evaluation.questions import GoldQuestion
 from crmrag_query.graph.graph import Graph
 
+BASELINES = {"plain BM25": ("sparse",), "plain dense": ("dense",), "plain RRF": ("dense", "sparse")}
+"""Plain ways to retrieve, which every mode is compared with: the name of each and its channels."""
+
 MEASURES: tuple[str, ...] = get_args(Measure)
 Qrels = Mapping[str, frozenset[str]]
 Run = Mapping[str, Sequence[str]]
@@ -91,6 +94,11 @@ def measure(run: Run, qrels: Qrels) -> dict[str, dict[str, float]]:
     for metric in ir_measures.iter_calc(wanted, relevant, scored):
         found[str(metric.measure)][metric.query_id] = float(metric.value)
     return found
+
+
+def tag(system: str) -> str:
+    """A system's name as it stands in files."""
+    return system.replace(" ", "-")
 
 
 def run_text(run: Run, tag: str) -> str:

@@ -13,6 +13,7 @@ from crmrag_query.answers.support import CITATION, split_sentences
 from crmrag_query.context.context import Context
 from crmrag_query.evaluation.judge import Judgement
 from crmrag_query.evaluation.questions import GoldQuestion
+from crmrag_query.evaluation.runs import Run
 
 Scores = Mapping[str, Mapping[str, float]]
 """Measure -> question id -> value."""
@@ -92,6 +93,15 @@ class Evaluation:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; ``latency`` last."""
         return asdict(self) | {"refusals": sorted(self.refusals), "latency": dict(self.latency)}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An evaluation, and the runs and relevant documents that it was measured by."""
+
+    evaluation: Evaluation
+    runs: dict[str, Run]
+    qrels: dict[str, frozenset[str]]
 
 
 # A number in figures, with thousands apart or together: 1,234 · 1 234 · 1.234 · 1’234 · 3.5 · -12.

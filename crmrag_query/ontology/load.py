@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import re
 from collections.abc import Sequence
@@ -299,8 +300,27 @@ def load_vocabulary(folder: Path | None = None) -> Vocabulary:
     return _load(ontology_folders(folder))
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The files of some folders, told apart by what they hold: most releases have the tables that ship."""
+
+    folders: tuple[Path, ...] = field(compare=False)
+    content: bytes
+
+
 @lru_cache(maxsize=4)
 def _load(folders: tuple[Path, ...]) -> Vocabulary:
+    held = hashlib.sha256()
+    for path in (path for place in folders for path in (*sorted(place.glob("*.csv")), place / INDEX)):
+        if not path.is_file():
+            continue
+        held.update(f"{path.name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return _joined(_Tables(folders, held.digest()))
+
+
+@lru_cache(maxsize=4)
+def _joined(tables: _Tables) -> Vocabulary:
+    folders = tables.folders
     index_file = _first(folders, INDEX)
     index = read_part(Index, index_file)
     files = {path.stem: path for place in reversed(folders) for path in sorted(place.glob("*.csv"))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method
@@ -37,6 +37,7 @@ class Step:
         return f"{self.code} {self.label}{'*' if self.recursive else ''}"
 
 
+@lru_cache(8192)
 def read_step(text: str) -> Step:
     """A step from its text; one that names no property at all occurs in no data."""
     name = text.removesuffix("*")
@@ -239,8 +240,7 @@ class _ClassWalk:
                 why = first if number == 1 else "the step before leads to none"
                 return f"step {number}, {step}, starts from {self._end(step, 'domain')}; {why}"
             at = reached
-        masks = [self.categories.all_of((code,)) for code in at]
-        if any(not mask or mask & relationship.range for mask in masks):
+        if any(not (mask := self._categories[code]) or mask & relationship.range for code in at):
             return ""
         return f"it ends in {self._end(path.steps[-1], 'range')}, of another category than {relationship.range.name}"
 
@@ -249,7 +249,7 @@ class _ClassWalk:
         for code, forward in resolve(step, self.ontology):
             if code in self.ontology.properties:
                 term = self.ontology.property_(code)
-                ends = self._below(term.domain), self._below(term.range)
+                ends = self._below.get(term.domain, frozenset()), self._below.get(term.range, frozenset())
                 moves.append(ends if forward else ends[::-1])
 
         def reached(starts: Classes) -> Iterable[Classes]:
@@ -261,11 +261,15 @@ class _ClassWalk:
             at = grown
         return at
 
-    def _below(self, code: str) -> Classes:
-        """The class and all below it; every class where none is stated; none for literal types."""
-        if code == "":
-            return frozenset(self.ontology.classes)
-        return frozenset((code, *self.ontology.subclasses(code)) if code in self.ontology.classes else ())
+    @cached_property
+    def _below(self) -> dict[str, Classes]:
+        """Each class with all below it; every class where none is stated ("")."""
+        found = {code: frozenset((code, *self.ontology.subclasses(code))) for code in self.ontology.classes}
+        return found | {"": frozenset(found)}
+
+    @cached_property
+    def _categories(self) -> dict[str, Category]:
+        return {code: self.categories.all_of((code,)) for code in self.ontology.classes}
 
     def _end(self, step: Step, side: str) -> str:
         """The class at the domain or range of the step's property, in words."""

@@ -97,9 +97,9 @@ def service(running: Process) -> str:
     return running.address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
-    # Of the module: while a browser is held, an event loop runs, which other tests would find.
+    # Of this folder: while a browser is held, an event loop runs, which other tests would find.
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu", OFFLINE]
@@ -120,9 +120,9 @@ def faults() -> list[str]:
     return []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def contexts(browser: Browser, service: str) -> dict[str, BrowserContext]:
-    """The contexts of the module's visitors, by size of the page: what was loaded once need not be loaded again."""
+    """The contexts of all visitors, by size of the page: what was loaded once need not be loaded again."""
     return {}
 
 

@@ -127,19 +127,10 @@ def test_phrases_of_catalogues_are_read(text: str, written: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "0",
-        "0-01-01",
-        "n.d.",
-        "unknown",
-        "1890-1885",
-        "Room 12",
-        "Oil on canvas",
-        "190512",
-        "1-2-3-4",
+        "", "0", "0-01-01", "n.d.", "unknown", "1890-1885", "Room 12", "Oil on canvas", "190512", "1-2-3-4",
         "45th century",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_date_is_refused(text: str) -> None:
     assert parse_date(text, XSD + "date" if text.startswith("0") else "") is None
 

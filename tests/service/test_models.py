@@ -21,7 +21,8 @@ from crmrag_query.answers.records import Used
 from crmrag_query.cli.ask import ask as ask_command
 from crmrag_query.client.local import open_engine
 from tests.query.mcp.conftest import hosted
-from tests.support.plan_server import MODEL, PROMPT_TOKENS, REPLY_TOKENS, Planner, plan_server
+from tests.support.model_server import PROMPT_TOKENS, REPLY_TOKENS
+from tests.support.plan_server import MODEL, Planner, plan_server
 from tests.support.service import application, served
 
 pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")

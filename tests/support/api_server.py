@@ -45,11 +45,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def answering(answer: Answering) -> Iterator[str]:
-    """The address of a server whose every request is answered by ``answer``."""
+def answering(answer: Answering, protocol: str = "HTTP/1.1") -> Iterator[str]:
+    """The address of a server whose every request is answered by ``answer``; with HTTP/1.0 each has its own connection."""
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        protocol_version = protocol
         timeout = 10
 
         def do_GET(self) -> None:
@@ -58,7 +58,7 @@ def answering(answer: Answering) -> Iterator[str]:
             except (BrokenPipeError, ConnectionResetError):  # the client has left, as some tests want
                 self.close_connection = True
 
-        do_POST = do_GET
+        do_POST = do_HEAD = do_PUT = do_GET
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -1,23 +1,26 @@
 """Commands without the seconds that Python needs to load what they use: each is a process forked off one that has it loaded.
 
-`forking(FOLDER)` starts that process and gives the socket at which it listens. `command` and `start` pass words, folder,
-environment and streams on, and end as the command does.
+`start_forking(TESTS)` starts that process and gives the socket at which it listens. `command` and `start` pass words,
+folder, environment and streams on, and end as the command does.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +29,7 @@ LOADED = (
     "alembic.command", "crmrag_assets.steps.registry", "crmrag_query.cli.main", "crmrag_query.client.local", "dagster",
     "dagster._core.storage.event_log", "faiss", "pandas", "pyshacl", "rich.progress", "sqlalchemy",
 )  # fmt: skip
+SECONDS = 120  # until it has everything loaded, on a busy machine
 _CLIENT = """\
 import json, os, signal, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
@@ -66,38 +70,54 @@ def _client(listening: Path) -> Path:
     return listening.with_suffix(".py")
 
 
-@contextmanager
-def forking(folder: Path) -> Iterator[Path]:
-    """The socket of a process that runs stand-ins' commands (`standins.run`), which ends with the block."""
-    listening = folder / "forked"
-    arguments = [sys.executable, "-m", "tests.support.forked", str(listening)]
+def start_forking(tests: int) -> Path:
+    """The socket of a process that runs stand-ins' commands (`standins.run`), as long as the process ``tests`` runs."""
+    listening = Path(mkdtemp()) / "forked"  # a socket's path has to be short
     _client(listening).write_text(_CLIENT.format(socket=str(listening)), encoding="utf-8")
-    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "listening\n"
-        try:
-            yield listening
-        finally:
-            process.kill()
+    log, ready = listening.with_suffix(".log"), _ready(listening)
+    words = [sys.executable, "-m", "tests.support.forked", str(listening), str(tests)]
+    in_background = ["sh", "-c", f'"$@" >{shlex.quote(str(log))} 2>&1 &', "sh"]
+    subprocess.run([*in_background, *words], cwd=ROOT, check=True, start_new_session=True)
+    end = time.monotonic() + SECONDS
+    while not ready.exists():
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.05)
+    return listening
 
 
-def serve(listening: str) -> NoReturn:
+def _ready(listening: Path) -> Path:
+    return listening.with_suffix(".ready")
+
+
+def serve(listening: str, tests: int) -> None:
     for name in LOADED:
         importlib.import_module(name)
     _read_languages()
+    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for what is forked off
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever whoever starts the tests ignores
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(listening)
         server.listen(64)
-        print("listening", flush=True)
-        while True:
-            asked, _ = server.accept()
-            with asked:
-                if not os.fork():
-                    server.close()
-                    _run(asked)
+        server.settimeout(1)
+        _ready(Path(listening)).touch()
+        while _runs(tests):
+            with suppress(TimeoutError):
+                asked, _ = server.accept()
+                with asked:
+                    if not os.fork():
+                        server.close()
+                        _run(asked)
+    shutil.rmtree(Path(listening).parent)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _read_languages() -> None:
@@ -151,4 +171,4 @@ def _read(asked: socket.socket, length: int) -> Any:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], int(sys.argv[2]))

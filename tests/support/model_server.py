@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
+
+from tests.support.api_server import answering, send
 
 Fault = Literal[
     "",
@@ -51,88 +53,72 @@ def model_server(
 ) -> Iterator[Script]:
     """Serve ``replies`` in turn (the last one again and again) at ``script.address`` + /v1, or the fault."""
     script = Script(list(replies), status, fault, headers or {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(script))
-    server.daemon_threads = True
-    script.address = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield script
-    finally:
-        script.ended.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(partial(_answer, script)) as address:
+        script.address = f"{address}/v1"
+        try:
+            yield script
+        finally:
+            script.ended.set()
 
 
-def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+def reply_to(request: dict[str, Any], said: str) -> tuple[str, str]:
+    """The content type and the body of a reply, in one piece or streamed a word at a time, as ``request`` wants it."""
+    if request.get("stream"):
+        return "text/event-stream", _stream(
+            said, (request.get("stream_options") or {}).get("include_usage", False)
+        )
+    return "application/json", json.dumps(_completion(_choice(said)))
 
-        def do_POST(self) -> None:
-            self.close_connection = True
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            script.requests.append(request)
-            if script.status != 200:
-                body = json.dumps({"error": {"message": "scripted failure"}})
-                self._send("application/json", body, script.status)
-                return
-            if script.fault and (script.fault != "held" or _answers(request)):
-                self._fail(script.fault)
-                return
-            reply = script.replies.pop(0) if len(script.replies) > 1 else script.replies[0]
-            if request.get("stream"):
-                self._send("text/event-stream", _stream(reply))
-            else:
-                self._send("application/json", json.dumps(_completion(_choice(reply))))
 
-        def _send(self, kind: str, body: str, status: int = 200) -> None:
-            data = body.encode()
-            self._begin(kind, status, {"Content-Length": str(len(data)), **script.headers})
-            self.wfile.write(data)
+def _answer(script: Script, handler: BaseHTTPRequestHandler) -> None:
+    handler.close_connection = True
+    request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+    script.requests.append(request)
+    headers = {"Connection": "close", **script.headers}
+    if script.status != 200:
+        body = json.dumps({"error": {"message": "scripted failure"}})
+        send(handler, script.status, "application/json", body.encode(), headers)
+    elif script.fault and (script.fault != "held" or _answers(request)):
+        _fail(script, handler)
+    else:
+        reply = script.replies.pop(0) if len(script.replies) > 1 else script.replies[0]
+        kind, body = reply_to(request, reply)
+        send(handler, 200, kind, body.encode(), headers)
 
-        def _begin(self, kind: str, status: int = 200, headers: dict[str, str] | None = None) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Connection", "close")
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.end_headers()
 
-        def _fail(self, fault: Fault) -> None:
-            said = script.replies[0]
-            if fault == "silent":
-                script.ended.wait(30)
-            elif fault == "drip":
-                self._begin("text/event-stream")
-                while not script.ended.is_set():
-                    try:
-                        self.wfile.write(b": still here\n\n")
-                        self.wfile.flush()
-                    except OSError:
-                        return
-                    time.sleep(0.05)
-            elif fault == "held":
-                self._begin("text/event-stream")
-                self.wfile.write(_faulty("cut", said).encode())
-                self.wfile.flush()
-                script.released.wait(30)
-                self.wfile.write(_faulty("length", "").encode())
-            elif fault == "cut chunk":
-                self._begin("text/event-stream", headers={"Transfer-Encoding": "chunked"})
-                event = _event({"delta": {"role": "assistant", "content": said}}).encode()
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
-            elif fault == "not json":
-                self._begin("text/html")
-                self.wfile.write(b"<html><body>Welcome to the proxy</body></html>")
-            else:
-                self._begin("text/event-stream")
-                self.wfile.write(_faulty(fault, said).encode())
+def _fail(script: Script, handler: BaseHTTPRequestHandler) -> None:
+    said, fault = script.replies[0], script.fault
+    if fault == "silent":
+        script.ended.wait(30)
+        return
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/html" if fault == "not json" else "text/event-stream")
+    handler.send_header("Connection", "close")
+    if fault == "cut chunk":
+        handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    for part in _parts(script, fault, said):
+        handler.wfile.write(part)
+        handler.wfile.flush()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
 
-    return Handler
+def _parts(script: Script, fault: Fault, said: str) -> Iterator[bytes]:
+    """What is sent where a reply goes wrong, piece by piece."""
+    match fault:
+        case "drip":
+            while not script.ended.wait(0.05):
+                yield b": still here\n\n"
+        case "held":
+            yield _faulty("cut", said).encode()
+            script.released.wait(30)
+            yield _faulty("length", "").encode()
+        case "cut chunk":
+            event = _event({"delta": {"role": "assistant", "content": said}}).encode()
+            yield b"%x\r\n%s\r\n" % (len(event), event)
+        case "not json":
+            yield b"<html><body>Welcome to the proxy</body></html>"
+        case _:
+            yield _faulty(fault, said).encode()
 
 
 _CALLS = "calls of tools: "
@@ -167,16 +153,16 @@ def _answers(request: dict[str, Any]) -> bool:
     return "numbered sources" in request["messages"][0]["content"]
 
 
+PROMPT_TOKENS, REPLY_TOKENS = 7, 3
+"""What the server says that each call took."""
+_USAGE = {
+    "prompt_tokens": PROMPT_TOKENS, "completion_tokens": REPLY_TOKENS, "total_tokens": PROMPT_TOKENS + REPLY_TOKENS,
+}  # fmt: skip
+
+
 def _completion(choice: dict[str, Any], kind: str = "chat.completion") -> dict[str, Any]:
-    whole = {
-        "id": "1",
-        "object": kind,
-        "created": 0,
-        "model": "scripted",
-        "choices": [{"index": 0, **choice}],
-    }
-    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-    return whole | ({"usage": usage} if kind == "chat.completion" else {})
+    told = {"id": "1", "object": kind, "created": 0, "model": "scripted", "choices": [{"index": 0, **choice}]}
+    return told | ({"usage": _USAGE} if kind == "chat.completion" else {})
 
 
 def _event(part: dict[str, Any]) -> str:
@@ -203,9 +189,11 @@ def _faulty(fault: Fault, said: str) -> str:
             return f"{_event({'delta': {}, 'finish_reason': 'stop'})}{end}"
 
 
-def _stream(reply: str) -> str:
-    """Server-sent events, a word at a time."""
+def _stream(reply: str, usage: bool) -> str:
+    """Server-sent events, a word at a time; at the end what it took, where that is wanted."""
     words = reply.replace(" ", " \0").split("\0")
     parts: list[dict[str, Any]] = [{"delta": {"role": "assistant", "content": word}} for word in words]
     parts.append({"delta": {}, "finish_reason": "stop"})
-    return "".join(map(_event, parts)) + "data: [DONE]\n\n"
+    used = _completion({}, "chat.completion.chunk") | {"choices": [], "usage": _USAGE}
+    took = f"data: {json.dumps(used)}\n\n" if usage else ""
+    return "".join(map(_event, parts)) + took + "data: [DONE]\n\n"

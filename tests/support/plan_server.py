@@ -6,23 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from crmrag_query.plans.records import Plan, read_plan
+from tests.support.api_server import answering, send
+from tests.support.model_server import reply_to
 
 MODEL = "openai/scripted"
 """The name by which litellm asks such a server; a key must be in the environment, any will do."""
-
-
-PROMPT_TOKENS, REPLY_TOKENS = 7, 3
-"""What the server says that each call took."""
-_USAGE = {
-    "prompt_tokens": PROMPT_TOKENS,
-    "completion_tokens": REPLY_TOKENS,
-    "total_tokens": PROMPT_TOKENS + REPLY_TOKENS,
-}
 
 
 @dataclass
@@ -58,43 +50,16 @@ def plan_server(plans: Mapping[str, Plan]) -> Iterator[Planner]:
     Other calls of the pipeline (a reading, a rewriting, an answer) get the question back or a short text.
     """
     planner = Planner(plans)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(planner))
-    server.daemon_threads = True
-    planner.address = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        planner.requests.append(request)
+        kind, body = reply_to(request, _reply(planner.plans, request))
+        send(handler, 200, kind, body.encode())
+
+    with answering(answer, "HTTP/1.0") as address:
+        planner.address = f"{address}/v1"
         yield planner
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _handler(planner: Planner) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            planner.requests.append(request)
-            said = _reply(planner.plans, request)
-            if request.get("stream"):
-                body = _events(said)
-                kind = "text/event-stream"
-            else:
-                message = {"role": "assistant", "content": said}
-                body = json.dumps(_completion({"message": message, "finish_reason": "stop"}))
-                kind = "application/json"
-            data = body.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    return Handler
 
 
 def _reply(plans: Mapping[str, Plan], request: dict[str, Any]) -> str:
@@ -113,18 +78,3 @@ def _reply(plans: Mapping[str, Plan], request: dict[str, Any]) -> str:
         )
     plan = plans.get(question)
     return reply_with(plan) if plan else reply_with(None, cannot="This question is not in the script.")
-
-
-def _completion(choice: dict[str, Any], kind: str = "chat.completion") -> dict[str, Any]:
-    told = {"id": "1", "object": kind, "created": 0, "model": "scripted", "choices": [{"index": 0, **choice}]}
-    return told | ({"usage": _USAGE} if kind == "chat.completion" else {})
-
-
-def _events(said: str) -> str:
-    parts: list[dict[str, Any]] = [
-        {"delta": {"role": "assistant", "content": said}},
-        {"delta": {}, "finish_reason": "stop"},
-    ]
-    events = (f"data: {json.dumps(_completion(part, 'chat.completion.chunk'))}\n\n" for part in parts)
-    used = _completion({}, "chat.completion.chunk") | {"choices": [], "usage": _USAGE}
-    return f"{''.join(events)}data: {json.dumps(used)}\n\ndata: [DONE]\n\n"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from crmrag_query.retrieval.encoder import hash_vectors
+from tests.support.api_server import answering, send
 
 
 @dataclass
@@ -30,33 +30,14 @@ def recording_server(dimension: int) -> Iterator[Recording]:
     """``dimension`` of the vectors that it answers with: the stand-in's."""
     recording = Recording(dimension)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            recording.heard.append(f"{self.requestline}\n{self.headers}\n{body.decode()}")
-            texts = json.loads(body)["input"] if body else []
-            vectors = hash_vectors(texts, recording.dimension)
-            rows = [
-                {"object": "embedding", "index": n, "embedding": v.tolist()} for n, v in enumerate(vectors)
-            ]
-            answer = {"object": "list", "data": rows, "model": "recorded", "usage": {"total_tokens": 1}}
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        recording.heard.append(f"{handler.requestline}\n{handler.headers}\n{body.decode()}")
+        vectors = hash_vectors(json.loads(body)["input"] if body else [], recording.dimension)
+        rows = [{"object": "embedding", "index": n, "embedding": v.tolist()} for n, v in enumerate(vectors)]
+        told = {"object": "list", "data": rows, "model": "recorded", "usage": {"total_tokens": 1}}
+        send(handler, 200, "application/json", json.dumps(told).encode())
 
-        do_GET = do_HEAD = do_PUT = do_POST
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    recording.host = f"127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with answering(answer, "HTTP/1.0") as address:
+        recording.host = address.removeprefix("http://")
         yield recording
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

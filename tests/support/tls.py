@@ -17,15 +17,8 @@ def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     names = "subjectAltName=IP:127.0.0.1,DNS:localhost"
     command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-    ]
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+    ]  # fmt: skip
     command += ["-subj", "/CN=localhost", "-addext", names, "-days", "2"]
     command += ["-keyout", str(key), "-out", str(certificate)]
     subprocess.run(command, check=True, capture_output=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-Answering = Callable[[BaseHTTPRequestHandler], None]
+from tests.support.api_server import Answering, answering
+from tests.support.api_server import send as whole
 
 
 def claim(value: object, rank: str = "normal") -> dict[str, Any]:
@@ -59,45 +59,23 @@ class Wiki:
 
 
 def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **headers: str) -> None:
-    handler.send_response(status)
-    for name, value in headers.items():
-        handler.send_header(name, value)
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
+    whole(handler, status, "application/json", body, headers)
 
 
 @contextmanager
 def wiki(items: dict[str, Any] = ITEMS, answer: Answering | None = None) -> Iterator[Wiki]:
     script = Wiki(items, answer)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            query = parse_qs(urlsplit(self.path).query)
-            script.asked.append(query)
-            script.agents.append(self.headers["User-Agent"])
-            if script.answer is not None:
-                script.answer(self)
-                return
-            found = {id: script.items.get(id, {"id": id, "missing": ""}) for id in query["ids"][0].split("|")}
-            send(self, json.dumps({"entities": found}).encode())
+    def answered(handler: BaseHTTPRequestHandler) -> None:
+        query = parse_qs(urlsplit(handler.path).query)
+        script.asked.append(query)
+        script.agents.append(handler.headers["User-Agent"])
+        if script.answer is not None:
+            script.answer(handler)
+            return
+        found = {id: script.items.get(id, {"id": id, "missing": ""}) for id in query["ids"][0].split("|")}
+        send(handler, json.dumps({"entities": found}).encode())
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128
-
-        def handle_error(self, *_: object) -> None:
-            """A client that hangs up is what some of these tests are about."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    script.address = f"http://127.0.0.1:{server.server_port}/w/api.php"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with answering(answered, "HTTP/1.0") as address:
+        script.address = f"{address}/w/api.php"
         yield script
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

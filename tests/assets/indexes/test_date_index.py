@@ -23,11 +23,8 @@ from tests.support.graphs import graph_from_turtle, node_of
 
 RELATIONSHIPS = time_relationships(Catalogue.load(load_method(), DATED_BY))
 CREATED, BORN, OCCURRED, TOOK_PART = (
-    "thing_time_a_created",
-    "actor_time_b_born",
-    "event_time_a",
-    "actor_time_a",
-)
+    "thing_time_a_created", "actor_time_b_born", "event_time_a", "actor_time_a",
+)  # fmt: skip
 
 
 def span(begin: str = "", end: str = "", more: str = "") -> str:

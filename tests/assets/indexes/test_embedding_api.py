@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.errors import ModelError, ModelUnreachable
 from crmrag_query.llm.loading import load_litellm
 from crmrag_query.retrieval.encoder import EmbeddingApi, QueryEncoder, hash_vectors
+from tests.support.api_server import answering, send
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's and its dependencies' own
 
@@ -54,31 +54,17 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
     script = EmbeddingServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, answer = script.answer(request)
-            body = json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        status, told = script.answer(request)
+        send(handler, status, "application/json", json.dumps(told).encode())
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         load_litellm("A test")
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    script.address = f"http://127.0.0.1:{listening.server_port}/v1"
-    thread = threading.Thread(target=listening.serve_forever, daemon=True)
-    thread.start()
-    yield script
-    listening.shutdown()
-    listening.server_close()
-    thread.join()
+    with answering(answer, "HTTP/1.0") as address:
+        script.address = f"{address}/v1"
+        yield script
 
 
 def api(server: EmbeddingServer) -> EmbeddingApi:

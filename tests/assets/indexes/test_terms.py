@@ -28,22 +28,8 @@ from crmrag_query.text import tokenize
 
 CONSTANTS = Sparse(k1=1.5, b=0.75)
 PARTS = [
-    "icon",
-    "Ναός",
-    "1105/6",
-    "a",
-    "church-yard",
-    "'",
-    "-",
-    "_",
-    "´",
-    "É",
-    "i\u0307",
-    "\u0301",
-    ".",
-    "ﬁ",
-    "١",
-]
+    "icon", "Ναός", "1105/6", "a", "church-yard", "'", "-", "_", "´", "É", "i\u0307", "\u0301", ".", "ﬁ", "١",
+]  # fmt: skip
 SPACES = [" ", "\n", "\t", "\u00a0", "\u2003", "\u3000", "\x1c", "\x85", "\u200b"]
 TEXTS = st.lists(st.sampled_from([*PARTS, *SPACES]), max_size=14).map("".join) | st.text(max_size=10)
 

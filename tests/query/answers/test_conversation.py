@@ -223,16 +223,18 @@ def test_a_church_of_the_sample_does_not_return_after_a_pivot(sample: Release) -
 
 
 ASINOU = "https://example.org/troodos/church/asinou"
-WITHOUT_ASINOU = (
-    "Aside from Asinou, which other churches have a painting of Saint George?",
+OTHERWISE = (
     "Which churches have a painting of Saint George besides Asinou?",
     "À part Asinou, quelles autres églises ont une peinture de Saint George ?",
     "Außer Asinou, welche anderen Kirchen haben ein Bild von Saint George?",
-    "Εκτός από την Ασίνου, ποιες άλλες εκκλησίες έχουν τοιχογραφία του Αγίου Γεωργίου;",
 )
 
 
-@pytest.mark.parametrize("question", WITHOUT_ASINOU)
+@pytest.mark.parametrize("question", [
+    "Aside from Asinou, which other churches have a painting of Saint George?",
+    "Εκτός από την Ασίνου, ποιες άλλες εκκλησίες έχουν τοιχογραφία του Αγίου Γεωργίου;",
+    *(pytest.param(question, marks=pytest.mark.slow) for question in OTHERWISE),  # as on the small world, in each language
+])  # fmt: skip
 def test_aside_from_asinou_the_church_does_not_return(sample: Release, question: str) -> None:
     talk = Talk(sample)
     talk.ask("Which churches have a painting of Saint George?")

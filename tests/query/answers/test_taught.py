@@ -24,12 +24,20 @@ SURE = "Which churches were built before 1200?"
 PLACES = Plan(target=Target(categories=("Place",)))
 
 
-@pytest.fixture
-def release(sample: Release, tmp_path: Path) -> Release:
+@pytest.fixture(scope="module")
+def own(sample: Release, tmp_path_factory: pytest.TempPathFactory) -> Release:
     """The sample in a folder of its own, so that nothing is taught to others."""
-    folder = tmp_path / "data" / "releases" / "churches" / sample.folder.name
+    data = tmp_path_factory.mktemp("taught")
+    folder = data / "releases" / "churches" / sample.folder.name
     shutil.copytree(sample.folder, folder)
-    return open_release(folder, tmp_path / "data")
+    return open_release(folder, data)
+
+
+@pytest.fixture
+def release(own: Release) -> Release:
+    """It, and nothing was taught yet."""
+    taught.taught_file(own).unlink(missing_ok=True)
+    return own
 
 
 def run(release: Release, *words: str) -> Result:

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.answers.records import Answer, Source
+from crmrag_query.artifacts.places import PIPELINE
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
 from crmrag_query.entities.named import Named
 from crmrag_query.errors import QuestionError
-from crmrag_query.evaluation.evaluate import PIPELINE, parse_stages, systems
+from crmrag_query.evaluation.evaluate import parse_stages, systems
 from crmrag_query.evaluation.questions import GoldQuestion
 from crmrag_query.evaluation.report import interval
 from crmrag_query.evaluation.runs import MEASURES, alike, judged, measure, qrels_text, run_text

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from crmrag_query.artifacts.places import PIPELINE
 from crmrag_query.config import load_method
-from crmrag_query.evaluation.evaluate import BASELINES, PIPELINE
 from crmrag_query.evaluation.report import (
     compare,
     compare_on,
@@ -19,7 +19,7 @@ from crmrag_query.evaluation.report import (
     percentiles,
     table,
 )
-from crmrag_query.evaluation.runs import MEASURES
+from crmrag_query.evaluation.runs import BASELINES, MEASURES
 from crmrag_query.evaluation.scores import AnswerScore, ContextScore, Evaluation
 
 CONFIG = load_method().evaluation

@@ -192,13 +192,8 @@ def test_a_quoted_stretch_is_one_name(index: NameIndex, marks: str) -> None:
     assert best(index, question) == [7, 3]
     mention = link(index, question, STOP, PLAIN)[0]
     assert tokenize(question)[mention.first : mention.last] == [
-        "tower",
-        "of",
-        "the",
-        "cathedral",
-        "at",
-        "sens",
-    ]
+        "tower", "of", "the", "cathedral", "at", "sens",
+    ]  # fmt: skip
 
 
 def test_a_quoted_name_does_not_join_with_what_stands_beside_it(index: NameIndex) -> None:

@@ -11,15 +11,9 @@ from crmrag_query.linking import NameIndex, link, search, suggest
 from tests.support.names import PLAIN, STOP, index_of
 
 NAMES = (
-    "Albert Bierstadt",
-    "Bier",
-    "Portrait of Bierstadt",
-    "Παναγία Ασίνου",
-    "Asinou",
-    "1986.12.3",
-    "1986.12.4",
+    "Albert Bierstadt", "Bier", "Portrait of Bierstadt", "Παναγία Ασίνου", "Asinou", "1986.12.3", "1986.12.4",
     "Bierstadt",
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -19,11 +19,12 @@ from crmrag_query.client.local import open_engine
 from tests.conftest import ROOT
 from tests.query.mcp.conftest import Hosted, command, hosted
 from tests.support.api_server import api_server
+from tests.support.forked import command as forking
 from tests.support.service import served, until
+from tests.support.standins import MAIN
 
 CHURCHES = "How many churches are in the Troodos mountains?"
 PAGE = ROOT / "docs" / "mcp.md"
-MAIN = [sys.executable, "-c", "from crmrag_query.cli.main import main; main()"]
 
 
 @pytest.fixture(scope="module")
@@ -108,10 +109,9 @@ def test_nothing_but_the_protocol_reaches_standard_output(data: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_target_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*MAIN, "mcp", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, input="", check=False
-    )
+def test_a_target_that_cannot_be_opened_is_told(tmp_path: Path, forked: Path) -> None:
+    mcp = forking(forked, "service", "mcp", str(tmp_path))
+    done = subprocess.run(mcp, cwd=ROOT, capture_output=True, text=True, input="", check=False)
     assert done.returncode == 1 and done.stdout == ""
     assert "holds no releases" in done.stderr and "Traceback" not in done.stderr
 

@@ -266,22 +266,9 @@ def test_two_conversations_never_touch() -> None:
 
 
 WORDS = [
-    "aside",
-    "from",
-    "him",
-    ",",
-    "it",
-    "Asinou",
-    "the",
-    "church",
-    "any",
-    "more",
-    "?",
-    "And",
-    "à",
-    "part",
+    "aside", "from", "him", ",", "it", "Asinou", "the", "church", "any", "more", "?", "And", "à", "part",
     "außer",
-]
+]  # fmt: skip
 TURN = st.one_of(
     st.text(max_size=80),
     st.lists(st.sampled_from([*WORDS, "έξω", "«", '"', "Homer", "und", "other", "than"]), max_size=12).map(

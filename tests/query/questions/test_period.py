@@ -137,20 +137,12 @@ def test_about_a_year_is_approximate() -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "In which year was it made?",
-        "When did he die?",
-        "What is object 1944.100.51606?",
-        "artists with more than 1500 works",
-        "inventory no. 1850",
-        "più di 1500 opere",
-        "más de 1500 obras",
-        "numero 1850",
-        "the top 20 objects by 12 artists",
-        "a Louis XIV chair in room 12",
-        "before Christ",
+        "In which year was it made?", "When did he die?", "What is object 1944.100.51606?",
+        "artists with more than 1500 works", "inventory no. 1850", "più di 1500 opere", "más de 1500 obras",
+        "numero 1850", "the top 20 objects by 12 artists", "a Louis XIV chair in room 12", "before Christ",
         "the five oldest",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_period_is_none(question: str) -> None:
     assert interval(question) is None
 
@@ -224,39 +216,13 @@ def test_any_text_is_searched(text: str) -> None:
 
 
 BOUNDS = [
-    "before",
-    "after",
-    "between",
-    "and",
-    "from",
-    "to",
-    "or",
-    "later",
-    "in",
-    "of",
-    "not",
-    "entre",
-    "et",
-    "du",
+    "before", "after", "between", "and", "from", "to", "or", "later", "in", "of", "not", "entre", "et", "du",
     "the",
-]
+]  # fmt: skip
 DATES = [
-    "1840",
-    "1850s",
-    "18th",
-    "century",
-    "years",
-    "12",
-    "BC",
-    ".",
-    "-",
-    "/",
-    "siècle",
-    "first",
-    "half",
-    "15.",
+    "1840", "1850s", "18th", "century", "years", "12", "BC", ".", "-", "/", "siècle", "first", "half", "15.",
     "May",
-]
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from([*BOUNDS, *DATES]), max_size=30).map(" ".join))

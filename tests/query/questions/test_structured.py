@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
+from functools import partial
 from socket import create_server
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +18,7 @@ from crmrag_query.questions.analysis import BY_WORDS, analyse
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.model import analyse_with_model, read_reply, rewrite_with_model
 from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
+from tests.support.api_server import answering, send
 from tests.support.model_server import model_server
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own
@@ -36,33 +34,6 @@ MODEL = "openai/scripted"
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-
-
-@contextmanager
-def one_answer(body: dict[str, Any]) -> Iterator[str]:
-    """A server that gives one body to every call."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            data = json.dumps(body).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_a_valid_reply_gives_form_and_categories() -> None:
@@ -136,15 +107,13 @@ def test_a_failing_server_leaves_the_reading_by_words(status: int) -> None:
 
 
 def test_a_refusal_leaves_the_reading_by_words() -> None:
-    choice = {
-        "index": 0,
-        "finish_reason": "stop",
-        "message": {"role": "assistant", "content": None, "refusal": "I would rather not."},
-    }
-    with one_answer(
-        {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
-    ) as address:
-        found, note = analyse_with_model(LiteLLM(MODEL, address), QUESTION, WORDS, METHOD.prompts)
+    message = {"role": "assistant", "content": None, "refusal": "I would rather not."}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    answer = partial(send, status=200, kind="application/json", body=json.dumps(body).encode())
+    with answering(answer, "HTTP/1.0") as address:
+        model = LiteLLM(MODEL, f"{address}/v1")
+        found, note = analyse_with_model(model, QUESTION, WORDS, METHOD.prompts)
     assert found == WORDS and "by its words" in note
 
 

@@ -22,13 +22,9 @@ from tests.support.small_world import PREFIXES, iri
 
 SPRINGFIELDS = tuple(iri(f"springfield{n}") for n in range(6))
 TITLES = (
-    "Look Here",
-    "The Most Beautiful",
-    "Each to Each",
-    "Painted by the Sea",
-    "Acquired in 1880",
+    "Look Here", "The Most Beautiful", "Each to Each", "Painted by the Sea", "Acquired in 1880",
     "Born to Run",
-)
+)  # fmt: skip
 PEOPLE = {"brown": "David Paul Brown", "rinehart": "William Rinehart"}
 PLACES = {"sweden": "Sweden", "ireland": "Ireland"}
 

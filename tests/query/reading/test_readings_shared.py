@@ -50,15 +50,8 @@ def test_readings_that_come_too_late_would_not_have_been_kept(
 def told(readings: list[Reading]) -> list[tuple[object, ...]]:
     return [
         (
-            one.plan,
-            one.score,
-            one.size,
-            one.result,
-            one.settled,
-            one.doubt,
-            one.uncovered,
-            one.named,
+            one.plan, one.score, one.size, one.result, one.settled, one.doubt, one.uncovered, one.named,
             one.same,
         )
         for one in readings
-    ]
+    ]  # fmt: skip

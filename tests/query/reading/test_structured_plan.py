@@ -394,18 +394,9 @@ def test_labels_that_give_orders_stay_data(tmp_path: Path) -> None:
     assert "HACKED" not in system and "\n" not in user and "\u202e" not in user
     told = json.loads(user)
     assert set(told) <= {
-        "question",
-        "named",
-        "kinds",
-        "no match",
-        "earlier",
-        "relations",
-        "relationships",
-        "classes",
-        "types",
-        "properties",
-        "graphs",
-    }
+        "question", "named", "kinds", "no match", "earlier", "relations", "relationships", "classes", "types",
+        "properties", "graphs",
+    }  # fmt: skip
 
 
 def test_a_scripted_model_plans_each_question(small: Release) -> None:

@@ -23,34 +23,13 @@ THING, ACTOR, PLACE, EVENT = (
     int(c) for c in (Category.Thing, Category.Actor, Category.Place, Category.Event)
 )
 PATHS = (
-    "P46*",
-    "P46* P62",
-    "P108i P14",
-    "P67",
-    "P130* P46* P53 P89*",
-    "P9i* P7 P89*",
-    "P122 P122",
-    "^P108 P14!",
+    "P46*", "P46* P62", "P108i P14", "P67", "P130* P46* P53 P89*", "P9i* P7 P89*", "P122 P122", "^P108 P14!",
     "P12i! ^P89!*",
-)
+)  # fmt: skip
 CODES = [
-    "P46",
-    "P46i",
-    "P62",
-    "P65",
-    "P108",
-    "P108i",
-    "P14",
-    "P11",
-    "P12",
-    "P67",
-    "P130",
-    "P53",
-    "P55",
-    "P89",
-    "P7",
-    "P122",
-]
+    "P46", "P46i", "P62", "P65", "P108", "P108i", "P14", "P11", "P12", "P67", "P130", "P53", "P55", "P89",
+    "P7", "P122",
+]  # fmt: skip
 nets = st.integers(2, 9).flatmap(
     lambda n: st.builds(
         Net,

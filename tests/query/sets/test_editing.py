@@ -99,11 +99,8 @@ def test_a_day_stays_where_its_year_does(museum: Release) -> None:
 
 def test_what_is_asked_for_is_another_kind(museum: Release) -> None:
     assert names(museum, set_to(museum, ALL, Change("target.types", kinds=("E21",)))) == {
-        "ada",
-        "bo",
-        "cy",
-        "cy2",
-    }
+        "ada", "bo", "cy", "cy2",
+    }  # fmt: skip
     places = set_to(museum, ALL, Change("target.types", kinds=("Place",)))
     assert names(museum, places) == {"lund", "ystad"} and places.target == Target(categories=("Place",))
     assert set_to(museum, places, Change("target.categories", kinds=(iri("painting"),))) == ALL

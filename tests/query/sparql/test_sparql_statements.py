@@ -49,18 +49,8 @@ def test_batches_join_to_the_whole(
 def test_awkward_texts_and_iris_stay_as_they_are(tmp_path: Path) -> None:
     label, own = "http://www.w3.org/2000/01/rdf-schema#label", "http://example.org/own"
     texts = [
-        'a"b',
-        "back\\slash",
-        "two\nlines\r\n",
-        "\\n",
-        "tab\t",
-        "\u2028",
-        "𐍈",
-        '"',
-        "",
-        "\\u0041",
-        "\x01",
-    ]
+        'a"b', "back\\slash", "two\nlines\r\n", "\\n", "tab\t", "\u2028", "𐍈", '"', "", "\\u0041", "\x01",
+    ]  # fmt: skip
     rows: list[Row] = [("http://example.org/a", label, text, 1, "", "", "") for text in texts]
     rows += [("http://example.org/a b>c\\", own, 'http://example.org/"{}|^`', 0, "", "", "")]
     rows += [("http://example.org/a", own, "x", 1, "http://example.org/kind>", "", "http://example.org/g")]

@@ -249,9 +249,6 @@ def test_a_table_that_a_library_would_not_survive_is_looked_at_no_further(
     assert check in {one.name for one, finding in report.found if finding.faults}
     read = path.split("/")[0]
     others = {one.name for one in REFERENCES if read in one.reads} - {
-        check,
-        "method",
-        "manifest",
-        "validation report",
-    }
+        check, "method", "manifest", "validation report",
+    }  # fmt: skip
     assert others == {one.name for one, finding in report.found if finding.skipped}
