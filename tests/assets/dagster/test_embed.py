@@ -11,12 +11,14 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from click.testing import CliRunner
 
 from crmrag_assets import embedding, launch
 from crmrag_assets.automation import vectors_wanted
 from crmrag_assets.build.context import choose_share
 from crmrag_assets.build.locks import embedding_lock
 from crmrag_assets.build.store import Published
+from crmrag_assets.cli.embed import embed as embed_command
 from crmrag_assets.embedding import EmbedRequest, EmbedResult, run_embed
 from crmrag_assets.indexes.encoder import HashEncoder
 from crmrag_assets.indexes.importance import SHARES
@@ -315,3 +317,16 @@ def test_the_sensor_starts_it_where_vectors_lack_once_for_a_release_and_its_hour
     assert evening.run_key == night.run_key, "one night"
     embed(project, now=True)
     assert "vectors of all its documents" in str(tick(NOON + timedelta(hours=9)))
+
+
+def test_the_command_says_what_it_came_to_and_outside_the_hours_when_it_goes_on(project: Project) -> None:
+    places = ["churches", "--data", str(project.data), "--config", str(project.config)]
+    hour = datetime.now(UTC).hour
+    declare(project, f"rebuild: {{embed_hours: '{(hour + 3) % 24:02}:00-{(hour + 4) % 24:02}:00'}}")
+    waits = CliRunner().invoke(embed_command, places, catch_exceptions=False)
+    assert waits.exit_code == 0 and "vectors of 0 % of its documents" in waits.output
+    assert f"goes on at {(hour + 3) % 24:02}:00" in waits.output
+    done = CliRunner().invoke(embed_command, [*places, "--now", "--quiet"], catch_exceptions=False)
+    assert (
+        done.output == f"Release {current(project).id} of churches has vectors of 100 % of its documents.\n"
+    )

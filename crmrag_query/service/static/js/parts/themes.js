@@ -15,10 +15,24 @@ function useThemes(params) {
   return value ?? null;
 }
 
+const sum = (themes) => themes.reduce((all, one) => all + one.size, 0);
+
+/** Themes in rows of about the same number of members, so that areas are as sizes are where each row is as high as it has members. */
+function inRows(themes) {
+  const most = sum(themes) / Math.ceil(Math.sqrt(themes.length));
+  const rows = [];
+  for (const one of themes) {
+    if (!rows.length || sum(rows.at(-1)) >= most) rows.push([]);
+    rows.at(-1).push(one);
+  }
+  return rows;
+}
+
 /** The fields of some themes; `total`: how many there are in all. */
 export function Fields({ themes, total, dataset }) {
-  return html`<ul class="theme-map">${themes.map((one) => html`<li key=${one.id} style=${`flex-grow:${one.size}`}>
-      <a href=${themeAddress(one.id, dataset)}><${Label} text=${one.title} /><span class="small muted">${t("themes.size", { n: one.size })}</span></a></li>`)}</ul>
+  const all = sum(themes);
+  return html`<div class="theme-map">${inRows(themes).map((row) => html`<ul key=${row[0].id} style=${`--share:${sum(row) / all}`}>${row.map((one) => html`<li key=${one.id} style=${`flex-grow:${one.size}`}>
+      <a href=${themeAddress(one.id, dataset)}><${Label} text=${one.title} /><span class="small muted">${t("themes.size", { n: one.size })}</span></a></li>`)}</ul>`)}</div>
     ${total > themes.length && html`<p class="small muted">${t("more", { n: total - themes.length })}</p>`}`;
 }
 

@@ -1,7 +1,7 @@
 // The first page: a box to ask in, questions to begin with, those asked before; then the conversation.
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import * as api from "../api.js";
-import { language, moment, number, t } from "../i18n.js";
+import { moment, number, t } from "../i18n.js";
 import { AskBox } from "../parts/askbox.js";
 import { Kind } from "../parts/kinds.js";
 import { Label } from "../parts/link.js";
