@@ -47,9 +47,9 @@ def value(found: dict[str, dict[tuple[tuple[str, str], ...], float]], name: str,
 
 @pytest.fixture
 def fresh(engine: Engine, tmp_path: Path) -> Iterator[httpx.Client]:
-    """A service of its own, whose counts begin at nothing."""
+    """A service of its own, whose counts begin at nothing and which answers each question anew."""
     with (
-        served(application(engine, state=tmp_path)) as address,
+        served(application(engine, state=tmp_path, work={"answer_seconds": 0})) as address,
         httpx.Client(base_url=address, timeout=PATIENCE) as http,
     ):
         yield http
