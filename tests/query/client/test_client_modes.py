@@ -37,9 +37,23 @@ def test_a_ranking_tells_its_mode_and_what_its_channels_measured(
 def test_modes_are_told_with_what_they_need(call: Calling, local: Client) -> None:
     modes = call("modes")
     assert modes == local.modes() and modes.dataset == "sample"
-    assert [one.name for one in modes.modes] == ["crm", "vector", "fulltext", "global_vector"]
+    assert [one.name for one in modes.modes] == [
+        "crm",
+        "vector",
+        "fulltext",
+        "global_vector",
+        "graph",
+        "agent",
+    ]
     assert all(one.title["en"] and one.lacks == () and one.build == "" for one in modes.modes)
-    assert modes.to_polars()["mode"].to_list() == ["crm", "vector", "fulltext", "global_vector"]
+    assert modes.to_polars()["mode"].to_list() == [
+        "crm",
+        "vector",
+        "fulltext",
+        "global_vector",
+        "graph",
+        "agent",
+    ]
 
 
 def test_an_unknown_mode_is_refused_with_the_list(call: Calling) -> None:

@@ -31,7 +31,7 @@ def test_the_first_mode_is_crm_then_vector_and_fulltext() -> None:
 def test_a_projects_modes_follow_ours_and_may_take_their_place(tmp_path: Path) -> None:
     words = "{title: {en: Words}, channels: [sparse], plans: never}"
     found = load_modes(own(tmp_path, f"modes:\n  words: {words}\n  vector: {words}\n"))
-    assert [*found] == ["crm", "vector", "fulltext", "global_vector", "words"]
+    assert [*found] == ["crm", "vector", "fulltext", "global_vector", "graph", "agent", "words"]
     assert found["vector"].channels == found["words"].channels == ("sparse",)
     assert found["crm"] == CRM
 
