@@ -17,9 +17,10 @@ from tests.support.plan_server import MODEL, plan_server, reply_with
 from tests.support.set_world import BY_ADA, MADE, PAINTING, iri
 from tests.support.small_world import Talk, sources
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("litellm") is None, reason="litellm is not installed"
-)
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="litellm is not installed"),
+    pytest.mark.filterwarnings("ignore"),  # litellm's own, which come with its first stream
+]
 
 BY_HER = "Which paintings did Ada Berg make?"
 STRANGE = "Whatever came from that lady of the harbours?"
