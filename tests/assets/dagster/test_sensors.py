@@ -134,13 +134,16 @@ def test_what_is_configured_runs_from_the_start(project: Project) -> None:
 
 def test_builds_of_one_endpoint_wait_in_the_queue_for_one_another(tmp_path: Path) -> None:
     project = make_project(tmp_path / "remote", rdf=None, endpoint="https://Data.museum.example/sparql")
-    assert build_request(project.context(), None, "a test").tags[ENDPOINT_TAG] == "data.museum.example"
+    assert build_request(project.context(), None, "a test", True).tags[ENDPOINT_TAG] == "data.museum.example"
     with open_instance(project.data) as instance:
         queue = instance.get_concurrency_config().run_queue_config
     assert queue is not None and list(queue.tag_concurrency_limits) == [
         {"key": ENDPOINT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
     ]
-    assert ENDPOINT_TAG not in build_request(make_project(tmp_path / "files").context(), None, "a test").tags
+    assert (
+        ENDPOINT_TAG
+        not in build_request(make_project(tmp_path / "files").context(), None, "a test", False).tags
+    )
 
 
 def test_a_mistake_in_one_data_set_leaves_the_others_watched(project: Project) -> None:
