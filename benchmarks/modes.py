@@ -142,7 +142,8 @@ def main() -> None:
         (
             "# Modes compared",
             f"Made by `python benchmarks/modes.py {shlex.join(asked)}`, without a language model. "
-            "What the columns are: the head of that file. Times are those of one process on two cores.",
+            "What the columns are: the head of that file. Times compare modes with one another: they depend on the machine, "
+            "and on what else it does.",
             table(head, about),
             *tables(found),
         )
