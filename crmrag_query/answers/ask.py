@@ -375,8 +375,8 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     exact: Exact | Parsed = Parsed(None)
     if mode.plans != "never":
         with clock("exact"):
-            model = None if understood.unmet else how.model
-            exact = find_exact(release, understood, state, model, dataset)
+            asked = None if understood.unmet else how.model
+            exact = find_exact(release, understood, state, asked, dataset)
     themes: tuple[int, ...] = ()
     if not (isinstance(exact, Exact) and exact.certain) and (themes := themes_of(release, understood, mode)):
         exact = Parsed(None)

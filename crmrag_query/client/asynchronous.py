@@ -73,8 +73,11 @@ class AsyncClient(BaseClient):
         limit: int = 20,
         offset: int = 0,
         language: str = "",
+        theme: str = "",
+        of: str | Identified = "",
     ) -> records.Themes:
-        return await self._send(wire.THEMES, wire.ListThemes(dataset, level, within, limit, offset, language))
+        asked = wire.ListThemes(dataset, level, within, limit, offset, language, theme, iri_of(of))
+        return await self._send(wire.THEMES, asked)
 
     async def modes(self, dataset: str | None = None) -> records.Modes:
         return await self._send(wire.MODES, wire.ListModes(dataset))

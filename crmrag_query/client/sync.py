@@ -84,13 +84,16 @@ class Client(BaseClient):
         limit: int = 20,
         offset: int = 0,
         language: str = "",
+        theme: str = "",
+        of: str | Identified = "",
     ) -> records.Themes:
         """What a data set is about: what belongs together in it, the largest first, with the most central members.
 
-        Those of one ``level`` (0 the finest), those ``within`` a theme, or the outermost. ReleaseError where the release has
-        none.
+        Those of one ``level`` (0 the finest), those ``within`` a theme, one ``theme`` by its id, those that an entity is in
+        (``of``), or the outermost. ReleaseError where the release has none.
         """
-        return self._send(wire.THEMES, wire.ListThemes(dataset, level, within, limit, offset, language))
+        asked = wire.ListThemes(dataset, level, within, limit, offset, language, theme, iri_of(of))
+        return self._send(wire.THEMES, asked)
 
     def graph_search(
         self, query: str, limit: int = 10, category: str = "", language: str = "", dataset: str | None = None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from crmrag_query import bounds
 from crmrag_query.artifacts.release import Release
+from crmrag_query.client.entities import find_node
 from crmrag_query.client.records import ThemeInfo, Themes
 from crmrag_query.client.wire import ListThemes
 from crmrag_query.communities.communities import NONE, Communities
@@ -21,14 +24,13 @@ def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
     bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
     communities = release[Communities]
     language = request.language or release.manifest.language
-    if request.within:
-        number = communities.number(request.within)
-        if number is None:
-            raise QuestionError(
-                f"There is no theme {request.within[:40]!r} in release {release.id}.",
-                "Ids change with a theme's members: list the themes again.",
-            )
-        chosen = communities.parts(number)
+    if request.theme:
+        chosen = np.array([_number(release, request.theme)], np.int32)
+    elif request.of:
+        document = release[Documents].document_of(find_node(release, request.of))
+        chosen = np.array([] if document is None else communities.of_document(document), np.int32)
+    elif request.within:
+        chosen = communities.parts(_number(release, request.within))
     elif request.level is not None:
         chosen = communities.of_level(request.level)
     else:
@@ -44,6 +46,16 @@ def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
         dataset,
         release.id,
     )
+
+
+def _number(release: Release, theme: str) -> int:
+    number = release[Communities].number(theme)
+    if number is None:
+        raise QuestionError(
+            f"There is no theme {theme[:40]!r} in release {release.id}.",
+            "Ids change with a theme's members: list the themes again.",
+        )
+    return number
 
 
 def _theme(release: Release, community: int, language: str) -> ThemeInfo:

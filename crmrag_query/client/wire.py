@@ -228,8 +228,11 @@ class ListModes:
 
 @dataclass(frozen=True, slots=True)
 class ListThemes:
-    """``level``: themes of that level, 0 the finest; ``within``: the parts of the theme of that id; with neither the
-    outermost. ``language``: "" for the data set's first."""
+    """``level``: themes of that level, 0 the finest; ``within``: the parts of the theme of that id; ``theme``: that theme
+    alone; ``of``: those that the entity of that IRI is in, the finest first; without all these the outermost.
+
+    ``language``: "" for the data set's first.
+    """
 
     dataset: str | None = None
     level: int | None = None
@@ -237,6 +240,8 @@ class ListThemes:
     limit: int = 20
     offset: int = 0
     language: str = ""
+    theme: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

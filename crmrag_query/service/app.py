@@ -65,7 +65,7 @@ PACKED_FROM = 1000
 """Bytes from which a file of the page is sent compressed: nothing in them is secret."""
 PROGRAMS = ("/api/", "/v1/", "/static/")
 """Beginnings of addresses that no person types."""
-PAGES = ("/", "/a/{id}", "/c/{id}", "/d/{name}", "/e", "/s")
+PAGES = ("/", "/a/{id}", "/c/{id}", "/d/{name}", "/e", "/s", "/t")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 

@@ -188,3 +188,37 @@ def test_it_fits_a_phone_in_the_dark(page: Page, axe: Axe) -> None:
     page.get_by_text("Read the report").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     axe()
+
+
+def test_a_map_of_themes_leads_to_each_and_from_its_members_back(page: Page, axe: Axe) -> None:
+    page.goto("/d/sample")
+    themes = page.get_by_role("region", name="Themes", exact=True)
+    fields = themes.locator(".theme-map a")
+    expect(fields.first).to_contain_text("entries")
+    boxes = [box for one in fields.all() if (box := one.bounding_box())]
+    areas = [box["width"] * box["height"] for box in boxes]
+    assert len(areas) > 5 and areas[0] == max(areas) > 2 * areas[-1], "larger themes, larger fields"
+    outermost = fields.first.inner_text()
+    themes.get_by_role("button", name="Level 0").click()
+    expect(fields.first).not_to_have_text(outermost)
+    themes.get_by_role("button", name="Outermost").click()
+    expect(fields.first).to_have_text(re.compile(re.escape(outermost.split("\n")[0])))
+    fields.first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(outermost.split("\n")[0])
+    within = page.get_by_role("region", name="Themes within it")
+    expect(within.get_by_role("link").first).to_be_visible()
+    axe()
+    page.get_by_role("region", name="Most central members").get_by_role("link").first.click()
+    back = page.get_by_role("region", name="Themes", exact=True)
+    expect(back.get_by_role("link").last).to_have_text(outermost.split("\n")[0])
+
+
+def test_an_answer_by_themes_shows_them_as_sources_that_lead_to_their_pages(page: Page) -> None:
+    page.goto("/?dataset=sample&q=What+are+the+main+topics+of+the+collection%3F")
+    first = page.locator(".source").first
+    expect(first.locator(".source-kind")).to_have_text("theme")
+    expect(first).to_contain_text("belong together")
+    expect(first).to_contain_text("Rests on")
+    title = first.get_by_role("heading").inner_text()
+    first.get_by_role("heading").get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from crmrag_query.communities.communities import Communities
 from crmrag_query.communities.themes import WORDS, Summaries
 from crmrag_query.config.sentences import sentences
 from crmrag_query.documents.documents import Documents
-from crmrag_query.errors import QuestionError, ReleaseError
+from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.language import LANGUAGES
 from crmrag_query.retrieval.modes import find_mode
 from tests.support.shared import sample_release
@@ -139,3 +140,15 @@ def test_the_map_of_a_document_leads_to_all_its_themes(sample: Release) -> None:
 def test_reading_it_takes_nothing_from_outside(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="table of communities"):
         Communities.open(tmp_path)
+
+
+def test_a_theme_is_told_alone_and_those_of_an_entity_from_the_finest_on(client: Client) -> None:
+    largest = client.themes(limit=1).themes[0]
+    assert client.themes(theme=largest.id).themes == (largest,)
+    found = client.themes(of=largest.members[0]).themes
+    assert found[-1] == largest and [one.level for one in found] == sorted(one.level for one in found)
+    assert all(below.parent == above.id for below, above in pairwise(found))
+    with pytest.raises(QuestionError, match="no theme"):
+        client.themes(theme="0" * 16)
+    with pytest.raises(UnknownEntity):
+        client.themes(of="https://example.org/none")

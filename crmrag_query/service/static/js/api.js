@@ -108,7 +108,7 @@ const get = async (path, params, { signal } = {}) => read(await send("GET", path
 const post = async (path, body, { signal } = {}) => read(await send("POST", path, { body, signal }));
 
 export const datasets = (how) => get("/datasets", {}, how);
-export const datasetDetail = (params, how) => get("/dataset", params, how); // dataset, language
+export const datasetDetail = (params, how) => get("/dataset", params, how); // dataset
 export const search = (params, how) => get("/search", params, how); // text, dataset, limit
 export const entity = (params, how) => get("/entity", params, how); // iri, dataset, language
 export const neighbours = (params, how) => get("/neighbours", params, how); // iri, dataset, limit, offset, language
@@ -132,6 +132,7 @@ export const replay = (body, how) => post("/replay", body, how); // id
 export const feedback = (body, how) => post("/feedback", body, how); // answer, verdict, comment
 export const modes = (params, how) => get("/modes", params, how); // dataset
 export const evaluations = (params, how) => get("/evaluations", params, how); // dataset
+export const themes = (params, how) => get("/themes", params, how); // dataset, level, within, theme, of, limit, language
 export const sparql = (body, how) => post("/sparql", body, how); // query, dataset, limit
 
 /**

@@ -8,6 +8,7 @@ const ROUTES = [
   [/^\/e$/, "entity", []],
   [/^\/d\/([^/]+)$/, "dataset", ["name"]],
   [/^\/s$/, "set", []],
+  [/^\/t$/, "theme", []],
 ];
 
 function read(moves) {
@@ -53,6 +54,8 @@ export function address(path, params = {}) {
   const query = new URLSearchParams(given).toString();
   return query ? `${path}?${query}` : path;
 }
+
+export const themeAddress = (id, dataset) => address("/t", { id, dataset });
 
 export const entityAddress = (iri, dataset) => address("/e", { iri, dataset });
 

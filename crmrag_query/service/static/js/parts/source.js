@@ -3,6 +3,7 @@ import { html, useState } from "../../vendor/preact.js";
 import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { moment, t } from "../i18n.js";
+import { themeAddress } from "../router.js";
 import { Image } from "./image.js";
 import { EntityLink, Hint, Label, OutLink } from "./link.js";
 import { Button, Problem, Skeleton, useLoaded } from "./ui.js";
@@ -34,7 +35,9 @@ export function SourceCard({ source, dataset, id, numbered = true, active = fals
     <div class="source-head">
       ${numbered && html`<span class="source-n" aria-hidden="true">${source.n}</span>`}
       <div class="source-name">
-        <${`h${level}`} class="source-title"><${EntityLink} iri=${own ? "" : source.iri} label=${label} dataset=${dataset} /><//><${Hint} text=${hint} />
+        <${`h${level}`} class="source-title">${kind === "community"
+          ? html`<a href=${themeAddress(source.iri.split(":").pop(), dataset)}><${Label} text=${label} /></a>`
+          : html`<${EntityLink} iri=${own ? "" : source.iri} label=${label} dataset=${dataset} />`}<//><${Hint} text=${hint} />
         <p class="source-kind"><span>${own ? kindOf(kind) : category}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
           ${dates?.text && html`<span><${Label} text=${dates.text} /></span>`}</p>
       </div>

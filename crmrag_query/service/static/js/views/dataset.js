@@ -3,10 +3,11 @@ import { html, useId, useState } from "../../vendor/preact.js";
 import { hints } from "../alike.js";
 import * as api from "../api.js";
 import { Rights } from "../frame.js";
-import { language, moment, number, t } from "../i18n.js";
+import { moment, number, t } from "../i18n.js";
 import { CATEGORIES, Kind, Sign, kindClass, kindName } from "../parts/kinds.js";
 import { EntityLink, Hint, Label, OutLink } from "../parts/link.js";
 import { Markdown } from "../parts/markdown.js";
+import { ThemeMap } from "../parts/themes.js";
 import { style } from "../parts/style.js";
 import { Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
 import { address } from "../router.js";
@@ -20,7 +21,7 @@ const EVALUATIONS = 6; // the latest ones
 
 export default function View({ params }) {
   const { name } = params;
-  const { value: detail, error, loading, again } = useLoaded((how) => api.datasetDetail({ dataset: name, language: language.get() }, how), [name, language.get()]);
+  const { value: detail, error, loading, again } = useLoaded((how) => api.datasetDetail({ dataset: name }, how), [name]);
   useTitle(detail?.dataset.title || name);
   if (error) return html`<h1 dir="auto">${name}</h1><${Problem} error=${error} onRetry=${again} />`;
   if (!detail || (loading && detail.dataset.name !== name)) return html`<h1 dir="auto">${name}</h1><${Skeleton} lines=${9} />`;
@@ -38,6 +39,7 @@ function DatasetPage({ detail }) {
       <${Listing} title=${t("data.classes")} lead=${t("data.classes.lead")} rows=${detail.classes} name=${t("data.class")} cell=${(one) => html`<${ClassCell} one=${one} dataset=${dataset.name} />`} />
       <${Listing} title=${t("data.relationships")} rows=${byCount(detail.relationships)} name=${t("data.relationship")} cell=${(one) => html`<${RelationshipCell} one=${one} />`} />
     </div>
+    <${ThemeMap} dataset=${dataset.name} section=${(inner) => html`<${Section} title=${t("themes")} lead=${t("themes.lead")}>${inner}<//>`} />
     <${Top} detail=${detail} />
     <div class="dataset-columns"><${Coverage} detail=${detail} /><${Fresh} detail=${detail} /></div>
     <${Evaluations} dataset=${dataset.name} />

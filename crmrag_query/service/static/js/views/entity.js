@@ -12,6 +12,7 @@ import { Relationships } from "../parts/relationships.js";
 import { linkName } from "../parts/source.js";
 import { Statements } from "../parts/statements.js";
 import { style } from "../parts/style.js";
+import { ThemesOf } from "../parts/themes.js";
 import { Button, Copy, Empty, Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
 import { readable } from "../readable.js";
 import { address, navigate } from "../router.js";
@@ -60,6 +61,7 @@ function EntityPage({ entity, dataset, language }) {
         <${Section} title=${t("entity.relations")}><${Relationships} entity=${entity} dataset=${dataset} /><//>
       </div>
     </div>
+    <${ThemesOf} iri=${entity.iri} dataset=${dataset} section=${(inner) => html`<${Section} title=${t("themes")}>${inner}<//>`} />
     <${Section} title=${t("entity.neighbours")}><${Statements} entity=${entity} dataset=${dataset} language=${language} /><//>
     ${entity.document && html`<${Section} title=${t("entity.text")}>
       ${entity.document_of && html`<p class="small muted">${t("entity.of")} <${EntityLink} iri=${entity.document_of.iri} label=${entity.document_of.label} dataset=${dataset} /></p>`}
