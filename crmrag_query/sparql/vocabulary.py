@@ -107,9 +107,11 @@ class Vocabulary:
     def _no_property(self, iri: str) -> str:
         """With those of the same code or read from the other end, else those that are spelt like it."""
         found = normalise_property(iri)
-        code = found.code.removesuffix("i") if found is not None else ""
+        found_code = found.code if found is not None else ""
+        code = found_code.removesuffix("i")
         same = [own for own, other in self.properties.items() if code and other.removesuffix("i") == code]
-        turned = " (it may lead the other way)" if same else ""
+        inverse = code and any(self.properties[own].endswith("i") != found_code.endswith("i") for own in same)
+        turned = " (it leads the other way)" if inverse else ""
         return _not_known("property", iri, self.properties, same) + turned
 
     def _no_class(self, iri: str) -> str:

@@ -82,6 +82,13 @@ def made(sample: Release) -> dict[str, Finding]:
         "community": findings.community(sample, int(sample[Communities].outermost[0])),
         "row": findings.row(sample, ["church", "year"], [(ASINOU, ""), ("", "1105")], QUERY),
         "path": findings.path(sample, steps(sample)),
+        "tool": findings.tool(
+            1,
+            f'graph_context({{"entity": "{ASINOU}"}})',
+            ["Panagia Phorbiotissa (Asinou) lies at Nikitari", "Within 1 hop: 12 entities"],
+            [node(sample, ASINOU)],
+            steps(sample),
+        ),
     }
 
 
@@ -100,7 +107,7 @@ def answered(release: Release, context: Context, text: str) -> tuple[tuple[Sourc
 
 def test_there_is_a_finding_of_every_kind(made: dict[str, Finding]) -> None:
     assert tuple(made) == FINDING_KINDS and {one.kind for one in made.values()} == {*FINDING_KINDS}
-    assert len({one.id for one in made.values()}) == 4
+    assert len({one.id for one in made.values()}) == len(FINDING_KINDS)
     assert all(one.id.startswith(f"urn:crmrag:{kind}:") for kind, one in made.items())
 
 

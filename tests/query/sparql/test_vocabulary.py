@@ -36,7 +36,7 @@ KNOWN = (
 )
 UNKNOWN = {
     "SELECT ?p { ?p crm:P45_made_of ?m }": f"property <{CRM}P45_made_of>; near it: <{CRM}P45_consists_of>",
-    "SELECT ?p { ?x crm:P108_has_produced ?p }": f"near it: <{CRM}P108i_was_produced_by> (it may lead the other way)",
+    "SELECT ?p { ?x crm:P108_has_produced ?p }": f"near it: <{CRM}P108i_was_produced_by> (it leads the other way)",
     "SELECT ?p { ?p <urn:nonsense> ?m }": "property <urn:nonsense>",
     "SELECT ?p { ?p crm:P108i_was_produced_by/crm:P14_by ?a }": f"property <{CRM}P14_by>",
     "SELECT ?p { ?p crm:P45_consists_of* ?m ; (crm:P55_has_current_location|crm:P53_here) ?w }": "P53_here",
