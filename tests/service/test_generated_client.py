@@ -62,9 +62,11 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def client(generated: Path, address: str) -> Any:
+def client(generated: Path, address: str) -> Iterator[Any]:
     await_sparql(address)
-    return importlib.import_module(f"{PACKAGE}.client").Client(base_url=address, timeout=PATIENCE)
+    made = importlib.import_module(f"{PACKAGE}.client").Client(base_url=address, timeout=PATIENCE)
+    with made:
+        yield made
 
 
 @pytest.fixture(scope="module")
