@@ -287,7 +287,7 @@ class Facts:
         quoted = len(values) == 1 and found[0].end < 0 and len(next(iter(values))) >= DESCRIBING
         shown = tuple(self._cut(one) if quoted else one for one in values)[:NAMED]
         ends = tuple(one.end for one in found if one.end >= 0)
-        return Fact(self._way_label(found[0]), shown, len(values), ends, triples, quoted=quoted)
+        return Fact(self._way_label(found), shown, len(values), ends, triples, quoted=quoted)
 
     def _stated_value(self, node: int, one: Statement) -> str:
         """What a statement ends in, in words: a date, a measure with its unit, the name of a thing and its types where it has
@@ -315,14 +315,18 @@ class Facts:
         codes = (graph.class_code(int(number)) for number in graph.types(node))
         return any(code in ontology.classes and ontology.is_a(code, base) for code in codes)
 
-    def _way_label(self, one: Statement) -> str:
-        """What a statement tells, by the events and roles that it leads through and its last property."""
-        graph = self.release[Graph]
+    def _way_label(self, found: Sequence[Statement]) -> str:
+        """What statements of one kind tell, by the events and roles that all lead through and their last property."""
+        graph, one = self.release[Graph], found[0]
         told = list[str]()
-        for mid in one.through:
-            kinds = [self.name(kind) for kind in (*roles_of(graph, mid), *type_nodes(graph, mid))]
-            if kinds:
-                told.append(kinds[0])
+        for place, mid in enumerate(one.through):
+            every = [
+                (*roles_of(graph, at), *type_nodes(graph, at))
+                for at in {each.through[place] for each in found}
+            ]
+            kinds = [*roles_of(graph, mid), *type_nodes(graph, mid)]
+            if shared := [kind for kind in kinds if all(kind in some for some in every)]:
+                told.append(self.name(shared[0]))
             elif graph.category(mid) == Category.Event and len(graph.types(mid)):
                 told.append(graph.class_label(int(graph.types(mid)[0]), self.language))
         if one.end >= 0 and self._has_class(one.end, "E54"):

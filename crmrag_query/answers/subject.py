@@ -8,7 +8,7 @@ where the church is. The third is answered by what the data set holds, counted, 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -533,7 +533,9 @@ class _Asking:
             if self.of_one and self._asks_for_unknown(first, last, own, said, small):
                 continue
             known = any_known(self.release, self.nodes, relations)
-            if stated and (not known or strength > sum(map(len, own))):
+            if stated and (
+                not known or strength > sum(map(len, own)) or self._is_of_kind_said(stated, said, relations)
+            ):
                 before = frozenset(mid for some in stated.values() for one in some for mid in one.through)
                 yield Asked(statements=tuple(stated.items()), expects=wanted), said
             else:
@@ -612,6 +614,26 @@ class _Asking:
             }
             found.update(mid for one in heard.statements if one.end in ends for mid in one.through)
         return frozenset(found)
+
+    def _is_of_kind_said(
+        self,
+        stated: Mapping[int, Sequence[Statement]],
+        said: Collection[int],
+        relations: Sequence[Asked],
+    ) -> bool:
+        """Whether words name the type of an event that statements lead through, and relations lead through none of that type:
+        when a church was *painted*, and not when it was built."""
+        stems = {self.own.stem(self.words[at]) for at in said}
+        through = {node: {mid for one in some for mid in one.through} for node, some in stated.items()}
+
+        def are_called(node: int, events: Iterable[int]) -> bool:
+            graph, heard = self.release[Graph], self.heard[node]
+            return any(graph.category(one) == Category.Event and stems & heard.typed(one) for one in events)
+
+        known = self._through(relations)
+        return any(
+            are_called(node, events) and not are_called(node, known) for node, events in through.items()
+        )
 
     def _is_kind(self, span: PhraseSpan) -> bool:
         """Whether words only say what kind of thing is asked for: "in what *year*"."""
