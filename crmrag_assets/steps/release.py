@@ -206,8 +206,8 @@ def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
 
 METHOD = Step("method", 1, write_method, inputs=method_inputs)
 VALIDATION_REPORT = Step(
-    "validation_report", 2, write_report, needs=("harvest_report", "graph", "documents"), inputs=report_inputs,
-    parts=("chaining", "relationships", "ontology"),
+    "validation_report", 2, write_report, inputs=report_inputs, parts=("chaining", "relationships", "ontology"),
+    needs=("harvest_report", "graph", "documents", "aggregation_index"),
 )  # fmt: skip
 RELEASE = Step(
     "release", 2, write_manifest, inputs=release_inputs, after=publish_release,

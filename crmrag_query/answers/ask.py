@@ -406,7 +406,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
     gathered = NOTHING
-    if how.model is not None and mode.model in ("queries", "tools"):
+    if how.model is not None and mode.model in ("queries", "tools") and how.within is None:
         with clock("gathering"):
             gathered = gather_with_model(release, understood, exact, how.model, how, state)
     turn = Turn.prepared_for(release, understood, exact, how, state, themes, gathered)

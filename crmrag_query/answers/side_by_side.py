@@ -26,7 +26,7 @@ def try_modes(
 ) -> tuple[Tried, ...]:
     """The question answered in each mode, one after the other, so that their times can be compared. Raises QuestionError for
     a question that no mode can answer as put, and ReleaseError."""
-    found = []
+    found, first = list[Tried](), None
     for mode in modes:
         if lacks := lacking(release, mode):
             found.append(Tried(mode.name, None, failed=f"The release has no {', '.join(lacks)}."))
@@ -37,12 +37,13 @@ def try_modes(
         except ReleaseError:
             raise
         except CrmRagError as error:
-            if mode == modes[-1] and all(one.answer is None for one in found):
-                raise
+            first = first or error
             found.append(Tried(mode.name, None, failed=in_a_line(error)))
             continue
         spent = 1000 * (time.perf_counter() - start)
         found.append(Tried(mode.name, answer, round(spent, 1), tokens))
+    if first is not None and all(one.answer is None for one in found):
+        raise first
     return tuple(found)
 
 

@@ -29,8 +29,12 @@ CITED = 2  # most central members of each that are sources beside it
 def themes_of(release: Release, understood: Understood, mode: Mode) -> tuple[int, ...]:
     """The communities that a question is about, the first ones first; none for one that is about no themes, and where the
     release has none: the largest for the data as a whole, those that its words find, in a mode that searches themes those
-    that it finds."""
-    if not all(map(release.manifest.has, NEEDED)) or not len(release[Communities]):
+    that it finds. None within a part of the data: themes are those of all of it."""
+    if (
+        understood.scope is not None
+        or not all(map(release.manifest.has, NEEDED))
+        or not len(release[Communities])
+    ):
         return ()
     communities, subject = release[Communities], subject_of(release, understood)
     about = theme_words(release, understood) if subject == "themes" else ()

@@ -82,7 +82,6 @@ from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.engine import Plan
 from crmrag_query.retrieval.calibration import Calibration
-from crmrag_query.retrieval.channels import RANKING
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.expand import ABOVE, BELOW
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
@@ -646,7 +645,10 @@ def state_of(request: wire.Ask | wire.Retrieve | wire.CompareModes) -> Conversat
 
 def _calibrated(release: Release) -> dict[str, float]:
     """The cosines that stand for the similarities of published thresholds; none where an API would have to be asked."""
-    if not all(map(release.manifest.has, RANKING)) or release[QueryEncoder].settings.provider == "litellm":
+    if (
+        not all(map(release.manifest.has, ("faiss_index", "encoder")))
+        or release[QueryEncoder].settings.provider == "litellm"
+    ):
         return {}
     calibration = release[Calibration]
     return {f"{one:g}": round(calibration.cosine(one), 3) for one in (BELOW, 0.5, ABOVE)}

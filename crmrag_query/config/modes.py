@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from crmrag_query.config.reading import (
     Count,
@@ -119,22 +119,11 @@ class Mode(Record):
         return self.only(*stages, stage)
 
 
-RESERVED = frozenset({"walker"})
-"""Names that are kept for modes to come."""
-
-
 class ModesPart(Record):
     """`modes.yaml`."""
 
     modes: dict[ModeName, Mode] = Field(default_factory=dict)
     limits: Limits | None = None
-
-    @field_validator("modes")
-    @classmethod
-    def _free(cls, modes: dict[str, Mode]) -> dict[str, Mode]:
-        if taken := RESERVED & modes.keys():
-            raise ValueError(f"{', '.join(taken)} is a reserved name: call it otherwise")
-        return modes
 
 
 def mode_files(folder: Path | str | None = None) -> tuple[Path, ...]:

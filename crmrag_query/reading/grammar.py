@@ -527,7 +527,7 @@ class Grammar:
     def _is_type(self, item: Item) -> bool:
         """Whether a noun means kinds of things."""
         kinds = {one.target for one in self.kinds.general("type")}
-        return any(one.target in kinds for one in item.meanings)
+        return any(one.target in kinds and one.only is None for one in item.meanings)
 
     def _per_words(self) -> frozenset[int]:
         return frozenset(one.first for one in self.items if one.roles & PER)

@@ -63,6 +63,9 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
         wire.CompareModes(QUESTION, modes=("crm", "fulltext")),
         wire.CompareModes("And who painted it?", "sample", ("vector",), (QUESTION,), within={"categories": ["Actor"]}),
     ),
+    wire.GRAPH_SEARCH: (wire.GraphSearch("Asinou"), wire.GraphSearch("Παναγία", 3, "Thing", "sample", "el")),
+    wire.GRAPH_CONTEXT: (wire.GetContext(ASINOU), wire.GetContext(ASINOU, 1, 5, "sample", "el")),
+    wire.GRAPH_COMMUNITIES: (wire.FindCommunities(), wire.FindCommunities("murals", 0, 2, "sample", "el")),
     wire.THEMES: (wire.ListThemes(), wire.ListThemes("sample", level=0, limit=3, offset=1, language="el")),
 }  # fmt: skip
 CASES = [(route, request) for route, requests in REQUESTS.items() for request in requests]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import compileall
 import importlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,7 +51,8 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "--fail-on-warning",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "openapi_python_client", *words], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "openapi_python_client", *words], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},  # it runs ruff
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert compileall.compile_dir(folder / PACKAGE, quiet=1)

@@ -16,7 +16,7 @@ from crmrag_query.client.local import Engine
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.service.openai import sources_text
 from tests.support.model_server import model_server
-from tests.support.modes import SHIPPED, THERE_ARE
+from tests.support.modes import SHIPPED, THERE_ARE, WITHOUT_MODEL
 from tests.support.service import application, beside, served
 
 QUESTION = "Which churches were built before 1200?"
@@ -57,12 +57,12 @@ def test_a_reply_is_the_answer_with_its_sources_below(chat: openai.OpenAI, local
     assert (reply.model, reply.usage.total_tokens) == (model, 0)
 
 
-@pytest.mark.parametrize("mode", [*SHIPPED])
+@pytest.mark.parametrize("mode", WITHOUT_MODEL)
 def test_a_model_names_the_mode_of_its_answers(chat: openai.OpenAI, local: Client, mode: str) -> None:
     reply: Any = chat.chat.completions.create(model=f"sample:{mode}", messages=user(QUESTION))
     answer = local.ask(QUESTION, mode=mode)
     assert text_of(reply).startswith(answer.text)
-    assert (reply.model, reply.crmrag["exhaustive"]) == (f"sample:{mode}", mode == "crm")
+    assert (reply.model, reply.crmrag["exhaustive"]) == (f"sample:{mode}", mode in ("crm", "graph"))
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -12,6 +12,8 @@ SHIPPED = (
 """The names of the modes that ship, the default first."""
 SEARCHING = tuple(name for name, mode in load_modes().items() if mode.channels)
 """Those that find documents."""
+WITHOUT_MODEL = tuple(name for name in SHIPPED if name != "agent")
+"""Those that answer without a language model."""
 THERE_ARE = f"There are: {', '.join(SHIPPED)}"
 """What a mode that there is not is refused with."""
 STAGES = (

@@ -121,7 +121,7 @@ def test_nothing_is_built_by_itself_unless_that_is_configured_but_what_was_begun
     assert [one.name for one in sensors_of(declared)] == [EMBEDDING, *ALWAYS]
     assert schedules_of(declared.datasets) == []
     without = read_declared(make_project(tmp_path / "without", rebuild={"embed": False}).config)
-    assert [one.name for one in sensors_of(without)] == ["end_lost_runs"]
+    assert [one.name for one in sensors_of(without)] == [*ALWAYS]
 
 
 def test_what_is_configured_runs_from_the_start(project: Project) -> None:

@@ -124,7 +124,7 @@ def test_a_release_is_asked_in_modes_that_are_younger_than_it(with_plans_only: R
 def test_a_reserved_name_is_no_mode(sample: Release, tmp_path: Path) -> None:
     text = "modes:\n  walker: {title: {en: On foot}, channels: [], plans: only}\n"
     (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match="walker is a reserved name"):
+    with pytest.raises(ConfigError, match=r"modes\.walker: this name is reserved"):
         modes_of(replace(sample, opener=Opener(tmp_path)))
     with pytest.raises(QuestionError, match="There is no mode 'walker'"):
         find_mode(sample, "walker")

@@ -17,7 +17,7 @@ from crmrag_query.llm.model import Message
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope, read_within
 from crmrag_query.retrieval.modes import find_mode
-from tests.support.modes import SHIPPED
+from tests.support.modes import WITHOUT_MODEL
 from tests.support.set_world import BASE, NORTH, PAINTINGS
 
 CHURCH = "https://example.org/troodos/type/church"
@@ -56,7 +56,7 @@ def asked(
     return answer_of(stream(release, question, Ask(model, mode=find_mode(release, mode), within=within)))
 
 
-@pytest.mark.parametrize("mode", SHIPPED)
+@pytest.mark.parametrize("mode", WITHOUT_MODEL)
 @pytest.mark.parametrize("given", PARTS)
 def test_every_source_is_of_the_part_or_told_in_its_documents(
     sample: Release, mode: str, given: dict[str, list[str]]
@@ -113,7 +113,7 @@ def test_a_model_is_told_nothing_of_other_parts(sample: Release) -> None:
     assert model.messages
 
 
-@pytest.mark.parametrize("mode", SHIPPED)
+@pytest.mark.parametrize("mode", WITHOUT_MODEL)
 def test_a_named_graph_is_asked_alone(museum: Release, mode: str) -> None:
     north = {f"{BASE}{key}" for key, painting in PAINTINGS.items() if painting[5] == "north"}
     south = {f"{BASE}{key}" for key, painting in PAINTINGS.items() if painting[5] == "south"}
