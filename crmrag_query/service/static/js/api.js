@@ -108,7 +108,7 @@ const get = async (path, params, { signal } = {}) => read(await send("GET", path
 const post = async (path, body, { signal } = {}) => read(await send("POST", path, { body, signal }));
 
 export const datasets = (how) => get("/datasets", {}, how);
-export const datasetDetail = (params, how) => get("/dataset", params, how); // dataset
+export const datasetDetail = (params, how) => get("/dataset", params, how); // dataset, language
 export const search = (params, how) => get("/search", params, how); // text, dataset, limit
 export const entity = (params, how) => get("/entity", params, how); // iri, dataset, language
 export const neighbours = (params, how) => get("/neighbours", params, how); // iri, dataset, limit, offset, language

@@ -1,7 +1,7 @@
 // The first page: a box to ask in, questions to begin with, those asked before; then the conversation.
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import * as api from "../api.js";
-import { moment, number, t } from "../i18n.js";
+import { language, moment, number, t } from "../i18n.js";
 import { AskBox } from "../parts/askbox.js";
 import { Kind } from "../parts/kinds.js";
 import { Label } from "../parts/link.js";
@@ -50,7 +50,7 @@ function Examples({ questions, dataset }) {
 
 /** What a data set holds, and questions made from it, where nobody wrote questions to begin with; nothing where that cannot be had. */
 function WithinIt({ dataset }) {
-  const { value } = useLoaded((how) => api.datasetDetail({ dataset }, how), [dataset]);
+  const { value } = useLoaded((how) => api.datasetDetail({ dataset, language: language.get() }, how), [dataset, language.get()]);
   if (!value?.categories.length) return null;
   const { examples } = value.dataset; // made from the data
   return html`${examples.length > 0 && html`<${Examples} questions=${examples} dataset=${dataset} />`}

@@ -21,7 +21,7 @@ const EVALUATIONS = 6; // the latest ones
 
 export default function View({ params }) {
   const { name } = params;
-  const { value: detail, error, loading, again } = useLoaded((how) => api.datasetDetail({ dataset: name }, how), [name]);
+  const { value: detail, error, loading, again } = useLoaded((how) => api.datasetDetail({ dataset: name, language: language.get() }, how), [name, language.get()]);
   useTitle(detail?.dataset.title || name);
   if (error) return html`<h1 dir="auto">${name}</h1><${Problem} error=${error} onRetry=${again} />`;
   if (!detail || (loading && detail.dataset.name !== name)) return html`<h1 dir="auto">${name}</h1><${Skeleton} lines=${9} />`;
