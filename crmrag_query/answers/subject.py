@@ -72,8 +72,10 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     )  # "this collection" is two words, "here" is one
     if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
+    beside = ("beside_themes", "whole", "placed")
     if alone and any(
-        not reading.heads or first in reading.heads for first, _ in language.forms.themes.spans(reading.words)
+        not _not_said(reading.words[:first], language, beside, language.stop)
+        for first, _ in language.forms.themes.spans(reading.words)
     ):  # "which letters speak of such *topics*" asks for letters
         return "themes"
     if not alone or len(named) != 1 or reading.counts:

@@ -53,6 +53,20 @@ def turtle(churches: int = 12, name: str = "Church") -> str:
     return "\n".join([plain(churches).replace('"Church', f'"{name}'), *lines])
 
 
+def grouped(churches: int = 36) -> str:
+    """Churches that look alike by threes, in groups, and these in regions: communities of two levels."""
+    lines = [
+        f"ex:church{n} crm:P46i_forms_part_of ex:group{n // 3} ; "
+        f"crm:P130_shows_features_of ex:church{3 * (n // 3) + (n + 1) % 3} ."
+        for n in range(churches)
+    ]
+    for kind, count, around in (("group", churches // 3, "region"), ("region", churches // 9, "")):
+        for n in range(count):
+            part = f" ; crm:P46i_forms_part_of ex:{around}{n // 3}" if around else ""
+            lines.append(f'ex:{kind}{n} a crm:E22_Human-Made_Object ; rdfs:label "{kind} {n}"{part} .')
+    return "\n".join([turtle(churches), *lines])
+
+
 def build(
     root: Path, model: Scripted, monkeypatch: pytest.MonkeyPatch, text: str = ""
 ) -> tuple[Release, dict[str, int]]:
@@ -71,7 +85,7 @@ def build(
 
 def test_what_a_model_wrote_is_told_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Scripted()
-    release, stats = build(tmp_path, model, monkeypatch)
+    release, stats = build(tmp_path, model, monkeypatch, grouped())
     count = len(release[Communities])
     assert count and (stats["asked"], stats["failed"]) == (count, 0)
     told = release[Summaries].tell(0, "de")
