@@ -35,10 +35,7 @@ class Calibration:
 
     @classmethod
     def from_release(cls, release: Release) -> Calibration:
-        """Cosines as they are where no document has a vector yet, and for an encoder that may not be asked, or that tells
-        names of too few documents apart."""
-        if not release.manifest.has("faiss_index"):
-            return cls()
+        """Cosines as they are, for an encoder that may not be asked, or that tells names of too few documents apart."""
         index, documents = release[DenseIndex], release[Documents]
         searched = np.unique(index.window_document)
         searched = searched[searched < documents.count]

@@ -19,7 +19,8 @@ LEAST = 0.4
 def nearest(channels: ReleaseChannels, query: Query) -> list[tuple[int, float]]:
     """The communities whose themes are nearest to a question, some of each level, with their cosines, best first."""
     communities, index = channels.release[Communities], channels.release[CommunityIndex]
-    least = channels.release[Calibration].cosine(LEAST) if query.vector.any() else 0.0
+    measured = query.vector.any() and channels.release.manifest.has("faiss_index")
+    least = channels.release[Calibration].cosine(LEAST) if measured else 0.0
     levels = [told["level"] for told in communities.levels][: query.levels]
     found = [
         one
