@@ -23,6 +23,8 @@ CPU_BUILDS = {
         "cp314": "d20fa53ee744502fa4c69818a720b05ca0d37abd055d4f6e66cae155114bc691",
     }
 }
+WITHOUT_WHEEL = ("docopt",)
+"""Packages that would have to be built, and that nothing here needs: docopt is for commands of mwcli."""
 HEAD = "Written by `make lock` from pyproject.toml. For CPython 3.11 to 3.14 on Linux x86_64, 3.11 to 3.13 on macOS arm64."
 
 
@@ -57,6 +59,7 @@ def resolved(upgrade: bool) -> str:
         found.write_text("".join(f"{p['name']}=={p['version']}\n" for p in PACKAGE.finditer(kept)))
         extras = [f"--extra={name}" for name in EXTRAS]
         how = ["--universal", "--fork-strategy=fewest", "--generate-hashes", "--no-header", "--no-annotate"]
+        how += [f"--no-emit-package={name}" for name in WITHOUT_WHEEL]
         where = ["--no-config", f"--default-index={INDEX}", f"--output-file={found}", "--quiet"]
         command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", *extras, *how, *where]
         subprocess.run(command, cwd=ROOT, check=True)
