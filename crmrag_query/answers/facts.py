@@ -115,7 +115,7 @@ class Facts:
         around = Way(relations=(id,)) if id in AROUND and not inverse else way
         start = np.array([node], np.int32)
         try:
-            cells = pairs(world, way, start, direct=True).cell.tolist()
+            cells = pairs(world, way, start).cell.tolist()
             if around is not way:
                 cells = list(dict.fromkeys([*cells, *pairs(world, around, start).cell.tolist()]))
         except QuestionError:  # more than are walked at once

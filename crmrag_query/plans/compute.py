@@ -20,8 +20,8 @@ from crmrag_query.plans.ways import (
     literal,
     numbers,
     pairs,
-    shown_direct,
     way_literals,
+    way_shown,
     weights,
 )
 from crmrag_query.plans.world import Mask, World, once, representatives, same_cells
@@ -185,9 +185,7 @@ def table(world: World, columns: Sequence[Column], ends: Ends, members: Ints) ->
         source = rows[:, 0 if column.of is None else column.of + 1]
         asked, place = np.unique(source, return_inverse=True)
         asked = asked[asked < world.size]
-        found = pairs(
-            world, column.way, asked.astype(np.int32), direct=shown_direct(column.way, column.to)
-        ).within(world, within)
+        found = pairs(world, way_shown(column.way, column.to), asked.astype(np.int32)).within(world, within)
         count = np.bincount(found.index, minlength=len(asked) + 1)
         size = int(count[np.minimum(place, len(asked))].sum())
         if size > MOST_ROWS:
@@ -253,7 +251,7 @@ def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner
             return Outcome(kept, "count", value=len(kept))
         case "count":
             assert how.way is not None
-            rows = weights(world, how.way, members, anchored(how.to), shown_direct(how.way, how.to))[1]
+            rows = weights(world, way_shown(how.way, how.to), members, anchored(how.to))[1]
             return Outcome(kept, "count", value=int(rows.sum()))
         case "ask":
             return Outcome(kept, "ask", value=len(members) > 0)
@@ -291,7 +289,7 @@ def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) ->
     measure = how.measure
     assert measure is not None
     if found is None:
-        index, row = way_literals(world, measure.way, members, direct=True)
+        index, row = way_literals(world, measure.way.stated(), members)
         stated, number = numbers(world, row)
         subject = np.searchsorted(world.graph.literal_ptr, row[stated], side="right") - 1
         number = in_one_unit(world, subject.astype(np.int32), number)
@@ -324,9 +322,8 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
     assert measure is not None
     found, dates = None, measure.kind in ("earliest", "latest")
     if measure.kind != "value":
-        found = pairs(
-            world, measure.way, members, literals=not dates, direct=shown_direct(measure.way, measure.to)
-        ).within(world, ends)
+        way = way_shown(measure.way, measure.to)
+        found = pairs(world, way, members, literals=not dates).within(world, ends)
     index, value = _measured(world, how, members, found)
     kept, place = members, None
     if how.identity == "same_as":
@@ -383,17 +380,15 @@ def with_ties(values: Values, how: Compute) -> int:
 # Groups
 def _by_entity(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
     assert how.way is not None
-    found, kept = (
-        pairs(world, how.way, members, direct=shown_direct(how.way, how.to)).within(world, ends),
-        members,
-    )
+    way, kept = way_shown(how.way, how.to), members
+    found = pairs(world, way, members).within(world, ends)
     if how.identity == "same_as":
         kept, place = once(world, members)
         found = _same(world, found, place)
     if how.distinct:
         cell, count = np.unique(found.cell, return_counts=True)
     else:
-        cell, count = weights(world, how.way, members, ends, shown_direct(how.way, how.to))
+        cell, count = weights(world, way, members, ends)
     left = _without(kept, distinct(found.index), UNGROUPED)
     return _groups(how, kept, cell, count.astype(np.int64), left)
 
@@ -401,9 +396,7 @@ def _by_entity(world: World, how: Compute, members: Ints, ends: Ints | None) -> 
 def _by_date(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
     """A date whose whole span counts and lies in several buckets counts in none; members with such alone are uncertain."""
     assert how.way is not None
-    found = pairs(world, how.way, members, literals=False, direct=shown_direct(how.way, how.to)).within(
-        world, ends
-    )
+    found = pairs(world, way_shown(how.way, how.to), members, literals=False).within(world, ends)
     kept, index = members, found.index
     if how.identity == "same_as":
         kept, place = once(world, members)

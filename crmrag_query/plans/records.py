@@ -75,6 +75,10 @@ class Way(Part):
             found.append(after)
         return tuple(found)
 
+    def stated(self) -> Way:
+        """This way with all its links ``direct``."""
+        return self.model_copy(update={"direct": True, "then": self.then.stated() if self.then else None})
+
 
 class Anchor(Part):
     """What a way leads to: any of ``iris``, anything of one of ``types`` (P2, or a class), any member of ``plan``, or, where

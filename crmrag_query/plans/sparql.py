@@ -56,7 +56,7 @@ from crmrag_query.plans.ways import (
     links_of,
     of_type_or_role,
     pairs,
-    shown_direct,
+    way_shown,
 )
 from crmrag_query.plans.world import World, once, sameness, target_classes
 from crmrag_query.relationships.catalogue import Relationship
@@ -182,11 +182,9 @@ class Ends:
     lines: tuple[str, ...] = ()
 
 
-def way_lines(
-    terms: Terms, way: Way, member: str, end: str, ends: Ends, direct: bool = False
-) -> tuple[list[str], list[str]]:
+def way_lines(terms: Terms, way: Way, member: str, end: str, ends: Ends) -> tuple[list[str], list[str]]:
     """Lines that lead from ``member`` to ``end`` (variables), and the variables on the way, one between two links."""
-    links = links_of(terms.world, way, direct)
+    links = links_of(terms.world, way)
     stops = [member, *(terms.fresh("by") for _ in links[1:]), end]
     parts = []
     for number, routes in enumerate(links):
@@ -619,7 +617,7 @@ def _led(
     """Lines that lead from a variable to what a column leads to, and the variable of that before the same is merged."""
     each = shown if plan.compute.identity == "iri" else terms.fresh("each")
     lines = way_lines(
-        terms, column.way, start, each, end_lines(terms, column.to, each), shown_direct(column.way, column.to)
+        terms, way_shown(column.way, column.to), start, each, end_lines(terms, column.to, each)
     )[0]
     if each != shown:
         lines += _merged(terms, each, shown, sameness(terms.world, cells))
@@ -645,9 +643,8 @@ def _rows(terms: Terms, plan: Plan) -> list[str]:
     """A subquery with a row for each member and what each link of the way leads to."""
     assert plan.compute.way is not None
     ends = end_lines(terms, plan.compute.to, "?group")
-    lines, between = way_lines(
-        terms, plan.compute.way, MEMBER, "?group", ends, shown_direct(plan.compute.way, plan.compute.to)
-    )
+    way = way_shown(plan.compute.way, plan.compute.to)
+    lines, between = way_lines(terms, way, MEMBER, "?group", ends)
     every = " ".join([MEMBER, *between, "?group"])
     return Form(f"DISTINCT {every}", [*member_lines(terms, plan, MEMBER), *lines]).nested()
 
@@ -673,27 +670,19 @@ def _reached(world: World, plan: Plan, column: Column) -> list[int]:
     """What the members lead to, for what is the same among it; needed for that alone."""
     if plan.compute.identity == "iri":
         return []
-    return [
-        int(cell)
-        for cell in pairs(
-            world, column.way, _members(world, plan), direct=shown_direct(column.way, column.to)
-        ).cell
-    ]
+    return [int(cell) for cell in pairs(world, way_shown(column.way, column.to), _members(world, plan)).cell]
 
 
 def _by_date(terms: Terms, plan: Plan) -> list[str]:
     """Dates that lie in one bucket, with it."""
     how, date = plan.compute, terms.fresh("date")
     assert how.way is not None
-    nodes = distinct(
-        pairs(terms.world, how.way, _members(terms.world, plan), False, shown_direct(how.way, how.to)).cell
-    )
+    way = way_shown(how.way, how.to)
+    nodes = distinct(pairs(terms.world, way, _members(terms.world, plan), False).cell)
     bucket, _, sure = buckets(terms.world, nodes, how.by, how.edge)
     rows = terms.numbered(nodes[sure].tolist(), bucket[sure].tolist())
     body, each = _body(terms, plan)
-    lines = way_lines(
-        terms, how.way, each, date, end_lines(terms, how.to, date), shown_direct(how.way, how.to)
-    )[0]
+    lines = way_lines(terms, way, each, date, end_lines(terms, how.to, date))[0]
     return [*body, f"VALUES ({date} ?group) {{ {rows} }}" if rows else NOTHING, *lines]
 
 
@@ -706,8 +695,7 @@ def _table(terms: Terms, plan: Plan, _: Outcome) -> Form:
         of = 0 if column.of is None else column.of + 1
         before = columns[of - 1] if of else None
         if before is not None and any(
-            route.literals
-            for route in links_of(terms.world, before.way, shown_direct(before.way, before.to))[-1]
+            route.literals for route in links_of(terms.world, way_shown(before.way, before.to))[-1]
         ):
             body.append(f"FILTER(!isLiteral({reached[of]}))")
         lines, end = _led(terms, plan, column, reached[of], f"?c{number + 1}", cells[number])
@@ -772,14 +760,8 @@ def _rank(terms: Terms, plan: Plan, outcome: Outcome) -> Form:
         lines, _ = _led(terms, plan, column, each, end, _reached(terms.world, plan, column))
         value = f"COUNT(DISTINCT {end})"
     else:
-        lines = way_lines(
-            terms,
-            column.way,
-            each,
-            end,
-            end_lines(terms, column.to, end),
-            shown_direct(column.way, column.to),
-        )[0]
+        way = way_shown(column.way, column.to)
+        lines = way_lines(terms, way, each, end, end_lines(terms, column.to, end))[0]
         dates = how.measure.kind != "value"
         measured, value = (_day if dates else _number)(terms, plan, end)
         lines = [*measured, *lines] if dates else [*lines, *measured]  # days are looked up first
@@ -793,15 +775,8 @@ def _day(terms: Terms, plan: Plan, end: str) -> tuple[list[str], str]:
     assert measure is not None
     earliest = measure.kind == "earliest"
     days = terms.world.extents[0 if earliest else 1]
-    reached = distinct(
-        pairs(
-            terms.world,
-            measure.way,
-            _members(terms.world, plan),
-            False,
-            shown_direct(measure.way, measure.to),
-        ).cell
-    )
+    way = way_shown(measure.way, measure.to)
+    reached = distinct(pairs(terms.world, way, _members(terms.world, plan), False).cell)
     known = reached[days[reached] != (OPEN_BEGIN if earliest else OPEN_END)]
     rows = terms.numbered(known.tolist(), days[known].tolist())
     day = terms.fresh("day")

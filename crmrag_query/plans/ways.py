@@ -86,39 +86,37 @@ class Route:
 Routes = tuple[Route, ...]
 
 
-def links_of(world: World, way: Way, direct: bool = False) -> tuple[Routes, ...]:
+def links_of(world: World, way: Way) -> tuple[Routes, ...]:
     """The routes of a way's links, one after the other. Raises QuestionError as `routes_of`."""
-    return tuple(routes_of(world, link, direct) for link in way.links)
+    return tuple(routes_of(world, link) for link in way.links)
 
 
-def routes_of(world: World, way: Way, direct: bool = False) -> Routes:
+def routes_of(world: World, way: Way) -> Routes:
     """The routes of a way's first link; none when it occurs nowhere in the data.
 
-    ``direct``: as the way's own, and what groups, tables and rankings show.
     Raises QuestionError for a relation, relationship or property code that nothing knows.
     """
     link = way.model_copy(update={"then": None}) if way.then else way
-    key = (link, direct or way.direct)
     made = world.kept(_made_routes)
-    routes = made.get(key)
+    routes = made.get(link)
     if routes is None:  # another thread may clear them meanwhile
-        routes = _made(world, *key)
+        routes = _made(world, link)
         if len(made) >= KEPT_WAYS:
             made.clear()
-        made[key] = routes
+        made[link] = routes
     return routes
 
 
 KEPT_WAYS = 1000  # whose routes are kept: a question has a few, a page of facets some dozens
 
 
-def _made_routes(world: World) -> dict[tuple[Way, bool], Routes]:
-    """Routes by link and whether direct, once they were asked for."""
+def _made_routes(world: World) -> dict[Way, Routes]:
+    """Routes by link, once they were asked for."""
     return {}
 
 
-def _made(world: World, way: Way, direct: bool) -> Routes:
-    routes = [route for id in dict.fromkeys(way.relations) for route in _by_relation(world, id, direct)]
+def _made(world: World, way: Way) -> Routes:
+    routes = [route for id in dict.fromkeys(way.relations) for route in _by_relation(world, id, way.direct)]
     routes += _by_relationships(world, way.relationships)
     far = None
     if way.types:
@@ -483,18 +481,15 @@ def _before_literals(world: World, route: Route, rows: Longs | None = None) -> I
 
 
 # What each of given nodes leads to
-def shown_direct(way: Way, to: Anchor) -> bool:
-    """Whether groups, columns and rankings show only what relations state: the birthplace, not the country around it.
-
-    Not where ends of a type are asked for ("per country"), nor backwards: what is in a district is in its villages.
-    """
-    return not (way.inverse or to.types)
+def way_shown(way: Way, to: Anchor) -> Way:
+    """A way as groups, columns and rankings walk it: only to what relations state, the birthplace and not the country around
+    it. Not where ends of a type are asked for ("per country"), nor backwards: what is in a district is in its villages."""
+    return way if way.inverse or to.types else way.stated()
 
 
-def pairs(world: World, way: Way, nodes: Ints, literals: bool = True, direct: bool = False) -> Pairs:
-    """What each of ``nodes`` leads to by the way; ``literals``: those that end a path of properties too; ``direct``: see
-    `routes_of`."""
-    links = links_of(world, way, direct)
+def pairs(world: World, way: Way, nodes: Ints, literals: bool = True) -> Pairs:
+    """What each of ``nodes`` leads to by the way; ``literals``: those that end a path of properties too."""
+    links = links_of(world, way)
     found = link_pairs(world, links[0], nodes, literals and len(links) == 1)
     return led_on(world, found, links[1:], literals)
 
@@ -523,12 +518,10 @@ def _joined(world: World, found: Pairs, routes: Routes, literals: bool) -> Pairs
     return Pairs.of(keys)
 
 
-def weights(
-    world: World, way: Way, nodes: Ints, ends: Ints | None = None, direct: bool = True
-) -> tuple[Longs, Longs]:
+def weights(world: World, way: Way, nodes: Ints, ends: Ints | None = None) -> tuple[Longs, Longs]:
     """Cells among ``ends`` that the nodes lead to, ascending, and for each the rows of a node and what each link leads to."""
     cells, weight = nodes.astype(np.int64), np.ones(len(nodes), np.int64)
-    links = links_of(world, way, direct)
+    links = links_of(world, way)
     for number, routes in enumerate(links, 1):
         whole = number == len(links)
         found = link_pairs(world, routes, cells.astype(np.int32), whole)
@@ -585,9 +578,9 @@ def literal_rows(world: World, route: Route, nodes: Ints) -> tuple[Longs, Longs]
     return np.concatenate(index), np.concatenate(rows)
 
 
-def way_literals(world: World, way: Way, nodes: Ints, direct: bool = False) -> tuple[Longs, Longs]:
+def way_literals(world: World, way: Way, nodes: Ints) -> tuple[Longs, Longs]:
     """(index into ``nodes``, row of the literals) that the way ends in, with repetitions."""
-    *before, last = links_of(world, way, direct)
+    *before, last = links_of(world, way)
     at = Pairs(np.arange(len(nodes)), nodes.astype(np.int64))
     for number, routes in enumerate(before):
         at = _joined(world, at, routes, False) if number else link_pairs(world, routes, nodes)

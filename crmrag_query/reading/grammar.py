@@ -1597,7 +1597,7 @@ class Grammar:
         """Why things may not be compared by what they measure: in several units, or in which direction is not said."""
         ends = distinct(
             pairs(
-                self.world, way.model_copy(update={"then": None}), near.nodes, literals=False, direct=True
+                self.world, way.model_copy(update={"then": None, "direct": True}), near.nodes, literals=False
             ).cell
         )
         alike = way.then is None or comparable(self.world, units_of(self.world, ends.astype(np.int32))[1])

@@ -117,7 +117,7 @@ class ColumnReader:
 def _led_to(release: Release, key: str, nodes: Ints) -> tuple[Longs, Longs]:
     """(place of the node, cell) of what a relation leads to; nothing where it is more than is walked at once."""
     try:
-        found = pairs(release[World], Way(relations=(key,)), nodes, direct=True)
+        found = pairs(release[World], Way(relations=(key,), direct=True), nodes)
     except QuestionError:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     return found.index, found.cell

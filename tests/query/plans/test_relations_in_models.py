@@ -65,7 +65,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 def leads(world: World, id: str, name: str, direct: bool = False) -> set[str]:
     node = world.graph.node(f"http://example.org/{name}")
     assert node is not None
-    found = pairs(world, Way(relations=(id,)), np.array([node], np.int32), literals=False, direct=direct)
+    found = pairs(world, Way(relations=(id,), direct=direct), np.array([node], np.int32), literals=False)
     return {world.graph.iri(end).rsplit("/", 1)[-1] for end in found.cell.tolist()}
 
 
