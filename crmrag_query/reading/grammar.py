@@ -45,7 +45,15 @@ from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, RANKING, Item, is_like, plan_meaning, text_item
-from crmrag_query.reading.lexicon import NARROWER, PREPOSITIONS, VAGUE, KindWords, category_nodes, vocabulary
+from crmrag_query.reading.lexicon import (
+    NARROWER,
+    PREPOSITIONS,
+    VAGUE,
+    KindWords,
+    RelationWords,
+    category_nodes,
+    vocabulary,
+)
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold
 from crmrag_query.timing import check
@@ -339,7 +347,9 @@ class Grammar:
                 if said & roles["operators.each"] or said & roles["operators.all"]:
                     yield f"all: {item.text}"
         for item in self.items:
-            if item.roles & SECOND and self.words[item.last : item.last + 1] in self._joints:
+            if item.roles & SECOND and roles["operators.and"].intersection(
+                self.words[item.last : item.last + 1]
+            ):
                 after = (one for one in self.items if item.last < one.first <= item.last + 2)
                 yield from (f"two are asked for: {one.text}" for one in after if one.roles & SECOND)
         for item in asking_anew(self.items, self.words, self.own):
@@ -354,11 +364,6 @@ class Grammar:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield "one date or another"
-
-    @cached_property
-    def _joints(self) -> frozenset[tuple[str]]:
-        """The single words for "and"."""
-        return frozenset((word,) for word in self.own.roles["operators.and"])
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -782,11 +787,8 @@ class Grammar:
             to = self._anchor(state, condition.child)
             for role, ascending in (("operators.most", False), ("operators.fewest", True)):
                 if role in flags:
-                    way = tie.way
-                    if (
-                        way.inverse and state.nodes[0].generic
-                    ):  # of all places, those that others lie in have the most
-                        way = way.model_copy(update={"direct": True})
+                    # Of all places, those that others lie in would have the most.
+                    way = tie.way.stated() if tie.way.inverse and state.nodes[0].generic else tie.way
                     measure = Measure(kind="count", way=way, to=to)
                     first = self._first(state, flags[role])
                     made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
@@ -1501,10 +1503,8 @@ class Grammar:
 
     def _find_number(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
         lexicon, code, known = self.ties.lexicon, self.own.code, vocabulary(self.own.code).relations
-        for id, words in known.items():
-            relation = self.world.relations.get(id)
-            named = relation is not None and relation.value == "number" and stem in words.ends
-            if named and (way := self._quantity(id, near)) is not None:
+        for id, words in self._quantities.items():
+            if stem in words.ends and (way := self._quantity(id, near)) is not None:
                 return way, words.ends | words.says
         ways = [
             (Way(paths=((iri,),)), said | (known[like].says if like in known else frozenset()))
@@ -1512,11 +1512,8 @@ class Grammar:
             if stem in (said := lexicon.step_stems(iri, code))
         ]
         if types := lexicon.dimension_types(code).get(stem, ()):
-            iris, value = (
-                tuple(self.graph.iri(int(one)) for one in types),
-                Way(relations=("dimension_value",)),
-            )
-            paths = self.world.relations["dimension"].paths
+            iris = tuple(self.graph.iri(int(one)) for one in types)
+            paths, value = self.world.relations["dimension"].paths, Way(relations=("dimension_value",))
             ways.append((Way(paths=paths, types=iris, then=value), frozenset({stem})))
         return next((one for one in ways if leading_to(self.world, one[0], None)[near.nodes].any()), None)
 
@@ -1585,13 +1582,15 @@ class Grammar:
     def _paid(self, near: Meaning) -> Way | None:
         """The number by which a verb of the question measures: to cost, to weigh."""
         said = frozenset(self.stems)
-        for id, words in vocabulary(self.own.code).relations.items():
-            relation = self.world.relations.get(id)
-            if relation is None or relation.value != "number" or id == "dimension_value":
-                continue
-            if said & (words.says | words.ends) and (way := self._quantity(id, near)) is not None:
-                return way
-        return None
+        asked = (id for id, words in self._quantities.items() if said & (words.says | words.ends))
+        return next((way for id in asked if (way := self._quantity(id, near)) is not None), None)
+
+    @cached_property
+    def _quantities(self) -> dict[str, RelationWords]:
+        """The relations to numbers that are asked for by a word of their own."""
+        known = vocabulary(self.own.code).relations
+        numbers = (id for id, one in self.world.relations.items() if one.value == "number")
+        return {id: known[id] for id in numbers if id in known and id != "dimension_value"}
 
     def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[str]:
         """Why things may not be compared by what they measure: in several units, or in which direction is not said."""

@@ -465,15 +465,9 @@ class Lexicon:
         """The types of dimensions by each stem of their names: "seats" for the seating capacity."""
         if code not in self._dimensions:
             own, found = language(code), defaultdict[str, set[int]](set)
-            ways = [Way(relations=("dimension",)), Way(paths=(("P2",),))]
             if "P2" in self.world.adjacency.by_code and self.schema.table.ends(self.world, "dimension")[0]:
-                nodes = leading_to(self.world, ways[0].model_copy(update={"inverse": True}), None)
-                types = leading_to(
-                    self.world,
-                    ways[1].model_copy(update={"inverse": True}),
-                    np.flatnonzero(nodes).astype(np.int32),
-                )
-                for node in np.flatnonzero(types).tolist():
+                back = Way(paths=(("P2i",),), then=Way(relations=("dimension",), inverse=True))
+                for node in np.flatnonzero(leading_to(self.world, back, None)).tolist():
                     for label in self.world.graph.labels(node):
                         for stem in own.stems(fold(label.text)):
                             found[stem].add(node)
