@@ -70,7 +70,14 @@ from crmrag_query.codec import to_plain
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import category_name
-from crmrag_query.errors import CrmRagError, QuestionError, ReleaseError, ReleaseNotFound
+from crmrag_query.errors import (
+    CrmRagError,
+    MissingExtraError,
+    ModelError,
+    QuestionError,
+    ReleaseError,
+    ReleaseNotFound,
+)
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Metered, Model
 from crmrag_query.plans.records import Plan as SetPlan
@@ -644,13 +651,17 @@ def state_of(request: wire.Ask | wire.Retrieve | wire.CompareModes) -> Conversat
 
 
 def _calibrated(release: Release) -> dict[str, float]:
-    """The cosines that stand for the similarities of published thresholds; none where an API would have to be asked."""
-    if (
-        not all(map(release.manifest.has, ("faiss_index", "encoder")))
-        or release[QueryEncoder].settings.provider == "litellm"
-    ):
+    """The cosines that stand for the similarities of published thresholds; none where an API would have to be asked, and
+    where the encoder may not be used or is not there: modes are listed all the same."""
+    if not all(map(release.manifest.has, ("faiss_index", "encoder"))):
         return {}
-    calibration = release[Calibration]
+    try:
+        encoder = release[QueryEncoder]
+        if encoder.withheld or encoder.settings.provider == "litellm":
+            return {}
+        calibration = release[Calibration]
+    except (MissingExtraError, ModelError):
+        return {}
     return {f"{one:g}": round(calibration.cosine(one), 3) for one in (BELOW, 0.5, ABOVE)}
 
 

@@ -532,10 +532,12 @@ class ModesCompared(Shown):
         return sum(one.modes == (mode,) for one in self.sources)
 
     def head(self) -> str:
-        common = sum(len(one.modes) == len(self.modes) for one in self.sources)
+        answered = sum(one.answer is not None for one in self.modes)
+        common = sum(len(one.modes) == answered for one in self.sources)
+        which = "" if answered == len(self.modes) else f" {answered} that answered"
         return (
             f"{self.question} — {len(self.modes)} modes of {self.dataset} (release {self.release}), "
-            f"{len(self.sources)} sources, {common} of them in all"
+            f"{len(self.sources)} sources, {common} of them in all{which}"
         )
 
     def rows(self) -> Sequence[TableRow]:

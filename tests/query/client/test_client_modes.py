@@ -91,6 +91,15 @@ def test_one_question_stands_in_several_modes_with_the_sources_that_they_share(
         call("compare_modes", " ")
 
 
+@pytest.mark.parametrize(("silent", "which"), [((), "all"), (("agent",), "all 2 that answered")])
+def test_sources_of_all_are_those_of_all_modes_that_answered(
+    call: Calling, local: Client, silent: tuple[str, ...], which: str
+) -> None:
+    found = call("compare_modes", QUESTION, modes=["crm", "graph", *silent])
+    crm, graph = ({one.iri for one in local.ask(QUESTION, mode=mode).sources} for mode in ("crm", "graph"))
+    assert crm & graph and found.head().endswith(f", {len(crm & graph)} of them in {which}")
+
+
 def test_a_part_of_the_data_is_asked(call: Calling, local: Client) -> None:
     whole = local.ask(QUESTION).set
     assert whole is not None

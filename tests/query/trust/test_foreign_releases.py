@@ -75,6 +75,22 @@ def test_a_client_and_retrieval_send_nothing_either(foreign: Foreign, server: Re
     assert server.heard == []
 
 
+@pytest.mark.parametrize(
+    ("says", "trust"),
+    [
+        ({"provider": "litellm", "model": "openai/any"}, ()),
+        ({"provider": "sentence-transformers", "model": "some/model"}, ()),
+        ({"provider": "sentence-transformers", "model": "some/model"}, ("huggingface.co",)),  # not here
+    ],
+)
+def test_modes_are_listed_without_the_encoder_and_nothing_is_claimed_of_it(
+    foreign: Foreign, says: dict[str, str], trust: tuple[str, ...]
+) -> None:
+    with Client(foreign(encoder(**says)), trust=trust) as client:
+        modes = client.modes()
+    assert modes.modes[0].name == "crm" and modes.calibration == {}
+
+
 def test_a_host_that_the_opener_trusts_is_asked(foreign: Foreign, server: Recording) -> None:
     with Client(foreign(api(server)), trust=[server.host]) as client:
         answer = client.ask(QUESTION)
