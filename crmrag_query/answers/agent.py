@@ -28,7 +28,6 @@ from crmrag_query.llm import model as llm
 from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
 from crmrag_query.llm.talk import Talk
 from crmrag_query.sets.records import AnswerSet, Cell
-from crmrag_query.sparql.check import check_query
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.vocabulary import Vocabulary
 from crmrag_query.sparql.written import Run
@@ -41,6 +40,7 @@ ARGUMENTS = 200  # … of a call's arguments, in its name
 AT_ONCE = 8  # calls of one reply that are run; what is more is told to be too much
 SETS_MEMBERS = 25  # of an exact set that are told
 REPLY_TOKENS = 2_000
+LAST_SHARE = 0.25  # of the seconds, that are kept for the answer itself
 CELL = 200  # characters of a cell
 LAST: Final = "You may call no more tools. Answer now, from the results that you have."
 
@@ -92,9 +92,7 @@ class AgentTools(StoreTools):
     def sparql(self, query: str, limit: int) -> SparqlResult:
         if self.run is None or self.config is None:
             raise QuestionError("SPARQL cannot be run here.", "Use the other tools.")
-        vocabulary = self.store.opened[Vocabulary]
-        checked = check_query(query, self.config, vocabulary.graphs)
-        if faults := vocabulary.faults(checked.text):
+        if faults := self.store.opened[Vocabulary].faults(query, self.config):
             raise QuestionError(f"The query was not run: {'; '.join(faults)}.", "Correct it.")
         return self.run(query, limit)
 
@@ -217,9 +215,6 @@ def work(
                 content = f"Too many calls at once: at most {AT_ONCE}."
             messages.append({"role": "tool", "tool_call_id": one["id"], "content": content})
     raise AssertionError("the last step returns")
-
-
-LAST_SHARE = 0.25  # of the seconds, that are kept for the answer itself
 
 
 def _run(tools: AgentTools, name: str, arguments: str, n: int) -> Call:
