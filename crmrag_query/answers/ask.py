@@ -204,12 +204,13 @@ def compose(
     known: KnownSet | None = None,
     findings: Sequence[Finding] = (),
     model: Model | None = None,
+    gathered: Gathered = NOTHING,
 ) -> Prepared:
     """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled.
 
     ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
     ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
-    the context fits.
+    the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
     clock, method = Clock(), release.method
     found = search(release, understood, mode)
@@ -220,19 +221,22 @@ def compose(
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
         named = individuals(release, understood.analysis)
-        gathered = gather(release, chosen, reading, extractive, named)
+        lines = gather(release, chosen, reading, extractive, named)
         # Of documents that are left out, the lines about what is named: a place stands in those of its things.
         about = {one.entity for mention in understood.analysis.mentions for one in mention.entities}
         left_out = gather(release, found.left_out, reading, extractive, named)
-        gathered += [line for line in left_out if line.line.entity in about]
-        lines, exhausted = understood.excluded.of_lines(gathered, reading)
+        lines += [line for line in left_out if line.line.entity in about]
+        lines, exhausted = understood.excluded.of_lines(lines, reading)
         ranked = tuple(rank_evidence(lines, reading, release[QueryEncoder].encode, extractive))
     with clock("context"):
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
-        context = understood.excluded.of_context(
-            assemble(release, understood.analysis, chosen, ranked, texts, known, findings, bounds)
-        )
+        if gathered:
+            context = context_of(gathered, bounds)
+        else:
+            context = understood.excluded.of_context(
+                assemble(release, understood.analysis, chosen, ranked, texts, known, findings, bounds)
+            )
         entities = [source.about for source in context.sources if not isinstance(source.about, Finding)]
         if understood.scope is not None:  # counts are those of the whole data
             context = replace(context, counts=())
@@ -502,11 +506,7 @@ class Turn:
             known = told_to_model(release, exact, understood.own)
         language = understood.analysis.reading.language
         told = [community(release, one, language) for one in themes]
-        prepared = compose(release, understood, mode, how.wikidata, known, told, how.model)
-        if gathered:
-            prompts = release.method.prompts
-            bounds = fitted(release.method.context, how.model, prompts.answer)
-            prepared = replace(prepared, context=context_of(gathered, bounds))
+        prepared = compose(release, understood, mode, how.wikidata, known, told, how.model, gathered)
         return cls(release, prepared, exact, state, mode, themes, gathered)
 
     @property
