@@ -80,7 +80,7 @@ from crmrag_query.context.findings import community
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
+from crmrag_query.errors import MissingExtraError, ModelError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
@@ -100,7 +100,7 @@ from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import default_mode, lacking, modes_of
+from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
 from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
@@ -389,23 +389,17 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     clock, dataset = Clock(), how.dataset or release.manifest.dataset
     mode = how.mode or default_mode(release)
     if mode.model == "tools":
-        usable = (one for one in modes_of(release).values() if not lacking(release, one))
-        require_tools(how.model, mode.name, [one.name for one in usable if one.model != "tools"])
-        if how.within is not None:
-            raise QuestionError(
-                f"The mode {mode.name} cannot be asked within a part of the data.",
-                "Ask it of all of the data, or within a part in another mode.",
-            )
+        require_tools(release, mode, how.model, how.within)
     understood = understand(release, question, state, how.model, mode, how.within)
     exact: Exact | Parsed = Parsed(None)
+    model = None if understood.unmet else how.model
     if mode.plans != "never":
         with clock("exact"):
-            model = None if understood.unmet else how.model
             exact = find_exact(release, understood, state, model, dataset)
     themes: tuple[int, ...] = ()
     if not (isinstance(exact, Exact) and exact.certain) and (themes := themes_of(release, understood, mode)):
         exact = Parsed(None)
-    how = replace(how, mode=mode, model=None if understood.unmet and not themes else how.model)
+    how = replace(how, mode=mode, model=how.model if themes else model)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
