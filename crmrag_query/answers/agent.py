@@ -7,7 +7,7 @@ What a tool gives is data: it stands between tags that it cannot close, and no c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Final
@@ -18,7 +18,7 @@ from crmrag_query.answers.exact import Exact, find_exact
 from crmrag_query.answers.gathered import Gathered
 from crmrag_query.answers.understand import FIRST, understand
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.modes import Bounds
+from crmrag_query.config.modes import Bounds, Mode
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.context.findings import tool
 from crmrag_query.entities.named import SourceTriple
@@ -27,8 +27,9 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.llm import model as llm
 from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
 from crmrag_query.llm.talk import Talk
+from crmrag_query.plans.records import Plan
+from crmrag_query.retrieval.modes import lacking, modes_of
 from crmrag_query.sets.records import AnswerSet, Cell
-from crmrag_query.sparql.check import check_query
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.vocabulary import Vocabulary
 from crmrag_query.sparql.written import Run
@@ -41,6 +42,7 @@ ARGUMENTS = 200  # … of a call's arguments, in its name
 AT_ONCE = 8  # calls of one reply that are run; what is more is told to be too much
 SETS_MEMBERS = 25  # of an exact set that are told
 REPLY_TOKENS = 2_000
+LAST_SHARE = 0.25  # of the seconds, that are kept for the answer itself
 CELL = 200  # characters of a cell
 LAST: Final = "You may call no more tools. Answer now, from the results that you have."
 
@@ -92,9 +94,7 @@ class AgentTools(StoreTools):
     def sparql(self, query: str, limit: int) -> SparqlResult:
         if self.run is None or self.config is None:
             raise QuestionError("SPARQL cannot be run here.", "Use the other tools.")
-        vocabulary = self.store.opened[Vocabulary]
-        checked = check_query(query, self.config, vocabulary.graphs)
-        if faults := vocabulary.faults(checked.text):
+        if faults := self.store.opened[Vocabulary].faults(query, self.config):
             raise QuestionError(f"The query was not run: {'; '.join(faults)}.", "Correct it.")
         return self.run(query, limit)
 
@@ -219,9 +219,6 @@ def work(
     raise AssertionError("the last step returns")
 
 
-LAST_SHARE = 0.25  # of the seconds, that are kept for the answer itself
-
-
 def _run(tools: AgentTools, name: str, arguments: str, n: int) -> Call:
     reply = run_tool(tools, name, arguments, AGENT_TOOLS)
     lines: list[str] = []
@@ -302,17 +299,25 @@ class _Numbers:
         return {self.graph.property_iri(n): n for n in range(len(self.graph.property_codes))}
 
 
-def require_tools(model: Model | None, mode: str, others: Sequence[str]) -> None:
-    """QuestionError that says what the mode needs, where there is no model, or one that is known to call no tools."""
+def require_tools(release: Release, mode: Mode, model: Model | None, within: Plan | None) -> None:
+    """QuestionError that says what the mode needs, where there is no model, or one that is known to call no tools; and where
+    a part of the data is asked of, which tools do not keep to."""
+    usable = (one for one in modes_of(release).values() if not lacking(release, one))
+    others = [one.name for one in usable if one.model != "tools"]
     elsewhere = f"Or ask in another mode: {', '.join(others)}." if others else ""
     if model is None:
         raise QuestionError(
-            f"The mode {mode!r} needs a language model that calls tools, and none is named.",
+            f"The mode {mode.name!r} needs a language model that calls tools, and none is named.",
             f"Name one (CRMRAG_MODEL, --model), such as openai/gpt-4o or ollama/qwen3. {elsewhere}".strip(),
         )
     itself = bare(model)
     if not isinstance(itself, WholeModel) or getattr(itself, "calls_tools", None) is False:
         raise QuestionError(
-            f"The mode {mode!r} needs a language model that calls tools, which {model.name} does not.",
+            f"The mode {mode.name!r} needs a language model that calls tools, which {model.name} does not.",
             f"Name another. {elsewhere}".strip(),
+        )
+    if within is not None:
+        raise QuestionError(
+            f"The mode {mode.name!r} cannot be asked within a part of the data.",
+            "Ask it of all of the data, or within a part in another mode.",
         )

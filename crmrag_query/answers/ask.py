@@ -80,7 +80,7 @@ from crmrag_query.context.findings import community
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
+from crmrag_query.errors import MissingExtraError, ModelError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
@@ -100,7 +100,7 @@ from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import default_mode, lacking, modes_of
+from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
 from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
@@ -204,12 +204,13 @@ def compose(
     known: KnownSet | None = None,
     findings: Sequence[Finding] = (),
     model: Model | None = None,
+    gathered: Gathered = NOTHING,
 ) -> Prepared:
     """What an answer is written from: documents searched, their lines gathered and ranked, a context assembled.
 
     ``known``: the set that answers, as a language model is told it; its members then come before what was found besides.
     ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
-    the context fits.
+    the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
     clock, method = Clock(), release.method
     found = search(release, understood, mode)
@@ -220,19 +221,22 @@ def compose(
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
         named = individuals(release, understood.analysis)
-        gathered = gather(release, chosen, reading, extractive, named)
+        lines = gather(release, chosen, reading, extractive, named)
         # Of documents that are left out, the lines about what is named: a place stands in those of its things.
         about = {one.entity for mention in understood.analysis.mentions for one in mention.entities}
         left_out = gather(release, found.left_out, reading, extractive, named)
-        gathered += [line for line in left_out if line.line.entity in about]
-        lines, exhausted = understood.excluded.of_lines(gathered, reading)
+        lines += [line for line in left_out if line.line.entity in about]
+        lines, exhausted = understood.excluded.of_lines(lines, reading)
         ranked = tuple(rank_evidence(lines, reading, release[QueryEncoder].encode, extractive))
     with clock("context"):
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
-        context = understood.excluded.of_context(
-            assemble(release, understood.analysis, chosen, ranked, texts, known, findings, bounds)
-        )
+        if gathered:
+            context = context_of(gathered, bounds)
+        else:
+            context = understood.excluded.of_context(
+                assemble(release, understood.analysis, chosen, ranked, texts, known, findings, bounds)
+            )
         entities = [source.about for source in context.sources if not isinstance(source.about, Finding)]
         if understood.scope is not None:  # counts are those of the whole data
             context = replace(context, counts=())
@@ -385,23 +389,17 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     clock, dataset = Clock(), how.dataset or release.manifest.dataset
     mode = how.mode or default_mode(release)
     if mode.model == "tools":
-        usable = (one for one in modes_of(release).values() if not lacking(release, one))
-        require_tools(how.model, mode.name, [one.name for one in usable if one.model != "tools"])
-        if how.within is not None:
-            raise QuestionError(
-                f"The mode {mode.name} cannot be asked within a part of the data.",
-                "Ask it of all of the data, or within a part in another mode.",
-            )
+        require_tools(release, mode, how.model, how.within)
     understood = understand(release, question, state, how.model, mode, how.within)
     exact: Exact | Parsed = Parsed(None)
+    model = None if understood.unmet else how.model
     if mode.plans != "never":
         with clock("exact"):
-            model = None if understood.unmet else how.model
             exact = find_exact(release, understood, state, model, dataset)
     themes: tuple[int, ...] = ()
     if not (isinstance(exact, Exact) and exact.certain) and (themes := themes_of(release, understood, mode)):
         exact = Parsed(None)
-    how = replace(how, mode=mode, model=None if understood.unmet and not themes else how.model)
+    how = replace(how, mode=mode, model=how.model if themes else model)
     if isinstance(exact, Exact):
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
@@ -502,11 +500,7 @@ class Turn:
             known = told_to_model(release, exact, understood.own)
         language = understood.analysis.reading.language
         told = [community(release, one, language) for one in themes]
-        prepared = compose(release, understood, mode, how.wikidata, known, told, how.model)
-        if gathered:
-            prompts = release.method.prompts
-            bounds = fitted(release.method.context, how.model, prompts.answer)
-            prepared = replace(prepared, context=context_of(gathered, bounds))
+        prepared = compose(release, understood, mode, how.wikidata, known, told, how.model, gathered)
         return cls(release, prepared, exact, state, mode, themes, gathered)
 
     @property

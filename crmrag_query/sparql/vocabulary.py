@@ -12,10 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.codes import normalise_class, normalise_property
 from crmrag_query.ontology.tables import Ontology
+from crmrag_query.sparql.check import check_query
 from crmrag_query.sparql.store import RDF_TYPE
 
 NEAR = 3  # names that are told of one that is not known
@@ -49,16 +51,17 @@ class Vocabulary:
     def graphs(self) -> frozenset[str]:
         return frozenset(name for names in self.graph.graph_sets for name in names if name)
 
-    def faults(self, query: str) -> list[str]:
-        """What of a query, which ``check_query`` let pass, is not of this data or joined by nothing; empty for none.
+    def faults(self, query: str, config: SparqlConfig) -> list[str]:
+        """What of a query is not of this data or joined by nothing; empty for none.
 
-        Raises QuestionError for a form that gives no rows.
+        Raises QuestionError for what ``check_query`` does not let pass, and for a form that gives no rows.
         """
+        checked = check_query(query, config, self.graphs)
         from rdflib.plugins.sparql.algebra import translateQuery
         from rdflib.plugins.sparql.parser import parseQuery
 
         try:
-            algebra = translateQuery(parseQuery(query)).algebra
+            algebra = translateQuery(parseQuery(checked.text)).algebra
         except (
             Exception
         ) as error:  # rdflib raises nothing more special, for a prefix that is not declared as well

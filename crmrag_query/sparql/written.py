@@ -20,7 +20,7 @@ from crmrag_query.llm.talk import Talk, repair
 from crmrag_query.plans.profile import Profile
 from crmrag_query.reading.catalogue import Earlier, catalogue, written
 from crmrag_query.reading.plan_json import read_json
-from crmrag_query.sparql.check import check_query, tokenise
+from crmrag_query.sparql.check import tokenise
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.vocabulary import Vocabulary
 from crmrag_query.text import plain, shorten
@@ -177,7 +177,7 @@ class _Attempt:
                 said = shorten(plain(cannot), REASON)
                 return WrittenQuery(notes=(f"The model wrote no query of the question: “{said}”",)), ""
             query = self._whole(query)
-            faults = self._faults(query)
+            faults = self.release[Vocabulary].faults(query, self.config)
         except (ValueError, QuestionError) as error:
             return WrittenQuery(), f"That is not valid: {_ended(str(error))}"
         if faults:
@@ -203,12 +203,6 @@ class _Attempt:
             return " ".join(f"<{iri}>" for iri in self.groups.get(match.group(), ())) or match.group()
 
         return self.names.declared(_GROUP.sub(listed, query))
-
-    def _faults(self, query: str) -> list[str]:
-        """What of the data set it does not know. Raises QuestionError for what may not be asked or cannot be read."""
-        vocabulary = self.release[Vocabulary]
-        checked = check_query(query, self.config, vocabulary.graphs)
-        return vocabulary.faults(checked.text)
 
 
 def _ended(said: str) -> str:

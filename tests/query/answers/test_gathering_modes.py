@@ -18,6 +18,7 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config.modes import Bounds
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.llm.model import CannedModel, LiteLLM, Message, Metered, Model, Reply, Request
+from crmrag_query.plans.records import Plan
 from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.sparql.desk import SparqlDesk
 from tests.query.sparql.conftest import BOUNDS
@@ -249,6 +250,12 @@ def test_without_a_model_that_calls_tools_the_mode_says_what_it_needs(
         with pytest.raises(QuestionError, match="needs a language model that calls tools") as caught:
             answer_of(stream(museum, QUESTION, Ask(model, mode=mode)))
         assert "crm" in caught.value.remedy
+
+
+def test_a_part_of_the_data_is_not_asked_of_by_tools(museum: Release) -> None:
+    how = Ask(LiteLLM("openai/scripted"), mode=find_mode(museum, "agent"), within=Plan())
+    with pytest.raises(QuestionError, match="'agent' cannot be asked within a part of the data"):
+        answer_of(stream(museum, QUESTION, how))
 
 
 def test_a_server_that_takes_no_tools_is_told(museum: Release, desk: SparqlDesk) -> None:

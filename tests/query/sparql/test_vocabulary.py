@@ -7,7 +7,6 @@ import pytest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.sparql.check import check_query
 from crmrag_query.sparql.vocabulary import Vocabulary
 from tests.query.sparql.conftest import BOUNDS
 
@@ -71,7 +70,7 @@ def vocabulary(museum: Release) -> Vocabulary:
 
 
 def faults(vocabulary: Vocabulary, query: str) -> list[str]:
-    return vocabulary.faults(check_query(PREFIXES + query, BOUNDS, vocabulary.graphs).text)
+    return vocabulary.faults(PREFIXES + query, BOUNDS)
 
 
 @pytest.mark.parametrize("query", KNOWN)
