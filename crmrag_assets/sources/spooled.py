@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.chunks import chunk_bits
+from crmrag_assets.build.chunks import all_buckets, chunk_bits
 from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.report import FileRead, Tally
@@ -128,12 +128,9 @@ class FileSource(ABC):
 
     def _survey(self, folder: Path, rows: int, progress: Progress) -> Survey:
         """Distinct things of the whole spool, counted some buckets at a time: about as many rows as a batch has."""
-        width = BUCKETS
-        while width > 1 and rows * width > ROWS * BUCKETS:
-            width //= 2
         total = Survey()
-        for first in range(0, BUCKETS, width):
-            numbered, words = read_coded(folder, range(first, first + width))
+        for buckets in all_buckets(rows, ROWS):
+            numbered, words = read_coded(folder, buckets)
             typing = next(iter((words["p"] == RDF_TYPE).arg_true()), -1)
             found = without_schema(distinct_sorted(numbered), self.method.discovery, typing)
             properties = found.frame.get_column("p")
@@ -143,7 +140,7 @@ class FileSource(ABC):
             total.excluded_triples += found.excluded_triples
             total.classes.update(found.frame.get_column("o").filter(properties == typing).unique())
             total.properties.update(words["p"].gather(properties.unique()))
-            progress.advance(first + width, BUCKETS, "counting entities")
+            progress.advance(buckets.stop, BUCKETS, "counting entities")
         return total
 
 
