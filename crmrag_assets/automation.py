@@ -19,7 +19,7 @@ from dagster import DagsterInstance
 from crmrag_assets.build.locks import is_embedding, is_locked
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published, confirm
-from crmrag_assets.embedding import embed_job, embed_vectors, release_of
+from crmrag_assets.embedding import embed_config, embed_job, embed_vectors, release_of
 from crmrag_assets.instance import LOST, run_error
 from crmrag_assets.launch import build_config, build_job, evaluate_job
 from crmrag_assets.metadata import markdown_table
@@ -286,9 +286,10 @@ def vectors_wanted(
         elif is_embedding(opened.store.root) or _under_way(name, embed_job.name, instance):
             says.append(f"'{name}' is being encoded; its release has vectors of {found.share} %.")
         else:
-            config = {"ops": {embed_vectors.name: {"config": {"dataset": name, "now": False}}}}
             key = f"{name}:{found.release}:{begins.isoformat()}"
-            requests.append(dg.RunRequest(run_key=key, run_config=config, tags={EMBEDS_TAG: name}))
+            requests.append(
+                dg.RunRequest(run_key=key, run_config=embed_config(name), tags={EMBEDS_TAG: name})
+            )
     return requests or dg.SkipReason(" ".join(says) or "Every release has the vectors of all its documents.")
 
 

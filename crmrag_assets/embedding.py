@@ -241,10 +241,12 @@ def embed_vectors(context: dg.OpExecutionContext, config: EmbedConfig, build: Bu
     context.add_output_metadata(told | spent)
 
 
-LAUNCHPAD = {"ops": {embed_vectors.name: {"config": {"dataset": "sample", "now": False}}}}
+def embed_config(dataset: str) -> dict[str, Any]:
+    """The run configuration of the job `embed`: what its launchpad starts with, and each run by the sensor has."""
+    return {"ops": {embed_vectors.name: {"config": {"dataset": dataset, "now": False}}}}
 
 
-@dg.job(name="embed", executor_def=dg.in_process_executor, config=LAUNCHPAD, tags=LOST_TAGS)
+@dg.job(name="embed", executor_def=dg.in_process_executor, config=embed_config("sample"), tags=LOST_TAGS)
 def embed_job() -> None:
     """Make the vectors that the release of a data set lacks, those of the most important documents first, and publish better
     releases on the way: with vectors of 1, 5, 20, 50 and 100 per cent.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -51,6 +53,14 @@ def buckets_of(chunk: str, bits: int) -> range:
         )
     first = int(chunk, 16)
     return range(first, first + (BUCKETS >> bits))
+
+
+def all_buckets(rows: int, most: int) -> Iterator[range]:
+    """All buckets in order, so many at a time as hold about ``most`` of the ``rows`` of all."""
+    width = BUCKETS
+    while width > 1 and rows * width > most * BUCKETS:
+        width //= 2
+    return (range(first, first + width) for first in range(0, BUCKETS, width))
 
 
 def _checked(bits: int) -> int:

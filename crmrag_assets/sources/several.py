@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from crmrag_assets.build.chunks import chunk_bits
+from crmrag_assets.build.chunks import all_buckets, chunk_bits
 from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.report import (
@@ -39,7 +39,7 @@ from crmrag_assets.harvest.source import (
     Source,
 )
 from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, RDF_TYPE, distinct_sorted
-from crmrag_query.artifacts.files import BUCKETS, bucket_of, canonical_json, write_text
+from crmrag_query.artifacts.files import bucket_of, canonical_json, write_text
 from crmrag_query.config import config_hash
 from crmrag_query.config.loading import Method
 from crmrag_query.config.sources import SourceEntry
@@ -250,7 +250,7 @@ class Several:
             for iri in part.source.entity_iris(part.home(folder)):
                 listed[bucket_of(iri)].append(iri)
         rows = sum(one.report.triples_read for one in found)
-        for buckets in _windows(rows):
+        for buckets in all_buckets(rows, ROWS):
             frames = [part.fetch(folder, buckets).frame for part in read]
             frame = distinct_sorted(pl.concat(frames)) if frames else NO_COLUMNS
             kept = without_schema(frame, self.method.discovery).frame
@@ -315,7 +315,7 @@ class SeveralAsked(Several):
         for part in self.parts:
             if isinstance(part.source, Connected):
                 continue
-            for buckets in _windows(Discovery.load(part.home(folder)).report.triples_read):
+            for buckets in all_buckets(Discovery.load(part.home(folder)).report.triples_read, ROWS):
                 frame = part.fetch(folder, buckets).frame
                 yield part, without_schema(frame, self.method.discovery).frame
 
@@ -324,14 +324,6 @@ def several(parts: Sequence[Part], method: Method) -> Several:
     """The sources as one, which can be asked for parts where any of them can."""
     asked = any(isinstance(part.source, Connected) for part in parts)
     return (SeveralAsked if asked else Several)(tuple(parts), method)
-
-
-def _windows(rows: int) -> Iterator[range]:
-    """All buckets, so many at a time as hold about `ROWS` triples."""
-    width = BUCKETS
-    while width > 1 and rows * width > ROWS * BUCKETS:
-        width //= 2
-    return (range(first, first + width) for first in range(0, BUCKETS, width))
 
 
 def _counted(found: Discovery) -> Counted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.chunks import chunk_bits
+from crmrag_assets.build.chunks import all_buckets, chunk_bits
 from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.report import FileRead, Tally
@@ -37,8 +38,8 @@ class Survey:
 
 
 @dataclass(frozen=True)
-class SpooledFiles:
-    """A source of files; a kind of source that reads files is a subclass with `statements` and `format_of`.
+class FileSource(ABC):
+    """A source of files, of which a subclass knows how each is read.
 
     ``files``: what is read; ``root``: what their names are shown relative to.
     """
@@ -47,17 +48,13 @@ class SpooledFiles:
     method: Method
     root: Path = Path()
 
-    def statements(self, path: Path, tally: Tally) -> Iterator[tuple[int, Iterable[ox.Quad]]]:
-        """The triples of one file, some at a time, each time with the bytes of the file that were read so far.
-
-        Blank nodes are those of the file. What cannot be read is told to the tally, and reading goes on; raises SourceError
-        where nothing of the file can be.
-        """
-        raise NotImplementedError
-
+    @abstractmethod
     def format_of(self, path: Path) -> str:
         """What the file's format is called in reports, as part of the identity of the content."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def write(self, path: Path, writer: SpoolWriter, tally: Tally, progress: Progress) -> int:
+        """Read a file into the spool; how many triples it has. Progress is told in bytes of the file."""
 
     def settings(self) -> str:
         """What else decides on the triples that files become, the version of what reads them too; part of the identity of the
@@ -109,24 +106,6 @@ class SpooledFiles:
         """None: files are read whole, and a change of them is seen in the fingerprint."""
         return None
 
-    def write(self, path: Path, writer: SpoolWriter, tally: Tally, progress: Progress) -> int:
-        """Read a file into the spool; how many triples it has. Progress is told in bytes of the file."""
-        triples, blank, held = 0, list[ox.Quad](), list[ox.Quad]()
-        for position, quads in self.statements(path, tally):
-            rest = iter(quads)
-            while part := list(islice(rest, PORTION - len(held))):
-                held += part
-                if len(held) < PORTION:
-                    break
-                triples += len(held)
-                blank += writer.add(held)
-                held = []
-                progress.advance(position, None, f"reading {tally.file}")
-        triples += len(held)
-        blank += writer.add(held)
-        writer.add_blank(blank)
-        return triples
-
     def shown(self, path: Path) -> str:
         """The name of a file in messages and reports."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
@@ -149,12 +128,9 @@ class SpooledFiles:
 
     def _survey(self, folder: Path, rows: int, progress: Progress) -> Survey:
         """Distinct things of the whole spool, counted some buckets at a time: about as many rows as a batch has."""
-        width = BUCKETS
-        while width > 1 and rows * width > ROWS * BUCKETS:
-            width //= 2
         total = Survey()
-        for first in range(0, BUCKETS, width):
-            numbered, words = read_coded(folder, range(first, first + width))
+        for buckets in all_buckets(rows, ROWS):
+            numbered, words = read_coded(folder, buckets)
             typing = next(iter((words["p"] == RDF_TYPE).arg_true()), -1)
             found = without_schema(distinct_sorted(numbered), self.method.discovery, typing)
             properties = found.frame.get_column("p")
@@ -164,8 +140,38 @@ class SpooledFiles:
             total.excluded_triples += found.excluded_triples
             total.classes.update(found.frame.get_column("o").filter(properties == typing).unique())
             total.properties.update(words["p"].gather(properties.unique()))
-            progress.advance(first + width, BUCKETS, "counting entities")
+            progress.advance(buckets.stop, BUCKETS, "counting entities")
         return total
+
+
+@dataclass(frozen=True)
+class SpooledFiles(FileSource):
+    """A source of files that are read statement by statement; its subclasses have `statements` and `format_of`."""
+
+    @abstractmethod
+    def statements(self, path: Path, tally: Tally) -> Iterator[tuple[int, Iterable[ox.Quad]]]:
+        """The triples of one file, some at a time, each time with the bytes of the file that were read so far.
+
+        Blank nodes are those of the file. What cannot be read is told to the tally, and reading goes on; raises SourceError
+        where nothing of the file can be.
+        """
+
+    def write(self, path: Path, writer: SpoolWriter, tally: Tally, progress: Progress) -> int:
+        triples, blank, held = 0, list[ox.Quad](), list[ox.Quad]()
+        for position, quads in self.statements(path, tally):
+            rest = iter(quads)
+            while part := list(islice(rest, PORTION - len(held))):
+                held += part
+                if len(held) < PORTION:
+                    break
+                triples += len(held)
+                blank += writer.add(held)
+                held = []
+                progress.advance(position, None, f"reading {tally.file}")
+        triples += len(held)
+        blank += writer.add(held)
+        writer.add_blank(blank)
+        return triples
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Vectors are kept by the text that they are of. So what is encoded ahead is there
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -16,11 +16,12 @@ import numpy as np
 from crmrag_assets.build.locks import asking_api
 from crmrag_assets.build.step import BuildContext, chunks_of
 from crmrag_assets.indexes.embed import cut, encode_batches, encode_lacking, key_of, lacking
+from crmrag_assets.indexes.encoder import Encoder
 from crmrag_assets.indexes.importance import SHARES
 from crmrag_assets.opened import documents_of, encoder_of, shares_with, texts_in_chunk
 from crmrag_assets.steps.indexes import caches_of, new_themes, themes_of, themes_with_vectors
 
-TIMED = 24  # texts encoded to measure the pace
+TIMED = 24  # texts or windows encoded to measure how long that takes
 REQUEST_SECONDS = (
     1.0  # taken to be what an embedding API needs for a batch of texts: measuring it would cost money
 )
@@ -70,14 +71,19 @@ def pace_of(context: BuildContext) -> float:
     numbers = np.linspace(0, count - 1, min(TIMED, count)).astype(np.int64).tolist()
     parts = cut([documents.searched(number) for number in numbers], encoder.count, encoder.window)
     windows = [window for part in parts for window in part]
+    if context.config.embedding.provider == "litellm":
+        return REQUEST_SECONDS * len(windows) / max(len(parts), 1) / context.config.embedding.batch
+    return seconds_to_encode(windows, encoder) / max(len(parts), 1)
+
+
+def seconds_to_encode(windows: Sequence[str], encoder: Encoder) -> float:
+    """What encoding these takes now, after one that loads the model."""
     if not windows:
         return 0.0
-    if context.config.embedding.provider == "litellm":
-        return REQUEST_SECONDS * len(windows) / len(parts) / context.config.embedding.batch
-    encoder.encode(windows[:1])  # loads the model
+    encoder.encode(windows[:1])
     start = time.monotonic()
     encoder.encode(windows)
-    return (time.monotonic() - start) / len(parts)
+    return time.monotonic() - start
 
 
 @dataclass(frozen=True)

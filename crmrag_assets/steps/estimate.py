@@ -19,6 +19,7 @@ from crmrag_assets.harvest.source import Connected, Discovery, Foreseen
 from crmrag_assets.indexes.embed import windows
 from crmrag_assets.indexes.encoder import Encoder
 from crmrag_assets.opened import documents_of, encoder_of, graph_of
+from crmrag_assets.steps.encoding import TIMED, seconds_to_encode
 from crmrag_assets.steps.rebuild import Rebuild, rebuild_of
 from crmrag_assets.steps.registry import STEPS
 from crmrag_assets.steps.source import ENTITIES, SampleSource, by_hash, source_of
@@ -28,7 +29,6 @@ from crmrag_query.graph.arrays import FLAG_ENTITY
 SAMPLE = 2000  # entities whose documents are counted; a smaller data set is estimated whole
 ASKED = 400  # where a server is asked for them
 HOPS = 2  # around them, so that their documents are nearly whole, and join what they join in a build
-TIMED = 24  # windows encoded to measure
 FLOAT = 4  # bytes of a vector's component
 VECTORS = 2  # copies of a vector in a release: embeddings and index; the cache is apart
 # What of a release grows with its triples, with the texts of its documents, with its entities, and hardly at all.
@@ -240,11 +240,6 @@ def _texts(context: BuildContext, size: int) -> tuple[list[str], float]:
 
 
 def _time(encoder: Encoder, texts: Sequence[str]) -> float:
-    """Seconds a window, of every n-th window, after one to load the model."""
+    """Seconds a window, of every n-th window."""
     chosen = texts[:: max(1, len(texts) // TIMED)][:TIMED]
-    if not chosen:
-        return 0.0
-    encoder.encode(chosen[:1])
-    start = time.monotonic()
-    encoder.encode(chosen)
-    return (time.monotonic() - start) / len(chosen)
+    return seconds_to_encode(chosen, encoder) / max(len(chosen), 1)

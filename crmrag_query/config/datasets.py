@@ -27,7 +27,7 @@ from crmrag_query.config.reading import (
     parse_part,
     read_yaml,
 )
-from crmrag_query.config.sources import SourceEntry, named_file, parse_sources
+from crmrag_query.config.sources import SourceEntry, named_file, one_or_many, parse_sources
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.config.sources.rdf import RdfConfig
 from crmrag_query.errors import ConfigError, Mistake
@@ -137,10 +137,7 @@ class DatasetConfig(Record):
     keep_releases: int = Field(default=2, ge=2)
     root: Path = Field(default=Path(), exclude=True, repr=False)
 
-    @field_validator("rdf", "shapes", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
+    _one_or_many = field_validator("rdf", "shapes", mode="before")(one_or_many)
 
     @field_validator("title", "licence", "attribution")
     @classmethod

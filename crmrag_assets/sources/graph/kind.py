@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -36,8 +37,8 @@ NAMED, KIND_OF = "node/", "type/"
 WRITER = 1  # raised when the same files would become other triples
 LOOKED_AT = 1000  # rows of each table
 WORDS = 1000  # strongest features of a node that are told
+WHOLE, ANY = "iu", "biuf"  # kinds of numbers that arrays hold, as NumPy names them
 Ints = npt.NDArray[np.int64]
-A = TypeVar("A", bound=Table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,13 +147,14 @@ class GraphFiles(SpooledFiles):
         arrays = arrays_of(path)
         edges, count = _edges(arrays, path)
         names = self._list("names", count, path)
-        classes, labels = self._list("classes"), arrays.get("labels")
+        classes = self._list("classes")
+        labels = _row(arrays, path, "labels", "biu").tolist() if "labels" in arrays else []
         words = _words(arrays, count, self._list("attributes"), path)
         for number in range(count):
             node = names[number] if names else str(number)
             yield from self._named(node)
-            if labels is not None and number < len(labels):
-                label = int(labels[number])
+            if number < len(labels):
+                label = labels[number]
                 yield from self._typed(
                     self._iri(node), classes[label] if 0 <= label < len(classes) else f"class {label}"
                 )
@@ -167,7 +169,11 @@ class GraphFiles(SpooledFiles):
         """The lines of a file of names; SourceError where they are not as many as there are nodes."""
         if key not in self.lists:
             return []
-        lines = self.lists[key].read_text(encoding="utf-8").splitlines()
+        try:
+            with self.lists[key].open(encoding="utf-8") as file:
+                lines = [line.removesuffix("\n") for line in file]
+        except UnicodeDecodeError as error:
+            raise SourceError(f"{self.lists[key]} is not written in UTF-8.", "Save it so.") from error
         if count is not None and len(lines) != count:
             what = f"{self.lists[key]} has {len(lines):,} names for the {count:,} nodes of {path}."
             raise SourceError(what, "It must have one a line, in the order of the nodes.")
@@ -177,29 +183,27 @@ class GraphFiles(SpooledFiles):
         return ox.NamedNode(self.config.base + NAMED + quote(node, safe=""))
 
     def _property(self, name: str) -> ox.NamedNode:
-        iri = (
-            name
-            if is_absolute(name) and " " not in name
-            else self.config.base + quote(name.replace(" ", "_"), safe="")
-        )
-        return ox.NamedNode(iri)
+        if is_absolute(name):
+            with suppress(ValueError):  # words with a colon
+                return ox.NamedNode(name)
+        return ox.NamedNode(self.config.base + quote(name.replace(" ", "_"), safe=""))
 
 
 def _edges(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> tuple[Ints, int]:
     """Pairs of numbers of nodes int64 [m, 2], and how many nodes there are: of `edges`, or of compressed rows `adj_indptr`
     and `adj_indices`."""
     if {"adj_indptr", "adj_indices"} <= arrays.keys():
-        starts, targets = (_whole(arrays[key], path, key) for key in ("adj_indptr", "adj_indices"))
+        starts, targets = (_row(arrays, path, key) for key in ("adj_indptr", "adj_indices"))
         if len(starts) < 1 or (np.diff(starts) < 0).any() or starts[0] != 0 or starts[-1] != len(targets):
             raise SourceError(f"{path}: adj_indptr does not fit adj_indices.", "Write the matrix again.")
         edges = np.stack([np.repeat(np.arange(len(starts) - 1), np.diff(starts)), targets], axis=1)
         count = len(starts) - 1
     elif "edges" in arrays:
-        edges = _whole(arrays["edges"], path, "edges")
+        edges = _numbers(arrays["edges"], path, "edges")
         if edges.ndim != 2 or 2 not in edges.shape:
             raise SourceError(f"{path}: its edges are of shape {edges.shape}.", "They are pairs: [m, 2].")
         edges = edges if edges.shape[1] == 2 else edges.T
-        count = max(int(edges.max(initial=-1)) + 1, len(arrays.get("labels", ())), *_rows(arrays))
+        count = max(int(edges.max(initial=-1)) + 1, *_rows(arrays))
     else:
         raise SourceError(
             f"{path} has the arrays {', '.join(sorted(arrays))}, and none of edges.",
@@ -211,15 +215,29 @@ def _edges(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> tuple[Ints, in
 
 
 def _rows(arrays: Mapping[str, npt.NDArray[Any]]) -> list[int]:
-    return [len(arrays[key]) - 1 for key in ("feat_indptr", "attr_indptr") if key in arrays] or [0]
+    """Of how many nodes other arrays tell."""
+    beside = {"labels": 0, "feat_indptr": 1, "attr_indptr": 1}
+    return [arrays[key].size - more for key, more in beside.items() if key in arrays] or [0]
 
 
-def _whole(array: npt.NDArray[Any], path: Path, key: str) -> Ints:
-    if array.dtype.kind not in "iu":
+def _row(
+    arrays: Mapping[str, npt.NDArray[Any]], path: Path, key: str, kinds: str = WHOLE
+) -> npt.NDArray[Any]:
+    """An array that has to be there, as one row of numbers; SourceError, which names it, for any other."""
+    if key not in arrays:
+        raise SourceError(f"{path} lacks the array {key}.", "Write it beside those that it belongs to.")
+    if arrays[key].ndim != 1:
         raise SourceError(
-            f"{path}: its array {key} is of {array.dtype}, not of whole numbers.", "Write it again."
+            f"{path}: its array {key} is of shape {arrays[key].shape}.", "It has to be one row."
         )
-    return array.astype(np.int64)
+    return _numbers(arrays[key], path, key, kinds)
+
+
+def _numbers(array: npt.NDArray[Any], path: Path, key: str, kinds: str = WHOLE) -> npt.NDArray[Any]:
+    if array.dtype.kind not in kinds:
+        what = "numbers" if kinds == ANY else "whole numbers"
+        raise SourceError(f"{path}: its array {key} is of {array.dtype}, not of {what}.", "Write it again.")
+    return array.astype(np.float64 if kinds == ANY else np.int64)
 
 
 def _words(
@@ -229,8 +247,8 @@ def _words(
     prefix = next((one for one in ("feat", "attr") if f"{one}_indptr" in arrays), None)
     if prefix is None or not names:
         return []
-    starts, columns = (_whole(arrays[f"{prefix}_{key}"], path, key) for key in ("indptr", "indices"))
-    weights = arrays[f"{prefix}_data"]
+    starts, columns = (_row(arrays, path, f"{prefix}_{key}") for key in ("indptr", "indices"))
+    weights = _row(arrays, path, f"{prefix}_data", ANY)
     fits = (
         len(starts) == count + 1
         and len(columns) == len(weights) == starts[-1]

@@ -56,7 +56,7 @@ def rows_of(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[tupl
         for position, number, row in _READERS[format_of(path)](path, columns, tally):
             yield position, number, {key: value for key, value in row.items() if key and value}
             read += 1
-    except (SourceError, pa.ArrowException, csv.Error, UnicodeDecodeError) as error:
+    except (SourceError, pa.ArrowException, OSError, csv.Error, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         if not read:
             raise SourceError(
@@ -114,6 +114,8 @@ def _json_lines(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[
                 continue
             try:
                 found = json.loads(line)
+                if "\\u" in line:  # which may be half of a character
+                    json.dumps(found, ensure_ascii=False).encode()
             except (ValueError, RecursionError) as error:
                 tally.fault(number, line, f"no JSON: {error}")
                 continue
@@ -126,7 +128,13 @@ def _json_lines(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[
 def _parquet(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[tuple[int, int, Row]]:
     size, number = path.stat().st_size, 0
     with pq.ParquetFile(path) as file:
-        head = list(columns) or file.schema_arrow.names
+        names = file.schema_arrow.names
+        head = list(columns) or names
+        if len(head) != len(names):
+            raise SourceError(
+                f"{path} has {len(names)} columns, {', '.join(names)}, and `columns` names {len(head)}.",
+                "A Parquet file has names of its own: leave `columns` out, or name all.",
+            )
         for batch in file.iter_batches(ROWS):
             for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 number += 1
@@ -166,7 +174,9 @@ def arrays_of(path: Path) -> dict[str, npt.NDArray[Any]]:
                     found[member.filename.removesuffix(".npy")] = _array(
                         path, member, file.read(member.file_size + 1)
                     )
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+    except SourceError:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds of what is damaged
         raise SourceError(
             f"{path} cannot be read ({error}).", "It is damaged, or no .npz: write it again."
         ) from error

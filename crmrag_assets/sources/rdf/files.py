@@ -17,7 +17,7 @@ from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.spool import SpoolWriter
 from crmrag_assets.harvest.triples import NO_COLUMNS
 from crmrag_assets.sources.rdf.lines import read_lines, read_statements
-from crmrag_assets.sources.spooled import PORTION, SpooledFiles, Survey
+from crmrag_assets.sources.spooled import PORTION, FileSource, Survey
 from crmrag_assets.sources.streams import N_QUADS, N_TRIPLES, ByteStream, format_of, head_of, sniff
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.errors import SourceError
@@ -26,7 +26,7 @@ from crmrag_query.syntax import LONGEST, SHORTEN, TOO_LONG, OutOfBounds
 
 
 @dataclass(frozen=True)
-class RdfFiles(SpooledFiles):
+class RdfFiles(FileSource):
     """Files in any RDF format we know, plain or compressed, with CIDOC-CRM in them.
 
     ``contexts``: files that stand in for JSON-LD contexts at addresses.

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
+import pyoxigraph as ox
+
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.sources.streams import HEAD, LITTLE, ByteStream
 from crmrag_query.errors import MissingExtraError, SourceError
@@ -112,7 +114,9 @@ class Dump:
                 "Name a file such as enwiki-latest-pages-articles.xml.bz2.",
             )
         found = _LANGUAGE.search(root[0])
-        return found[1] if found else ""
+        with suppress(ValueError):  # of what is no language
+            return ox.Literal("", language=found[1]).language or "" if found else ""
+        return ""
 
     def _page(self, element: Any) -> WikiPage | None:
         """The page with its last revision; None, and told, for one that cannot be understood."""
@@ -169,7 +173,8 @@ def _site(element: Any, language: str) -> Site:
     base, cased, names = "", False, dict[int, frozenset[str]]()
     for part in element:
         if part.tag == "base":
-            base = part.text or ""
+            with suppress(ValueError):  # of what is no address
+                base = ox.NamedNode(part.text or "").value
         elif part.tag == "case":
             cased = part.text == "case-sensitive"
         elif part.tag == "namespaces":

@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_origin
 
-from pydantic import AfterValidator, Field, SerializeAsAny, model_serializer, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_serializer, model_validator
 
 from crmrag_query.config.build import Requests
 from crmrag_query.config.reading import FORBIDDEN_IN_IRI, Record, parse_part
@@ -42,6 +42,15 @@ def absolute_iri(text: str) -> str:
 Iri = Annotated[str, AfterValidator(absolute_iri)]
 
 
+def one_or_many(value: Any) -> Any:
+    """A single text as a list of it."""
+    return [value] if isinstance(value, str) else value
+
+
+Files = Annotated[tuple[str, ...], BeforeValidator(one_or_many), Field(min_length=1)]
+"""Names or globs, of which one may stand alone."""
+
+
 class SourceConfig(Record):
     """What is declared of one source; each kind has a subclass, which also says what sources of the kind can do.
 
@@ -61,7 +70,7 @@ class SourceConfig(Record):
             return {key: given for key, given in value.items() if given is not None}
         many = bool(cls.alone) and get_origin(cls.model_fields[cls.alone].annotation) is tuple
         if cls.alone and isinstance(value, str | list | tuple if many else str):
-            return {cls.alone: [value] if many and isinstance(value, str) else value}
+            return {cls.alone: one_or_many(value) if many else value}
         raise ValueError(f"it holds {cls.alone or 'its keys'}, or keys: {', '.join(cls.model_fields)}")
 
     def places(self) -> tuple[str, ...]:

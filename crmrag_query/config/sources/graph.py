@@ -9,24 +9,19 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from crmrag_query.config.reading import Record
-from crmrag_query.config.sources import Iri, SourceConfig, matching_files, named_file
+from crmrag_query.config.sources import Files, Iri, SourceConfig, matching_files, named_file
 
 
 class Table(Record):
     """Files of one kind, and what their columns are called. `columns`: the names, where a file has no head."""
 
-    files: tuple[str, ...] = Field(min_length=1)
+    files: Files
     columns: tuple[str, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _files_alone(cls, value: Any) -> Any:
         return {"files": value} if isinstance(value, str | list | tuple) else value
-
-    @field_validator("files", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
 
 class EdgeTable(Table):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from crmrag_query.config.sources import SourceConfig, matching_files, named_file
+from crmrag_query.config.sources import Files, SourceConfig, matching_files, named_file
 
 
 class RdfConfig(SourceConfig):
@@ -19,14 +19,9 @@ class RdfConfig(SourceConfig):
 
     alone: ClassVar[str] = "files"
     crm: ClassVar[bool] = True
-    files: tuple[str, ...] = Field(min_length=1)
+    files: Files
     base_iri: str = ""
     contexts: dict[str, str] = Field(default_factory=dict)
-
-    @field_validator("files", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     def places(self) -> tuple[str, ...]:
         return self.files

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from crmrag_query.config.reading import Positive
-from crmrag_query.config.sources import Iri, SourceConfig, matching_files
+from crmrag_query.config.sources import Files, Iri, SourceConfig, matching_files
 
 
 class WikiConfig(SourceConfig):
@@ -20,10 +20,10 @@ class WikiConfig(SourceConfig):
     """
 
     alone: ClassVar[str] = "files"
-    files: tuple[str, ...] = Field(min_length=1)
+    files: Files
     namespaces: tuple[int, ...] = Field(default=(0,), min_length=1)
     base: Iri | None = None
-    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")] | None = None
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{1,8})*$")] | None = None
     text_megabytes: Positive = 4.0
 
     def places(self) -> tuple[str, ...]:

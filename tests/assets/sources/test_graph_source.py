@@ -277,6 +277,8 @@ def header(shape: str, descr: str = "'<i8'") -> bytes:
         (header("(1, 2)", "__import__('os')") + bytes(16), "cannot be read"),
         (b"\x93NUMPY\x09\x00" + bytes(50), "version"),
         (b"nothing", "cannot be read"),
+        (header("(1" + 30 * "0" + ",)", "'<U0'"), "cannot be read"),
+        (b"\x93NUMPY\x01\x00\xc8\x00" + b"(" * 200, "cannot be read"),
         (header("(1, 2)", "'<f8'") + bytes(16), "not of whole numbers"),
         (header("(2,)") + bytes(16), "They are pairs"),
         (header("(1, 2)") + (-1).to_bytes(8, "little", signed=True) + bytes(8), "nodes that there are not"),
@@ -289,6 +291,46 @@ def test_an_array_that_lies_or_is_no_list_of_edges_is_refused(
         archive.writestr("edges.npy", content)
     with pytest.raises(SourceError, match=told):
         discovered(tmp_path, edges="g.npz")
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        ({"labels": np.zeros((2, 2), int)}, r"labels is of shape \(2, 2\)"),
+        ({"labels": np.array(["east", "west"])}, "labels is of <U4, not of whole numbers"),
+        ({"feat_indptr": np.array([0, 1, 1])}, "lacks the array feat_indices"),
+        (
+            {"feat_indptr": np.array([0, 1, 1]), "feat_indices": np.array([0]), "feat_data": np.array(["1"])},
+            "feat_data is of <U1, not of numbers",
+        ),
+        ({"adj_indptr": np.zeros((2, 2), int), "adj_indices": np.array([0])}, "adj_indptr is of shape"),
+    ],
+)
+def test_an_array_beside_the_edges_that_is_not_as_it_has_to_be_is_named(
+    tmp_path: Path, beside: dict[str, Any], told: str
+) -> None:
+    plain(tmp_path, edges=np.array([[0, 1]]), **beside)
+    (tmp_path / "attributes").write_text("bells\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=told):
+        discovered(tmp_path, edges="g.npz", attributes="attributes")
+
+
+def test_the_strongest_feature_comes_first_whatever_kind_of_number_it_has(tmp_path: Path) -> None:
+    features = {"feat_indices": np.array([0, 1]), "feat_data": np.array([0, 9], np.uint8)}
+    plain(tmp_path, edges=np.array([[0, 1]]), feat_indptr=np.array([0, 2, 2]), **features)
+    (tmp_path / "attributes").write_text("bells\ntowers\n", encoding="utf-8")
+    _, triples = discovered(tmp_path, edges="g.npz", attributes="attributes")
+    assert (node("0"), TEXT, "towers; bells") in triples
+
+
+def test_a_list_of_names_has_one_a_line_in_utf_8(tmp_path: Path) -> None:
+    plain(tmp_path, edges=np.array([[0, 1]]))
+    (tmp_path / "names").write_text("Bell\u2028tower\nHill\n", encoding="utf-8")
+    _, triples = discovered(tmp_path, edges="g.npz", names="names")
+    assert edges_of(triples) == expected([("Bell\u2028tower", "Hill")])
+    (tmp_path / "names").write_bytes("Hügel\nHill\n".encode("latin-1"))
+    with pytest.raises(SourceError, match=r"names is not written in UTF-8"):
+        discovered(tmp_path, edges="g.npz", names="names")
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
@@ -326,6 +368,48 @@ def test_any_bytes_give_a_graph_or_an_error_meant_for_people(
         discovered(tmp_path, edges=name)
     except SourceError as error:
         assert name in str(error)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.sampled_from(["e.npz", "e.parquet", "e.csv.gz", "e.jsonl"]),
+    st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), min_size=1, max_size=4),
+)
+def test_a_damaged_file_gives_a_graph_or_an_error_meant_for_people(
+    tmp_path: Path, name: str, changes: list[tuple[int, int]]
+) -> None:
+    numbers = np.random.default_rng(0).integers(0, 500, (400, 2))
+    if name == "e.npz":
+        np.savez_compressed(tmp_path / name, edges=numbers, labels=np.arange(500))
+    else:
+        write(tmp_path, name, [(f"a{source}", f"b{target}") for source, target in numbers.tolist()])
+    content = bytearray((tmp_path / name).read_bytes())
+    for place, byte in changes:
+        content[place % len(content)] = byte
+    (tmp_path / name).write_bytes(content)
+    try:
+        discovered(tmp_path, edges=name)
+    except SourceError as error:
+        assert name in str(error)
+
+
+def test_half_a_character_costs_its_row(tmp_path: Path) -> None:
+    rows = [{"source": "\ud83d", "target": "a"}, {"source": "\U0001f514", "target": "b"}]
+    (tmp_path / "e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found, triples = discovered(tmp_path, edges="e.jsonl")
+    assert edges_of(triples) == expected([("\U0001f514", "b")]) and found.report.broken_count == 1
+
+
+def test_a_relation_that_only_looks_like_an_iri_is_words(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("source,target,relation\na,b,part:{x}\n", encoding="utf-8")
+    _, triples = discovered(tmp_path, edges="e.csv")
+    assert edges_of(triples, f"{BASE}part%3A%7Bx%7D") == expected([("a", "b")])
+
+
+def test_names_of_columns_have_to_be_as_many_as_a_parquet_file_has(tmp_path: Path) -> None:
+    write(tmp_path, "e.parquet", EDGES)
+    with pytest.raises(SourceError, match="has 2 columns, source, target, and `columns` names 1"):
+        discovered(tmp_path, edges={"files": "e.parquet", "columns": ["source"]})
 
 
 def test_a_graph_becomes_a_release_that_answers(tmp_path: Path) -> None:

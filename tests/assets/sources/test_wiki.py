@@ -226,6 +226,22 @@ def test_what_is_no_dump_or_a_trap_is_refused_by_name(
     assert "dump.xml" in str(caught.value)
 
 
+@pytest.mark.parametrize("language", ["-", "en-", "abcdefghijklmnop"])
+@pytest.mark.parametrize(
+    "base", ["https://bell example/wiki/Main_Page", "https://bell.example/{x}/", "//x/wiki/Main_Page", ""]
+)
+def test_a_dump_that_says_nonsense_of_its_wiki_is_read_as_if_it_said_nothing(
+    tmp_path: Path, base: str, language: str
+) -> None:
+    head = HEAD.replace(f"{WIKI}Main_Page", base).replace('"en"', f'"{language}"')
+    path = written(tmp_path, head + page("Great bell", "It was cast.") + FOOT)
+    _, triples = discovered(dumps(path), tmp_path / "d")
+    assert {
+        ("urn:wiki:Great_bell", LABEL, "Great bell", ""),
+        ("urn:wiki:Great_bell", TEXT, "It was cast.", ""),
+    } <= triples
+
+
 def test_a_check_reads_the_first_page_of_each_dump(tmp_path: Path) -> None:
     written(tmp_path)
     written(tmp_path, BOMB + HEAD + FOOT, "bomb.xml")

@@ -81,6 +81,13 @@ def test_a_short_form_is_a_list_of_one_which_needs_no_graph(project: Path, short
     )
 
 
+@pytest.mark.parametrize("kind", ["rdf", "wiki"])
+def test_one_file_may_stand_alone_wherever_files_are_named(project: Path, kind: str) -> None:
+    ways: list[object] = ["a.ttl", ["a.ttl"], {"files": "a.ttl"}, {"files": ["a.ttl"]}]
+    found = [declared(project, sources=[{kind: way}]).declared for way in ways]
+    assert found == [("a.ttl",)] * 4
+
+
 def test_the_identity_of_a_source_is_that_of_its_data_and_not_of_its_place(project: Path) -> None:
     first, second = {"rdf": "a.ttl"}, {"endpoint": {"url": URL, "requests": {"parallel": 1}}}
     ways = [[first, second], [second, first], [first, {"endpoint": URL}]]
@@ -100,6 +107,7 @@ def test_the_identity_of_a_source_is_that_of_its_data_and_not_of_its_place(proje
         (["a.ttl"], "museum.sources[0]: it must hold one kind of source"),
         ([{"rdf": "a.ttl"}, {"rdf": {"file": "b.ttl"}}], "[1].rdf.file: unknown key (found 'b.ttl'). Did you mean files?"),
         ([{"rdf": "a.ttl", "named_graph": "g"}], "sources[0].named_graph: 'g' is not an absolute IRI"),
+        ([{"wiki": {"files": "a.xml", "language": "en-abcdefghi"}}], "sources[0].wiki.language: string should match"),
         ([{"rdf": 3}], "sources[0].rdf: it holds files, or keys: files, base_iri, contexts"),
         ([{"rdf": {}}], "sources[0].rdf.files: required, but missing"),
         ([{"endpoint": {"url": URL, "grahps": "all"}}], "sources[0].endpoint.grahps: unknown key. Did you mean graphs?"),
