@@ -66,12 +66,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             _with_fewer_examples(tried)
 
 
-def pytest_collection_finish() -> None:
-    gc.freeze()
-    gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
-    gc.enable()
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With `--dist loadfile`: a folder whose own conftest.py has fixtures of the session runs in one process, as files do."""

@@ -35,21 +35,22 @@ def project(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Release
     return replace(sample_release(tmp_path_factory), opener=Opener(tmp_path))
 
 
+def install(site: Path, module: str, code: str, group: str) -> None:
+    """Lay a package of the page, the block with ``code``, into a folder of ``sys.path``, with its entry point."""
+    name = module.replace("_", "-")
+    info = site / f"{module}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / f"{module}.py").write_text(block("python", code), encoding="utf-8")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    declared = block("text", group).replace(f'[project.entry-points."{group}"]', f"[{group}]")
+    (info / "entry_points.txt").write_text(declared.replace('"', ""), encoding="utf-8")
+
+
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The package of the page, installed."""
-    site = tmp_path / "site"
-    info = site / "museum_channels-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "museum_channels.py").write_text(block("python", "CHANNEL"), encoding="utf-8")
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: museum-channels\nVersion: 1.0\n", encoding="utf-8"
-    )
-    declared = block("text", "crmrag.channels").replace(
-        '[project.entry-points."crmrag.channels"]', "[crmrag.channels]"
-    )
-    (info / "entry_points.txt").write_text(declared.replace('"', ""), encoding="utf-8")
-    monkeypatch.syspath_prepend(str(site))
+    install(tmp_path / "site", "museum_channels", "CHANNEL", "crmrag.channels")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
     _forget()
     yield
     monkeypatch.undo()

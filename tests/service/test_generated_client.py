@@ -102,7 +102,7 @@ def given(client: Any, name: str, request: dict[str, Any]) -> Any:
 
 def operation(name: str) -> ModuleType:
     tag = OPERATIONS[name][2]["tags"][0].lower().replace(" ", "_")
-    module = f"{name}_" if name in ("set",) else name
+    module = f"{name}_" if name == "set" else name
     return importlib.import_module(f"{PACKAGE}.api.{tag}.{module}")
 
 

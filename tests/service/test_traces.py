@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from crmrag_query import Client, traces
 from crmrag_query.service.launch import send_traces
 from tests.service.test_api import COUNTED
+from tests.support.api_server import answering, send
 from tests.support.service import PATIENCE, process, until
 
 CALLER = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -29,26 +29,17 @@ def collector() -> Iterator[tuple[str, list[Any]]]:
     """The address of a collector, and the spans that it was sent."""
     spans: list[Any] = []
 
-    class Collecting(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            assert self.path == "/v1/traces"
-            for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-                named = {one.key: one.value.string_value for one in resource.resource.attributes}
-                assert named["service.name"] == "museum"
-                spans.extend(span for scope in resource.scope_spans for span in scope.spans)
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def collect(handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        assert handler.path == "/v1/traces"
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            named = {one.key: one.value.string_value for one in resource.resource.attributes}
+            assert named["service.name"] == "museum"
+            spans.extend(span for scope in resource.scope_spans for span in scope.spans)
+        send(handler, 200, "application/x-protobuf", b"")
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Collecting)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}", spans
-    server.shutdown()
-    server.server_close()
+    with answering(collect, "HTTP/1.0") as address:
+        yield address, spans
 
 
 def test_a_question_over_http_is_a_trace_of_its_stages(

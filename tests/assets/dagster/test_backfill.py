@@ -70,7 +70,7 @@ def test_six_data_sets_are_built_by_one_backfill(project: Project) -> None:
 
         def ended() -> bool:
             found = instance.get_backfill("six")
-            return found is not None and found.status not in (BulkActionStatus.REQUESTED,)
+            return found is not None and found.status != BulkActionStatus.REQUESTED
 
         until(ended)
         found = instance.get_backfill("six")
