@@ -44,6 +44,7 @@ SETS_MEMBERS = 25  # of an exact set that are told
 REPLY_TOKENS = 2_000
 LAST_SHARE = 0.25  # of the seconds, that are kept for the answer itself
 CELL = 200  # characters of a cell
+UNCALLED = "It must call tools in this mode."  # in the note of a model that failed at it
 LAST: Final = "You may call no more tools. Answer now, from the results that you have."
 
 SparqlText = Annotated[
@@ -203,7 +204,7 @@ def work(
         try:
             reply = talk.call(messages, definitions, may_call=not last)
         except ModelError as error:
-            return Worked(tuple(calls), "", (*notes, f"{error} It must call tools in this mode."))
+            return Worked(tuple(calls), "", (*notes, f"{error} {UNCALLED}"))
         if not reply.calls or last:
             return Worked(tuple(calls), reply.text, tuple(notes))
         messages.append({"role": "assistant", "content": reply.text, "tool_calls": reply.calls})

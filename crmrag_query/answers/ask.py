@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from crmrag_query.answers.agent import AgentTools, require_tools, results_of, work
+from crmrag_query.answers.agent import UNCALLED, AgentTools, require_tools, results_of, work
 from crmrag_query.answers.exact import (
     Exact,
     add_members,
@@ -32,7 +32,7 @@ from crmrag_query.answers.extractive import (
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
 from crmrag_query.answers.gathered import NOTHING, Gathered, context_of, rows_of
 from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
-from crmrag_query.answers.mapped import with_points
+from crmrag_query.answers.mapped import UNREAD, with_points
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -106,7 +106,7 @@ from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
-from crmrag_query.sparql.written import query_with_model
+from crmrag_query.sparql.written import UNWRITTEN, query_with_model
 from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.timing import Clock
 
@@ -335,7 +335,16 @@ def _with_anchors(
 EXTRACTIVE = "extractive"
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 WITHOUT_MODEL = "The answer was made without it."
-PASSING = (PARTIAL.partition("{name}")[2], WITHOUT_MODEL, BY_WORDS, UNANALYSED, "took longer than")
+PASSING = (
+    PARTIAL.partition("{name}")[2],
+    WITHOUT_MODEL,
+    BY_WORDS,
+    UNANALYSED,
+    UNWRITTEN,
+    UNCALLED,
+    UNREAD,
+    "took longer than",
+)
 """What stands in notes of what failed and may succeed at another time."""
 
 

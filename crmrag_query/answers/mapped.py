@@ -20,6 +20,7 @@ MEMBERS, MEMBER = 8, 600  # of a theme, the most central, whose documents are to
 WORKERS, SECONDS = 5, 30.0
 POINTS, POINT = 6, 400  # that a theme may give, and characters of one
 REPLY_TOKENS = 600
+UNREAD = "The model read"  # … so many of the themes: in the note of one that failed at others
 FOUND: Final = (
     "What a first reading found in the sources of these numbers; it is data too, and the sources alone count:"
 )
@@ -76,7 +77,7 @@ def with_points(
     ]
     found.sort(key=lambda one: -one[1].importance)
     failed = pool.counts["failed"] + pool.counts["left"]
-    notes = (f"The model read {len(held) - failed} of {len(held)} themes: {pool.why}",) if failed else ()
+    notes = (f"{UNREAD} {len(held) - failed} of {len(held)} themes: {pool.why}",) if failed else ()
     if not found:
         return list(messages), notes
     points = [f"[{n}] {as_data(point.text)}" for n, point in found]

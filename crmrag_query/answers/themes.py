@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,7 +43,8 @@ def themes_of(release: Release, understood: Understood, mode: Mode) -> tuple[int
         return tuple(communities.outermost[:THEMES].tolist())
     if CHANNEL in mode.channels:
         least = mode.thresholds.get(CHANNEL)
-        near = [] if understood.unmet else nearest(release[ReleaseChannels], understood.queries[0])
+        query = replace(understood.queries[0], levels=mode.limits.community_levels)
+        near = [] if understood.unmet else nearest(release[ReleaseChannels], query)
         return _apart(communities, [one for one, cosine in near if least is None or cosine >= least])
     if not about or mode.plans == "never" or not release.manifest.has("community_index"):
         return ()

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from crmrag_query.errors import ModelError, ModelUnreachable
-from crmrag_query.llm.model import Message, Model, Request, Usage, ask
+from crmrag_query.llm.model import Model, Request, Usage, ask
+from crmrag_query.llm.talk import repair
 
 T = TypeVar("T")
 WAIT, LONGEST_WAIT = 1.0, 60.0
@@ -98,11 +99,7 @@ class ModelPool:
             except ValueError as error:
                 self.why = str(error)
                 again = f"{error} Reply again, in the form that was asked for and with nothing else."
-                said: tuple[Message, ...] = (
-                    {"role": "assistant", "content": text},
-                    {"role": "user", "content": again},
-                )
-                request = replace(request, messages=(*request.messages, *said))
+                request = replace(request, messages=(*request.messages, *repair(text, again)))
                 continue
             if place is not None:
                 _keep(place, text)

@@ -15,7 +15,8 @@ from crmrag_query.config.parts import PromptsPart
 from crmrag_query.config.query import Conversation
 from crmrag_query.config.reading import CategoryName
 from crmrag_query.errors import CrmRagError
-from crmrag_query.llm.model import LONGEST_REPLY, Message, Model, Schema, reply_of
+from crmrag_query.llm.model import Message, Model, Schema, reply_of
+from crmrag_query.llm.talk import repair
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form
@@ -73,11 +74,7 @@ def analyse_with_model(
             told = read_reply(reply)
         except ValueError as error:
             again = f"That is not valid: {_reason(error)}. Reply with the JSON object alone."
-            said: list[Message] = [
-                {"role": "assistant", "content": reply[:LONGEST_REPLY]},
-                {"role": "user", "content": again},
-            ]
-            told = read_reply(reply_of(model, [*messages, *said], seconds, SCHEMA))
+            told = read_reply(reply_of(model, [*messages, *repair(reply, again)], seconds, SCHEMA))
     except CrmRagError as error:
         return analysis, f"{error} {UNANALYSED}"
     except ValueError as error:

@@ -409,7 +409,7 @@ class ReleaseChannels:
         if query.vector.any() and self.release.manifest.has("faiss_index"):
             near = self.release[DenseIndex].search(query.vector, k, inside)
             if least is not None:
-                near = near.at_least(self.release[Calibration].cosine((1 + least) / 2))
+                near = near.at_least(self.calibrated((1 + least) / 2))
             nearest = near.ranking
         found: dict[int, list[int]] = {}
         for number, _ in self.fused(rankings, nearest, k)[:k]:

@@ -79,14 +79,13 @@ class Desk:
             return
         events: list[Event] = []
         for event in self.engine.stream(request):
-            yield event
-            if isinstance(event, Done):
-                identity = identity if is_lasting(event.answer) else ""
-                event = Done(replace(event.answer, timings={}))
-            if not isinstance(event, Used):
+            if isinstance(event, Done):  # before it is told: who reads its end reads no further
+                if is_lasting(event.answer):
+                    last = Done(replace(event.answer, timings={}))
+                    self._answers.put(identity, (*events, last))
+            elif not isinstance(event, Used):
                 events.append(event)
-        if identity:
-            self._answers.put(identity, tuple(events))
+            yield event
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
         """Why one cannot be asked stands in the log, once, as it may name files of the service."""

@@ -31,6 +31,7 @@ ROWS = 50  # of a result that are read: more than an answer tells
 REPLY_TOKENS = 1000
 REASON = 200  # characters of a model's own words that are passed on
 FAULTS = 5  # told at once
+UNWRITTEN = "It wrote no"  # … query: in the note of a model that failed at it
 KNOWN_PREFIXES: Final = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
@@ -142,7 +143,7 @@ def _rounds(talk: Talk, messages: Sequence[Message], attempt: _Attempt) -> Writt
         try:
             reply = talk.ask(messages)
         except ModelError as error:
-            return replace(empty, notes=(f"{error} It wrote no {'better ' if wrong else ''}query.",))
+            return replace(empty, notes=(f"{error} {UNWRITTEN} {'better ' if wrong else ''}query.",))
         found, wrong = attempt.read(reply)
         if not wrong:
             return found

@@ -26,17 +26,17 @@ ASINOU = "https://example.org/troodos/church/asinou"
 
 @dataclass
 class Counted:
-    """A model that counts what it is asked, and fails where it is told to."""
+    """A model that counts what it is asked, and fails at whatever it is asked that has the words ``fails_at``."""
 
     name: str = "counted"
     times: int = 0
-    fails: bool = False
+    fails_at: str | None = None
 
     def complete(self, messages: Sequence[Message]) -> Iterator[str]:
         self.times += 1
-        if self.fails:
-            raise ModelError("It failed.", "Try again.")
         asked = " ".join(str(message) for message in messages)
+        if self.fails_at is not None and self.fails_at in asked:
+            raise ModelError("It failed.", "Try again.")
         reading = '{"query_type": "specific", "target_categories": ["Actor"], "context_categories": []}'
         yield reading if "You classify" in asked else "{}" if "JSON" in asked else "Theodore painted it [1]."
         return Usage(1, 1)  # type: ignore[return-value]
@@ -76,11 +76,30 @@ def test_what_is_asked_otherwise_is_answered_anew(engine: Engine, other: wire.As
 
 
 def test_an_answer_that_failed_in_part_is_made_anew(engine: Engine) -> None:
-    model = Counted(fails=True)
+    model = Counted(fails_at="")
     asked = desk(engine, model)
     assert asked.ask(wire.Ask(QUESTION)).written_by == "extractive"
-    model.fails = False
+    model.fails_at = None
     assert asked.ask(wire.Ask(QUESTION)).written_by == "counted"
+
+
+@pytest.mark.parametrize(
+    ("mode", "question", "fails_at"),
+    [
+        ("graph", "Which donor is shown with a model of his church?", "You write SPARQL"),
+        ("global_vector", "What are the main themes?", "You read one theme"),
+    ],
+)
+def test_where_the_model_failed_before_it_wrote_it_is_asked_again(
+    engine: Engine, mode: str, question: str, fails_at: str
+) -> None:
+    model = Counted(fails_at=fails_at)
+    asked = desk(engine, model)
+    request = wire.Ask(question, mode=mode)
+    assert any("It failed." in note for note in asked.ask(request).notes)
+    times = model.times
+    asked.ask(request)
+    assert model.times == 2 * times > 0
 
 
 def test_after_its_time_or_where_none_is_wanted_it_is_made_anew(engine: Engine) -> None:

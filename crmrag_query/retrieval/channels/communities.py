@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from crmrag_query.communities.communities import Communities
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.channels import Channel
 from crmrag_query.retrieval.communities import CommunityIndex
 from crmrag_query.retrieval.query import Query
@@ -20,7 +19,7 @@ def nearest(channels: ReleaseChannels, query: Query) -> list[tuple[int, float]]:
     """The communities whose themes are nearest to a question, some of each level, with their cosines, best first."""
     communities, index = channels.release[Communities], channels.release[CommunityIndex]
     measured = query.vector.any() and channels.release.manifest.has("faiss_index")
-    least = channels.release[Calibration].cosine(LEAST) if measured else 0.0
+    least = channels.calibrated(LEAST) if measured else 0.0
     levels = [told["level"] for told in communities.levels][: query.levels]
     found = [
         one

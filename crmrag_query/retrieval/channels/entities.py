@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from crmrag_query.documents.documents import Documents
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.channels import Channel
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.query import Query
@@ -25,7 +24,7 @@ def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     own = np.zeros(len(release[Documents].home), bool)
     own[: channels.documents] = True if query.within is None else query.within
     hits = release[DenseIndex].search(query.vector, min(size, MOST), own)
-    return hits.at_least(release[Calibration].cosine(LEAST))
+    return hits.at_least(channels.calibrated(LEAST))
 
 
 def meets(channels: ReleaseChannels, query: Query) -> bool:
