@@ -55,7 +55,7 @@ def modes(
     if isinstance(found, Modes):
         for mode, title, channels, _, lacks in found.rows():
             told = f"lacks {lacks}" if lacks else channels
-            click.echo(printable(f"  {mode:<22} {title} ({told})"))
+            click.echo(printable(f"  {mode:<22} {title}{f' ({told})' if told else ''}"))
         return
     for mode, milliseconds, tokens, sources, alone, text in found.rows():
         took = f"{milliseconds:,.0f} ms" + (f", {tokens:,} tokens" if tokens is not None else "")

@@ -500,7 +500,7 @@ class Modes(Shown):
 
     def head(self) -> str:
         told = ", ".join(f"{similarity} is {cosine:.2f}" for similarity, cosine in self.calibration.items())
-        calibrated = f"; of its encoder, a similarity of {told}" if told else ""
+        calibrated = f"; a similarity of {told} in cosines of its encoder" if told else ""
         return f"{len(self.modes)} modes of {self.dataset} (release {self.release}){calibrated}"
 
     def rows(self) -> Sequence[TableRow]:

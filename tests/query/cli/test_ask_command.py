@@ -151,23 +151,16 @@ def test_a_part_of_the_data_is_asked(project: Project, command: object, tmp_path
         assert result.exit_code == 2 and "give category=…" in result.output
 
 
-def run_modes(project: Project, *arguments: str) -> str:
-    result = CliRunner().invoke(
-        modes, ["churches", *arguments, "--data", str(project.data)], catch_exceptions=False
-    )
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def test_modes_are_listed_and_stand_side_by_side(project: Project) -> None:
-    listed = run_modes(project)
+    listed = run(modes, project)
     assert all(f"  {name} " in listed for name in SHIPPED) and "a similarity of 0.3 is" in listed
-    shown = run_modes(project, QUESTION)
+    assert "()" not in listed
+    shown = run(modes, project, QUESTION)
     assert all(f"\n{name}: " in shown for name in SHIPPED)
     assert "Painter 1" in shown and " ms" in shown and "found by it alone" in shown
-    told = json.loads(run_modes(project, QUESTION, "--mode", "fulltext", "--mode", "crm", "--json"))
+    told = json.loads(run(modes, project, QUESTION, "--mode", "fulltext", "--mode", "crm", "--json"))
     assert [one["mode"] for one in told["modes"]] == ["fulltext", "crm"]
     both = [one["label"] for one in told["sources"] if len(one["modes"]) == 2]
     assert both and all(
-        label in run_modes(project, QUESTION, "--mode", "fulltext", "--mode", "crm") for label in both
+        label in run(modes, project, QUESTION, "--mode", "fulltext", "--mode", "crm") for label in both
     )

@@ -30,6 +30,11 @@ def test_the_first_mode_is_crm_then_vector_and_fulltext() -> None:
     assert found["crm"].plans == "first"
 
 
+def test_modes_that_ship_have_a_title_in_every_language_of_the_page() -> None:
+    for mode in load_modes(default_folder()).values():
+        assert {*mode.title} == {"en", "de", "el", "fr", "it", "es"}, mode.name
+
+
 def test_a_projects_modes_follow_ours_and_may_take_their_place(tmp_path: Path) -> None:
     words = "{title: {en: Words}, channels: [sparse], plans: never}"
     found = load_modes(own(tmp_path, f"modes:\n  words: {words}\n  vector: {words}\n"))

@@ -88,15 +88,19 @@ def test_a_limit_holds_and_what_it_leaves_out_is_told(store: ReleaseStore) -> No
 def test_a_hub_is_told_with_its_true_number_and_not_followed(
     store: ReleaseStore, stated: Triples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(release_store, "HUB", 3)
-    found = store.neighbourhood("https://example.org/troodos/part/asinou-naos", 2, 100)
+    monkeypatch.setattr(release_store, "HUB", 8)
+    naos = "https://example.org/troodos/part/asinou-naos"
+    found = store.neighbourhood(naos, 2, 100)
     hub = next(one for one in found.neighbours if one.iri == ASINOU)
     assert hub.total == sum((s == ASINOU) + (o == ASINOU) for s, _, o in stated) > hub.shown
-    followed = {one.iri for one in found.neighbours if one.hops == 1 and one.total <= 3}
-    leading = {one for one in found.neighbours if one.hops == 2}
-    for one in leading:
-        ends = {(r.s, r.o) for r in found.relations if one.iri in (r.s, r.o)}
-        assert any(followed & set(pair) for pair in ends)
+    near = around(stated, naos, 1).keys()
+    followed = {
+        one
+        for one in near - {naos}
+        if sum((one == s) + (one == o) for s, _, o in stated) <= release_store.HUB
+    }
+    led_to = {end for one in followed for end in around(stated, one, 1)} - near
+    assert led_to and {one.iri for one in found.neighbours if one.hops == 2} == led_to
     assert not found.whole
 
 
