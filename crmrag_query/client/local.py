@@ -644,11 +644,12 @@ def state_of(request: wire.Ask | wire.Retrieve | wire.CompareModes) -> Conversat
 
 
 def _calibrated(release: Release) -> dict[str, float]:
-    """The cosines that stand for the similarities of published thresholds; none where an API would have to be asked."""
-    if (
-        not all(map(release.manifest.has, ("faiss_index", "encoder")))
-        or release[QueryEncoder].settings.provider == "litellm"
-    ):
+    """The cosines that stand for the similarities of published thresholds; none where the encoder may not be used, or an API
+    would have to be asked."""
+    if not all(map(release.manifest.has, ("faiss_index", "encoder"))):
+        return {}
+    encoder = release[QueryEncoder]
+    if encoder.withheld or encoder.settings.provider == "litellm":
         return {}
     calibration = release[Calibration]
     return {f"{one:g}": round(calibration.cosine(one), 3) for one in (BELOW, 0.5, ABOVE)}

@@ -75,6 +75,13 @@ def test_a_client_and_retrieval_send_nothing_either(foreign: Foreign, server: Re
     assert server.heard == []
 
 
+@pytest.mark.parametrize("provider", ["litellm", "sentence-transformers"])
+def test_of_an_encoder_that_may_not_be_used_no_cosines_are_told(foreign: Foreign, provider: str) -> None:
+    with Client(foreign(encoder(provider=provider, model="openai/any"))) as client:
+        modes = client.modes()
+    assert modes.modes[0].name == "crm" and modes.calibration == {}
+
+
 def test_a_host_that_the_opener_trusts_is_asked(foreign: Foreign, server: Recording) -> None:
     with Client(foreign(api(server)), trust=[server.host]) as client:
         answer = client.ask(QUESTION)
