@@ -21,14 +21,13 @@ import pyarrow.compute as pc
 
 from crmrag_query.artifacts.files import fsync
 from crmrag_query.errors import MissingExtraError, ServiceError
-from crmrag_query.graph.arrays import spread
+from crmrag_query.graph.arrays import RDF_TYPE, spread
 from crmrag_query.graph.graph import Graph
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
 BATCH = 100_000  # triples
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _FORBIDDEN = r'[\x00-\x20<>"{}|^`\\]'
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"))
 _TEXT = pa.large_utf8()

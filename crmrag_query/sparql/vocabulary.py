@@ -14,11 +14,11 @@ from typing import Any
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import QuestionError
+from crmrag_query.graph.arrays import RDF_TYPE
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.codes import normalise_class, normalise_property
 from crmrag_query.ontology.tables import Ontology
 from crmrag_query.sparql.check import check_query
-from crmrag_query.sparql.store import RDF_TYPE
 
 NEAR = 3  # names that are told of one that is not known
 READING_FORMS = ("SelectQuery", "AskQuery")
