@@ -439,10 +439,9 @@ def build_tags(dataset: str, build: BuildResource | None = None) -> dict[str, st
     tags = {BUILDS_TAG: dataset}
     with suppress(CrmRagError):  # not declared any more: the run will tell
         opened = (build or from_environment()).opened(dataset)
-        for turns in list(server_turns(opened).values())[
-            :1
-        ]:  # the queue takes one; requests take turns at each
-            tags[ENDPOINT_TAG] = turns.folder.name
+        first = next(iter(server_turns(opened).values()), None)  # requests take turns at the others, too
+        if first is not None:
+            tags[ENDPOINT_TAG] = first.folder.name
     return tags
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from crmrag_assets.cli.options import config_option, data_option, stoppable, threads_option, use_threads
-from crmrag_query.errors import BuildFault
-
-INTERRUPTED = 130
+from crmrag_assets.cli.options import (
+    config_option,
+    data_option,
+    reported,
+    threads_option,
+    told_where_it_stopped,
+    use_threads,
+    write_line,
+)
 
 
 @click.command()
@@ -52,22 +55,17 @@ def build(
     """
     use_threads(threads)
     console = Console(stderr=True)
-    write = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-    try:
-        stoppable()
-        from crmrag_assets.build.disks import disk_explained
-        from crmrag_assets.build.reporting import LineReporter, Reporter, SilentReporter, rows_of
-        from crmrag_assets.cli.bars import BarReporter, show_concerns, show_summary
-        from crmrag_assets.instance import open_instance
+    again = f"crmrag build {dataset}" + (f" --sample {sample}" if sample else "")
+    anew = " (with --refresh it would ask for everything once more)" if refresh else ""
+    with told_where_it_stopped(console, f"What is finished is kept: `{again}` goes on from here{anew}."):
+        from crmrag_assets.build.reporting import rows_of
+        from crmrag_assets.cli.bars import show_concerns, show_summary
         from crmrag_assets.launch import BuildRequest, run_build
         from crmrag_assets.partitions import BuildResource
         from crmrag_query.artifacts.places import dataset_folder, pointer
 
         folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
-        bars = BarReporter(console)
-        shown = console.is_terminal and not quiet
-        reporter: Reporter = bars if shown else SilentReporter() if quiet else LineReporter(write)
-        with disk_explained(data), open_instance(data) as instance, bars.bars if shown else nullcontext():
+        with reported(console, data, quiet) as (instance, reporter):
             result = run_build(BuildRequest(dataset, folders, sample, refresh, wait), instance, reporter)
         release = pointer(dataset_folder(data, result.dataset))
         if not quiet:
@@ -75,17 +73,7 @@ def build(
             show_summary(console, rows_of(result.outcomes))
             warned = ["Checks that ask for a look:", *(f"- {warning}" for warning in result.warnings)]
             for remark in (*result.remarks, *(warned if result.warnings else ())):
-                write(remark)
+                write_line(console, remark)
             if release is not None:
                 show_concerns(console, dataset_folder(data, result.dataset) / release)
         click.echo(f'Release {release} of {result.dataset}. Ask it: crmrag ask {result.dataset} "…"')
-    except KeyboardInterrupt:
-        again = f"crmrag build {dataset}" + (f" --sample {sample}" if sample else "")
-        anew = " (with --refresh it would ask for everything once more)" if refresh else ""
-        console.print(
-            f"\nStopped. What is finished is kept: `{again}` goes on from here{anew}.", soft_wrap=True
-        )
-        raise SystemExit(INTERRUPTED) from None
-    except BuildFault as fault:
-        click.echo(f"{fault.trace.rstrip()}\n", err=True)  # for the report that the message asks for
-        raise

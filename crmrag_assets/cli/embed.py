@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from crmrag_assets.cli.build import INTERRUPTED
-from crmrag_assets.cli.options import config_option, data_option, stoppable, threads_option, use_threads
-from crmrag_query.errors import BuildFault
+from crmrag_assets.cli.options import (
+    config_option,
+    data_option,
+    reported,
+    threads_option,
+    told_where_it_stopped,
+    use_threads,
+    write_line,
+)
 
 
 @click.command()
@@ -29,31 +33,16 @@ def embed(dataset: str, data: Path, config: Path | None, threads: int | None, no
     """
     use_threads(threads)
     console = Console(stderr=True)
-    write = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-    try:
-        stoppable()
-        from crmrag_assets.build.disks import disk_explained
-        from crmrag_assets.build.reporting import LineReporter, Reporter, SilentReporter
-        from crmrag_assets.cli.bars import BarReporter
+    with told_where_it_stopped(
+        console, f"What is encoded is kept: `crmrag embed {dataset}` goes on from here."
+    ):
         from crmrag_assets.embedding import EmbedRequest, run_embed
-        from crmrag_assets.instance import open_instance
         from crmrag_assets.partitions import BuildResource
 
         folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
-        bars = BarReporter(console)
-        shown = console.is_terminal and not quiet
-        reporter: Reporter = bars if shown else SilentReporter() if quiet else LineReporter(write)
-        with disk_explained(data), open_instance(data) as instance, bars.bars if shown else nullcontext():
+        with reported(console, data, quiet) as (instance, reporter):
             result = run_embed(EmbedRequest(dataset, folders, now), instance, reporter)
         if not quiet:
             for remark in (*result.remarks, *result.warnings):
-                write(remark)
+                write_line(console, remark)
         click.echo(f"Release {result.release} of {dataset} has vectors of {result.share} % of its documents.")
-    except KeyboardInterrupt:
-        console.print(
-            f"\nStopped. What is encoded is kept: `crmrag embed {dataset}` goes on from here.", soft_wrap=True
-        )
-        raise SystemExit(INTERRUPTED) from None
-    except BuildFault as fault:
-        click.echo(f"{fault.trace.rstrip()}\n", err=True)  # for the report that the message asks for
-        raise

@@ -106,7 +106,8 @@ class OfFiles(Protocol):
 
 TRIPLES = "triples"
 """The signal that counts the triples of a source: one that has far fewer than before is taken for a fault."""
-HEADERS = frozenset({"ETag", "Last-Modified"})
+ETAG, MODIFIED = "ETag", "Last-Modified"
+HEADERS = frozenset({ETAG, MODIFIED})
 """Signals that some servers make up for every response: they count where they stay, and delay nothing where they do not."""
 
 

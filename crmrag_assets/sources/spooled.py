@@ -22,6 +22,10 @@ from crmrag_query.artifacts.files import BUCKETS, sha256_file
 from crmrag_query.config.loading import Method
 from crmrag_query.errors import SourceError
 
+# What sources that are no RDF are stated with.
+TYPE, LABEL = ox.NamedNode(RDF_TYPE), ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+CRM = "http://www.cidoc-crm.org/cidoc-crm/"
+CONCEPT, HAS_TYPE = ox.NamedNode(f"{CRM}E55_Type"), ox.NamedNode(f"{CRM}P2_has_type")
 PORTION = 20_000  # quads handed over at once
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-from crmrag_assets.harvest.source import TRIPLES
+from crmrag_assets.harvest.source import ETAG, MODIFIED, TRIPLES
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.queries import Part, count_triples, rows_of, stated_dates
 from crmrag_query.config.operations import Watching
 
 SUBJECTS = "subjects.parquet"  # in the folder of discovery: the subjects that are asked for
-STATED, ETAG, MODIFIED = "stated", "ETag", "Last-Modified"
+STATED = "stated"
 SAMPLE = "sample of {} entities ({})"
 
 

@@ -19,22 +19,18 @@ from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.graph.rows import Row, arrays_of, format_of, rows_of
 from crmrag_assets.sources.kinds import Kind, Opening
-from crmrag_assets.sources.spooled import SpooledFiles
+from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE, SpooledFiles
+from crmrag_assets.sources.streams import RATIO, UNJUDGED
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.sources import is_absolute, matching_files
 from crmrag_query.config.sources.graph import EdgeTable, GraphConfig, NodeTable, Table
 from crmrag_query.errors import SourceError
 
-CRM = "http://www.cidoc-crm.org/cidoc-crm/"
-TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
-LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
-CONCEPT, HAS_TYPE, BROADER = (
-    ox.NamedNode(CRM + name) for name in ("E55_Type", "P2_has_type", "P127_has_broader_term")
-)
+BROADER = ox.NamedNode(f"{CRM}P127_has_broader_term")
 TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
 NAMED, KIND_OF = "node/", "type/"
-WRITER = 1  # raised when the same files would become other triples
+WRITER = 2  # raised when the same files would become other triples
 LOOKED_AT = 1000  # rows of each table
 WORDS = 1000  # strongest features of a node that are told
 WHOLE, ANY = "iu", "biuf"  # kinds of numbers that arrays hold, as NumPy names them
@@ -204,6 +200,11 @@ def _edges(arrays: Mapping[str, npt.NDArray[Any]], path: Path) -> tuple[Ints, in
             raise SourceError(f"{path}: its edges are of shape {edges.shape}.", "They are pairs: [m, 2].")
         edges = edges if edges.shape[1] == 2 else edges.T
         count = max(int(edges.max(initial=-1)) + 1, *_rows(arrays))
+        if count > max(UNJUDGED, RATIO * len(edges)):
+            raise SourceError(
+                f"{path} numbers nodes up to {count - 1:,}, and has {len(edges):,} edges.",
+                "Number the nodes from 0 without gaps.",
+            )
     else:
         raise SourceError(
             f"{path} has the arrays {', '.join(sorted(arrays))}, and none of edges.",

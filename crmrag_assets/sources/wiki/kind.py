@@ -13,19 +13,16 @@ from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.kinds import Kind, Opening
-from crmrag_assets.sources.spooled import SpooledFiles
+from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE, SpooledFiles
 from crmrag_assets.sources.wiki.pages import Dump, Site, WikiPage
 from crmrag_assets.sources.wiki.wikitext import read
 from crmrag_query.config.sources.wiki import WikiConfig
 from crmrag_query.errors import SourceError
 from crmrag_query.syntax import LONGEST
 
-CRM = "http://www.cidoc-crm.org/cidoc-crm/"
-TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 OTHER_LABEL = ox.NamedNode("http://www.w3.org/2004/02/skos/core#altLabel")
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-PAGE, SUBJECT = ox.NamedNode("urn:crmrag:wiki:Page"), ox.NamedNode(f"{CRM}E55_Type")
+PAGE = ox.NamedNode("urn:crmrag:wiki:Page")
 PAGES = {"en": "Page", "de": "Seite", "el": "Σελίδα", "es": "Página", "fr": "Page", "it": "Pagina"}
 VOCABULARY = (
     ox.Quad(PAGE, TYPE, ox.NamedNode(f"{RDFS}Class")),
@@ -33,9 +30,7 @@ VOCABULARY = (
     *(ox.Quad(PAGE, LABEL, ox.Literal(name, language=language)) for language, name in PAGES.items()),
 )
 """What a page is: by this class it is asked for."""
-REFERS_TO, TEXT, HAS_TYPE = (
-    ox.NamedNode(CRM + name) for name in ("P67_refers_to", "P190_has_symbolic_content", "P2_has_type")
-)
+REFERS_TO, TEXT = ox.NamedNode(f"{CRM}P67_refers_to"), ox.NamedNode(f"{CRM}P190_has_symbolic_content")
 UNNAMED = "urn:wiki:"  # begins the IRIs of a dump that does not say where its wiki is
 SAFE = "/:,()'!*@;~"  # kept in an IRI as Wikipedia's addresses have them
 WRITER = 1  # raised when the same dump would become other triples
@@ -130,7 +125,7 @@ class WikiDumps(SpooledFiles):
         for category in said.categories:
             subject = self._node(f"Category:{category}", site)
             yield ox.Quad(node, HAS_TYPE, subject)
-            yield ox.Quad(subject, TYPE, SUBJECT)
+            yield ox.Quad(subject, TYPE, CONCEPT)
             yield ox.Quad(subject, LABEL, self._literal(category, site))
 
     def _node(self, title: str, site: Site) -> ox.NamedNode:

@@ -276,6 +276,7 @@ def header(shape: str, descr: str = "'<i8'") -> bytes:
         (header("(1, 2)", "'<c16'") + bytes(32), "neither numbers nor text"),
         (header("(1, 2)", "__import__('os')") + bytes(16), "cannot be read"),
         (b"\x93NUMPY\x09\x00" + bytes(50), "version"),
+        (header("(1, 2)") + bytes(8) + (1 << 60).to_bytes(8, "little"), "without gaps"),
         (b"nothing", "cannot be read"),
         (header("(1" + 30 * "0" + ",)", "'<U0'"), "cannot be read"),
         (b"\x93NUMPY\x01\x00\xc8\x00" + b"(" * 200, "cannot be read"),
