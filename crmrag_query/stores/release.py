@@ -27,7 +27,7 @@ from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import has_channel
 from crmrag_query.retrieval.pipeline import LITTLE_SHARE
-from crmrag_query.retrieval.pool import cap, reciprocal_rank_fusion
+from crmrag_query.retrieval.pool import cap
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.stores.records import (
@@ -88,12 +88,13 @@ class ReleaseStore:
         own = self._documents.entities
         by_name = dict.fromkeys(map(self._told_of, self._by_name(query, size)))
         named = [node for node in by_name if not bit or self._graph.category(node) & bit]
-        texts = [own[hits.documents].tolist() for hits in (dense, sparse) if hits is not None]
-        cosine = dict(zip(texts[0], dense.scores.tolist(), strict=True)) if dense is not None else {}
-        rankings = [*[named] * NAMED, *texts]
+        nearest = own[dense.documents].tolist() if dense is not None else []
+        cosine = dict(zip(nearest, dense.scores.tolist(), strict=True)) if dense is not None else {}
+        by_words = [own[sparse.documents].tolist()] if sparse is not None else []
         little = np.zeros(self._graph.nodes, bool)
         little[own[channels.little]] = True
-        best = cap(reciprocal_rank_fusion(rankings), little, limit, LITTLE_SHARE)
+        found = channels.fused([*[named] * NAMED, *by_words], nearest, size)
+        best = cap(found, little, limit, LITTLE_SHARE)
         order = sorted((node for node, _ in best), key=lambda node: bool(little[node]))
         return Entities(tuple(self._entity(node, cosine.get(node)) for node in order), note)
 
@@ -101,14 +102,14 @@ class ReleaseStore:
         store = self._documents
         inside = np.arange(len(store.home)) >= store.count
         vector, _ = self._vector(query)
-        rankings, cosine = [], dict[int, float]()
+        size, rankings, nearest = limit * LOOKED_AT, list[list[int]](), list[int]()
+        cosine = dict[int, float]()
         if vector is not None and inside.any():
-            hits = self.opened[DenseIndex].search(vector, limit * LOOKED_AT, inside)
-            rankings.append(hits.ranking)
-            cosine = dict(hits)
+            hits = self.opened[DenseIndex].search(vector, size, inside)
+            nearest, cosine = hits.ranking, dict(hits)
         if has_channel(self.opened, "sparse") and inside.any():
-            rankings.append(self.opened[SparseIndex].search(query, limit * LOOKED_AT, inside).ranking)
-        best = reciprocal_rank_fusion(rankings)[:limit]
+            rankings.append(self.opened[SparseIndex].search(query, size, inside).ranking)
+        best = self.opened[ReleaseChannels].fused(rankings, nearest, size)[:limit]
         return tuple(self._passage(number - store.count, cosine.get(number)) for number, _ in best)
 
     def communities(self, query: str, level: int, limit: int) -> Sequence[GraphCommunity]:
