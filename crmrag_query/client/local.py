@@ -72,8 +72,6 @@ from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import category_name
 from crmrag_query.errors import (
     CrmRagError,
-    MissingExtraError,
-    ModelError,
     QuestionError,
     ReleaseError,
     ReleaseNotFound,
@@ -655,13 +653,10 @@ def _calibrated(release: Release) -> dict[str, float]:
     where the encoder may not be used or is not there: modes are listed all the same."""
     if not all(map(release.manifest.has, ("faiss_index", "encoder"))):
         return {}
-    try:
-        encoder = release[QueryEncoder]
-        if encoder.withheld or encoder.settings.provider == "litellm":
-            return {}
-        calibration = release[Calibration]
-    except (MissingExtraError, ModelError):
+    encoder = release[QueryEncoder]
+    if encoder.withheld or encoder.settings.provider == "litellm":
         return {}
+    calibration = release[Calibration]
     return {f"{one:g}": round(calibration.cosine(one), 3) for one in (BELOW, 0.5, ABOVE)}
 
 

@@ -450,7 +450,17 @@ class QueryEncoder:
 
     @classmethod
     def from_release(cls, release: Release) -> QueryEncoder:
-        return cls.open(release.folder / "encoder", release.opener)
+        """The encoder of a release; one that this machine lacks is withheld, so that questions are answered by their words.
+
+        Raises ReleaseError.
+        """
+        folder = release.folder / "encoder"
+        try:
+            return cls.open(folder, release.opener)
+        except (ModelError, MissingExtraError) as error:
+            settings = EncoderSettings.read(folder)
+            reason = f"Documents are found by their words alone, for questions cannot be encoded: {error}"
+            return cls(settings, Unasked(settings.dimension), reason)
 
     @classmethod
     def open(cls, folder: Path, opener: Opener = TRUSTING_NOBODY) -> QueryEncoder:

@@ -141,7 +141,10 @@ def test_a_damaged_data_set_hides_no_other_and_does_not_vanish(
 
 def test_what_was_kept_by_its_reader_is_sent_anew(data: tuple[Path, str, str]) -> None:
     folder, _, second = data
-    with served(application(open_engine(str(folder)))) as address, httpx.Client(base_url=address) as http:
+    with (
+        served(application(open_engine(str(folder)))) as address,
+        httpx.Client(base_url=address, timeout=PATIENCE) as http,
+    ):
         before = http.get(f"{API}/search?text=Church")
         again = http.get(f"{API}/search?text=Church", headers={"If-None-Match": before.headers["etag"]})
         assert again.status_code == 304
@@ -212,7 +215,10 @@ def test_a_damaged_release_that_is_mended_is_served(
     monkeypatch.setattr(releases, "RETRY_SECONDS", 0.0)
     place = folder / "releases" / "churches"
     manifest = (place / second / "manifest.json").read_bytes()
-    with served(application(open_engine(str(folder)))) as address, httpx.Client(base_url=address) as http:
+    with (
+        served(application(open_engine(str(folder)))) as address,
+        httpx.Client(base_url=address, timeout=PATIENCE) as http,
+    ):
         assert http.get("/ready", timeout=PATIENCE).status_code == 200 and release_of(http) == first
         (place / second / "manifest.json").write_bytes(b"{")
         (place / "current").write_text(f"{second}\n")
@@ -262,7 +268,10 @@ def test_a_data_set_that_cannot_be_opened_is_not_ready_and_holds_up_no_other(
     place = folder / "releases" / "broken"
     place.mkdir()
     (place / "current").write_text(f"{first}\n")
-    with served(application(open_engine(str(folder)))) as address, httpx.Client(base_url=address) as http:
+    with (
+        served(application(open_engine(str(folder)))) as address,
+        httpx.Client(base_url=address, timeout=PATIENCE) as http,
+    ):
         assert http.get("/health").status_code == 200 and http.get("/ready").status_code >= 400
         assert http.get("/version").json()["releases"] == {"churches": first}
         body = {"question": QUESTION, "dataset": "churches"}
