@@ -99,6 +99,8 @@ def _catalogued(artifact: str, body: Callable[..., Any]) -> dict[str, Any]:
 
 
 artifacts = [
+    _asset("page_images", "source", {"image"}),
+    _asset("page_extractions", "source", {"arrow"}),
     _asset("entities", "source", {"rdf"}, HARVEST),
     _asset("prefetch", "source", {"parquet"}, HARVEST),
     _asset("harvest_report", "source", {"json", "markdown"}),

@@ -97,7 +97,7 @@ class Layer:
 
 # Each layer's assets have the same partitions: Dagster refuses mixed ones in a run.
 LAYERS = (
-    Layer("discovery", ("entities",)),
+    Layer("discovery", ("page_images", "page_extractions", "entities")),
     Layer("harvest", ("prefetch",), chunked=True),
     Layer("graph", ("harvest_report", "graph", "edges", "triples_index")),
     Layer("relationships", ("fr_documents",), chunked=True),
