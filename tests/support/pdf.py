@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 LINE, LEFT, TOP, SIZE = 15, 60, 780, 11
@@ -22,7 +23,7 @@ def pdf(*pages: str, size: tuple[float, float] = (595, 842)) -> bytes:
         _pages(len(pages)),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding 4 0 R /ToUnicode 5 0 R >>",
         f"<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [128 {_differences(letters)}] >>".encode(),
-        _stream(_to_unicode(codes)),
+        stream(_to_unicode(codes)),
     ]
     for number, text in enumerate(pages):
         content = len(objects) + 2
@@ -30,7 +31,7 @@ def pdf(*pages: str, size: tuple[float, float] = (595, 842)) -> bytes:
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {size[0]} {size[1]}] /Contents {content} 0 R "
             "/Resources << /Font << /F1 3 0 R >> >> >>".encode()
         )
-        objects.append(_stream(_shown(text, codes)))
+        objects.append(stream(_shown(text, codes)))
         assert len(objects) == 5 + 2 * (number + 1)
     return written(objects)
 
@@ -78,5 +79,13 @@ def _shown(text: str, codes: dict[str, int]) -> bytes:
     return f"BT /F1 {SIZE} Tf {LINE} TL {LEFT} {TOP} Td\n".encode() + b"\n".join(lines) + b"\nET"
 
 
-def _stream(content: bytes) -> bytes:
-    return f"<< /Length {len(content)} >>\nstream\n".encode() + content + b"\nendstream"
+def stream(content: bytes, filters: bytes = b"") -> bytes:
+    """A stream, packed as ``filters`` say."""
+    packed = b" /Filter " + filters if filters else b""
+    return f"<< /Length {len(content)}".encode() + packed + b" >>\nstream\n" + content + b"\nendstream"
+
+
+def flate(content: bytes, times: int) -> bytes:
+    """The content, so many times after itself, packed."""
+    packer = zlib.compressobj(9)
+    return b"".join(packer.compress(content) for _ in range(times)) + packer.flush()

@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.builds import Project, build_all, make_project
+from tests.support.model_server import Script, model_server
+from tests.support.pdf import pdf
 
 PAGES = (
     """Vyhláška města Jezeřany č. 12/1987
@@ -84,3 +94,38 @@ REPLIES = (
     ),
 )
 """What a model replies to each page: with fences, an unknown type, ends that are not there."""
+
+MUSEUM = """
+@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix ex: <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:keeper a crm:E21_Person ; rdfs:label "Řehoř Žďárský"@cs ; crm:P3_has_note "Curator of books."@en .
+ex:archive a crm:E74_Group ; rdfs:label "Okresní archív Hvězdov"@cs .
+ex:codex a crm:E22_Human-Made_Object ; rdfs:label "Codex of the Granary"@en ; crm:P50_has_current_keeper ex:archive .
+ex:other a crm:E21_Person ; rdfs:label "Brenna Tollan"@en .
+"""
+"""What a curator wrote of the same town."""
+
+
+def make_regulation(root: Path, **pages: object) -> Project:
+    """A project of the regulation and the museum beside it."""
+    source = {"files": "*.pdf", "profile": "regulatory", "language": "cs", **pages}
+    project = make_project(
+        root, MUSEUM, sources=[{"rdf": "churches.ttl"}, {"pages": source}], languages=["en", "cs"], write_markdown=False
+    )
+    (root / "regulation.pdf").write_bytes(pdf(*PAGES))
+    return project
+
+
+@contextmanager
+def scripted(*replies: str, **faults: Any) -> Iterator[Script]:
+    """A server of a model that sees images, which the environment names while the block runs."""
+    with model_server(*(replies or REPLIES), **faults) as script, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CRMRAG_API_BASE", script.address)
+        environment.setenv("OPENAI_API_KEY", "test")
+        yield script
+
+
+def build_regulation(root: Path) -> None:
+    """Build the project with what the scripted model reads."""
+    with scripted():
+        build_all(make_regulation(root, model="openai/scripted").context())
