@@ -25,7 +25,8 @@ class Opening:
 
     ``paths``: the files that it names, sorted; ``root``: the folder that their names are shown relative to; ``work``: a
     folder that keeps what helps later reading; ``refreshed``: when it was last to be asked again (ISO), "" for never;
-    ``turns``: at which its server is asked; ``made``: folders of the artifacts that are made before sources are read, by name.
+    ``turns``: at which its server is asked; ``made``: folders of the artifacts that are made before sources are
+    read, by name.
     """
 
     method: Method

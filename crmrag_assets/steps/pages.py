@@ -121,8 +121,8 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
     """What a language model read from each page: entities and relationships of the types of a profile, one call a page.
 
     Replies are kept by what was asked, so that no page is paid for twice. A page that fails is told and passed over; three in
-    a row end their document. What failed, or was left by the ceiling of `model_calls`, is asked for when the data set is built
-    next. Without a `model` nothing is asked.
+    a row end their document. What failed, or was left by the ceiling of `model_calls`, is asked for by the next build.
+    Without a `model` nothing is asked.
     """
     part, images = context.method.extraction, context.folder(IMAGES)
     every, rows, counts = load(images, "pages"), list[dict[str, Any]](), dict[str, Any]()
@@ -142,7 +142,8 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
         model = LiteLLM(config.model, os.environ.get("CRMRAG_API_BASE"), timeout=limits["seconds"])
         pool = ModelPool(model, context.data / "cache" / "readings", **limits)
         paths = [
-            [images / page["image"] if page["image"] else None for page in pages] for pages in by_document.values()
+            [images / page["image"] if page["image"] else None for page in pages]
+            for pages in by_document.values()
         ]
         found = Extractor(pool, part, config.profile).read(paths, context.progress)
         for (iri, pages), readings in zip(by_document.items(), found, strict=True):
@@ -155,7 +156,9 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
                 for page, one in zip(pages, readings, strict=True)
             ]  # fmt: skip
             rows += told
-            stated = Readings(iri, documents[iri]["name"], told, part.profiles[config.profile], config.language).statements
+            stated = Readings(
+                iri, documents[iri]["name"], told, part.profiles[config.profile], config.language
+            ).statements
             for (s, p, o), where in stated.items():
                 statements += [{"s": s.value, "p": p.value, "o": o.value, "page": page} for page in where]
         for name, value in pool.told().items():
@@ -176,5 +179,7 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
 
 
 PAGE_IMAGES = Step(IMAGES, 1, write_images, inputs=images_inputs, wanted=has_pages)
-PAGE_EXTRACTIONS = Step(READINGS, 1, write_readings, needs=(IMAGES,), inputs=readings_inputs, wanted=has_pages)
+PAGE_EXTRACTIONS = Step(
+    READINGS, 1, write_readings, needs=(IMAGES,), inputs=readings_inputs, wanted=has_pages
+)
 STEPS = (PAGE_IMAGES, PAGE_EXTRACTIONS)

@@ -28,7 +28,15 @@ from crmrag_assets.steps import communities, documents, graph, indexes, pages, r
 
 STEPS: Mapping[str, Step] = {
     step.artifact: step
-    for steps in (pages.STEPS, source.STEPS, graph.STEPS, documents.STEPS, indexes.STEPS, communities.STEPS, release.STEPS)
+    for steps in (
+        pages.STEPS,
+        source.STEPS,
+        graph.STEPS,
+        documents.STEPS,
+        indexes.STEPS,
+        communities.STEPS,
+        release.STEPS,
+    )
     for step in steps
 }
 

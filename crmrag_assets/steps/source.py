@@ -326,9 +326,7 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     return stats | missing | traffic_stats(report.gathered)
 
 
-ENTITIES = Step(
-    "entities", 3, write_entities, needs=(IMAGES, READINGS), inputs=entities_inputs, lasting=True
-)
+ENTITIES = Step("entities", 3, write_entities, needs=(IMAGES, READINGS), inputs=entities_inputs, lasting=True)
 PREFETCH = Step(
     "prefetch", 2, write_chunk, needs=("entities",), inputs=prefetch_inputs, chunked=True, lasting=True,
     apart=lambda context: not context.config.asks,  # a server is asked at the pace that is configured

@@ -38,6 +38,7 @@ class Source:
     document were used; ``images``: addresses; ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text
     cites it (what was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its
     document fits the question, as in a ranking, None where it was not retrieved (a member of an exact set).
+    ``read``: a machine read it from a page, no curator wrote it; ``pages``: those that it is on, of documents of pages.
     """
 
     n: int
@@ -59,6 +60,8 @@ class Source:
     kind: str = ENTITY
     text: str = ""
     origin: str = ""
+    read: bool = False
+    pages: tuple[Named, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +394,9 @@ def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator
         yield "\nSources"
     for source in cited[:sources]:
         yield printable(f"[{source.n}] {source.label} ({source.category})  <{source.iri}>")
+        if source.read:
+            on = ", ".join(page.label for page in source.pages)
+            yield printable(f"      read by a machine from {on or 'a page'}")
         for triple in source.triples[:triples]:
             yield printable(f"      {triple}")
         if len(source.triples) > triples:

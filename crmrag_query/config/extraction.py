@@ -30,7 +30,7 @@ class RelationshipType(Record):
 
     path: tuple[Term, ...] = ()
     property: Term | None = None
-    label: dict[str, str] = {}
+    label: dict[str, str] = Field(default_factory=dict)
     hint: str = ""
 
     @model_validator(mode="after")
@@ -39,7 +39,9 @@ class RelationshipType(Record):
             if self.path or not self.label:
                 raise ValueError("`property` stands with a `label`, and without `path`")
         elif len(self.path) not in (1, 3) or self.label:
-            raise ValueError("`path` has a property, or a property, a class and a property; or give `property` and `label`")
+            raise ValueError(
+                "`path` has a property, or a property, a class and a property; or give `property` and `label`"
+            )
         return self
 
 
@@ -47,7 +49,7 @@ class Profile(Record):
     """Types of entities and of relationships, by the names that a model is told."""
 
     entities: dict[TypeName, EntityType] = Field(min_length=1)
-    relationships: dict[TypeName, RelationshipType] = {}
+    relationships: dict[TypeName, RelationshipType] = Field(default_factory=dict)
 
     def schema_of_replies(self) -> dict[str, Any]:
         """The JSON schema of a reply."""

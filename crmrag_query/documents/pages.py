@@ -53,7 +53,7 @@ SCHEMAS: Final = {
     "readings": pa.schema(
         [
             ("page", pa.utf8()),  # its IRI
-            ("status", pa.utf8()),  # read, failed, stopped (after failures in a row), left (by a ceiling), none (without a model)
+            ("status", pa.utf8()),  # read, failed, stopped (after failures in a row), left (a ceiling)
             ("error", pa.utf8()),
             ("model", pa.utf8()),
             ("profile", pa.utf8()),
@@ -133,7 +133,11 @@ class Pages:
         folder = release.folder / FOLDER
         pages = {
             one["iri"]: Page(
-                one["iri"], one["document"], one["number"], folder / one["image"] if one["image"] else None, one["text"]
+                one["iri"],
+                one["document"],
+                one["number"],
+                folder / one["image"] if one["image"] else None,
+                one["text"],
             )
             for one in load(folder, "pages")
         }

@@ -1,4 +1,4 @@
-"""PDF files with a text layer in any letters, written without a library: one font, whose codes are told by a ToUnicode map."""
+"""PDF files with a text layer in any letters, written without a library: one font, and a map from its codes to letters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def _to_unicode(codes: dict[str, int]) -> bytes:
     pairs = [(code, chr(code)) for code in range(32, 127)] + [(code, char) for char, code in codes.items()]
     blocks = [pairs[at : at + 100] for at in range(0, len(pairs), 100)]
     body = "\n".join(
-        f"{len(block)} beginbfchar\n" + "\n".join(f"<{code:02X}> <{ord(char):04X}>" for code, char in block) + "\nendbfchar"
+        f"{len(block)} beginbfchar\n"
+        + "\n".join(f"<{code:02X}> <{ord(char):04X}>" for code, char in block)
+        + "\nendbfchar"
         for block in blocks
     )
     return (
@@ -75,7 +77,9 @@ def _shown(text: str, codes: dict[str, int]) -> bytes:
     lines = []
     for line in text.split("\n"):
         data = bytes(codes.get(char, ord(char) if ord(char) < 127 else 63) for char in line)
-        lines.append(b"(" + data.replace(b"\\", rb"\\").replace(b"(", rb"\(").replace(b")", rb"\)") + b") Tj T*")
+        lines.append(
+            b"(" + data.replace(b"\\", rb"\\").replace(b"(", rb"\(").replace(b")", rb"\)") + b") Tj T*"
+        )
     return f"BT /F1 {SIZE} Tf {LINE} TL {LEFT} {TOP} Td\n".encode() + b"\n".join(lines) + b"\nET"
 
 

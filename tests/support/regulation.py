@@ -110,7 +110,11 @@ def make_regulation(root: Path, **pages: object) -> Project:
     """A project of the regulation and the museum beside it."""
     source = {"files": "*.pdf", "profile": "regulatory", "language": "cs", **pages}
     project = make_project(
-        root, MUSEUM, sources=[{"rdf": "churches.ttl"}, {"pages": source}], languages=["en", "cs"], write_markdown=False
+        root,
+        MUSEUM,
+        sources=[{"rdf": "churches.ttl"}, {"pages": source}],
+        languages=["en", "cs"],
+        write_markdown=False,
     )
     (root / "regulation.pdf").write_bytes(pdf(*PAGES))
     return project

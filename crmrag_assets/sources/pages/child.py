@@ -1,8 +1,9 @@
 """The process that reads one document: a file by itself, so that nothing but what it needs is in its memory.
 
-``python child.py``, with a ``Setup`` as JSON on its input. It writes ``page_001.png`` and so on into the folder, and a line of
-JSON for each page: its number, width and height in pixels and text, or why it cannot be read; at last ``{"format", "pages"}``,
-or ``{"refused"}``. An alarm ends it where a page takes too long, the system where it wants too much memory.
+``python child.py``, with what it is to do as JSON on its input. It writes ``page_001.png`` and so on into the folder, and a
+line of JSON for each page: its number, width and height in pixels and text, or why it cannot be read; at last
+``{"format", "pages"}``, or ``{"refused"}``. An alarm ends it where a page takes too long, the system where it wants too much
+memory.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def pdf_pages(path: Path, most: int) -> Iterator[tuple[Image.Image | None, str, 
         document = pdfium.PdfDocument(path)
     except pdfium.PdfiumError as error:
         locked = "assword" in str(error) or "ecurity" in str(error)
-        raise Refused("it needs a password" if locked else "it is no PDF that can be read, or is cut off") from error
+        raise Refused(
+            "it needs a password" if locked else "it is no PDF that can be read, or is cut off"
+        ) from error
     if len(document) > most:
         raise Refused(f"it has {len(document):,} pages, and {most:,} are allowed (most_pages)")
     for number in range(len(document)):
@@ -81,7 +84,9 @@ def image_pages(path: Path, most: int) -> Iterator[tuple[Image.Image | None, str
                     raise Refused(f"its page {number + 1} is of {image.width:,} x {image.height:,} pixels")
                 yield _fitting(image), "", ""
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise Refused(f"it is no image that can be read, or is cut off: {' '.join(str(error).split())[:200]}") from error
+        raise Refused(
+            f"it is no image that can be read, or is cut off: {' '.join(str(error).split())[:200]}"
+        ) from error
 
 
 def _fitting(image: Image.Image) -> Image.Image:
@@ -92,7 +97,9 @@ def _fitting(image: Image.Image) -> Image.Image:
     plain = image.convert("RGB")
     if scale >= 1:
         return plain
-    return plain.resize((max(1, round(plain.width * scale)), max(1, round(plain.height * scale))), Image.Resampling.LANCZOS)
+    return plain.resize(
+        (max(1, round(plain.width * scale)), max(1, round(plain.height * scale))), Image.Resampling.LANCZOS
+    )
 
 
 def main() -> None:
@@ -142,7 +149,11 @@ def _confine(memory: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, IMAGES)):
+    for what, most in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, IMAGES),
+    ):
         _, hard = resource.getrlimit(what)
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (limit, limit))

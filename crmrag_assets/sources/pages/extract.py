@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from crmrag_assets.build.step import Progress
 from crmrag_query.config.extraction import ExtractionPart, Profile
-from crmrag_query.llm.model import Request, image_part
+from crmrag_query.llm.model import Part, PartsMessage, Request, image_part
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.text import fold, plain
 
@@ -63,11 +63,15 @@ def read_reply(reply: str, profile: Profile) -> Read:
             dropped += 1
         elif kind not in (called := places.setdefault(fold(name), {})):
             called[kind] = len(kept)
-            kept.append({"name": name, "type": kind, "description": _text(one, "description", LONGEST_DESCRIPTION)})
+            kept.append(
+                {"name": name, "type": kind, "description": _text(one, "description", LONGEST_DESCRIPTION)}
+            )
     related = list[dict[str, Any]]()
     for one in relationships[:MOST]:
         # An end that is called as two things of the page is neither.
-        ends = [[*places.get(fold(_text(one, key, LONGEST_NAME)), {}).values()] for key in ("source", "target")]
+        ends = [
+            [*places.get(fold(_text(one, key, LONGEST_NAME)), {}).values()] for key in ("source", "target")
+        ]
         kind = _text(one, "type", LONGEST_NAME).upper()
         if any(len(end) != 1 for end in ends) or kind not in profile.relationships:
             dropped += 1
@@ -93,9 +97,10 @@ class Extractor:
     def request(self, image: Path) -> Request:
         """One message: the image, then what is wanted."""
         wanted = self.part.instructions(self.profile)
-        content = [image_part(image.read_bytes(), "image/png"), {"type": "text", "text": wanted}]
+        content: list[Part] = [image_part(image.read_bytes(), "image/png"), {"type": "text", "text": wanted}]
         schema = self.part.profiles[self.profile].schema_of_replies()
-        return Request([{"role": "user", "content": content}], schema, most=TOKENS)
+        message: PartsMessage = {"role": "user", "content": content}
+        return Request([message], schema, most=TOKENS)
 
     def read(self, documents: Sequence[Sequence[Path | None]], progress: Progress) -> list[list[Reading]]:
         """What came of each page of each document, whose pages are asked for one after another; None is a page without image.

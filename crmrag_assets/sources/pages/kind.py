@@ -6,7 +6,7 @@ Images and readings are artifacts of their own (`page_images`, `page_extractions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -32,6 +32,8 @@ except ImportError as error:
 WRITER = 1  # raised when the same pages would become other triples
 NAMED = 20  # ranges of pages that are named in a report
 UNREADABLE = "a page that cannot be read"
+WITHOUT_TEXT = "a page without a text layer: it needs a model that sees images, or OCR"
+DROPPED = "entities and relationships that a model gave of an unknown type, without a name or an end"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,9 @@ class PageFiles(SpooledFiles):
         return Readings(document["iri"], document["name"], rows, profile, self.config.language)
 
 
-def _report(name: str, pages: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], tally: Tally) -> None:
+def _report(
+    name: str, pages: Sequence[dict[str, Any]], rows: Sequence[Mapping[str, Any]], tally: Tally
+) -> None:
     """Tell which pages said nothing, and why."""
     read = {one["page"] for one in rows if one["status"] == "read"}
     told = dict[str, list[int]]()
@@ -92,13 +96,15 @@ def _report(name: str, pages: Sequence[dict[str, Any]], rows: Sequence[dict[str,
         if page["error"]:
             told.setdefault(UNREADABLE, []).append(page["number"])
         elif page["needs"] and page["iri"] not in read:
-            told.setdefault("a page without a text layer: it needs a model that sees images, or OCR", []).append(page["number"])
+            told.setdefault(WITHOUT_TEXT, []).append(page["number"])
     numbers = {page["iri"]: page["number"] for page in pages}
     for one in rows:
         if one["status"] in ("failed", "stopped", "left"):
-            told.setdefault(f"a page that the model did not read ({one['status']})", []).append(numbers[one["page"]])
+            told.setdefault(f"a page that the model did not read ({one['status']})", []).append(
+                numbers[one["page"]]
+            )
         if one["dropped"]:
-            tally.skipped["entities and relationships that a model gave of an unknown type, without a name or end"] += one["dropped"]
+            tally.skipped[DROPPED] += one["dropped"]
     for why, which in told.items():
         tally.skipped[f"{name}, {ranges(which)}: {why}"] += len(which)
 

@@ -1,5 +1,6 @@
 """What pages say as triples: documents, their pages with their text layers, and what a language model read from them, in a
-named graph for each document."""
+named graph for each document. Nothing that was read is tied to a page or to what a curator wrote, so that it can be left
+out; which page each triple is from stands in a table (`crmrag_query.documents.pages`)."""
 
 from __future__ import annotations
 
@@ -21,14 +22,22 @@ PROV = "http://www.w3.org/ns/prov#"
 PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 SAME = ox.NamedNode("http://www.w3.org/2002/07/owl#sameAs")
 DOCUMENT, PAGE = ox.NamedNode(f"{CRM}E31_Document"), ox.NamedNode("urn:crmrag:pages:Page")
-PAGES = {"en": "Page", "de": "Seite", "el": "Σελίδα", "es": "Página", "fr": "Page", "it": "Pagina", "cs": "Strana"}
+PAGES = {
+    "en": "Page",
+    "de": "Seite",
+    "el": "Σελίδα",
+    "es": "Página",
+    "fr": "Page",
+    "it": "Pagina",
+    "cs": "Strana",
+}
 VOCABULARY = (
     ox.Quad(PAGE, TYPE, ox.NamedNode(f"{RDFS}Class")),
     ox.Quad(PAGE, ox.NamedNode(f"{RDFS}subClassOf"), ox.NamedNode(f"{CRM}E73_Information_Object")),
     *(ox.Quad(PAGE, LABEL, ox.Literal(name, language=language)) for language, name in PAGES.items()),
 )
 """What a page is: by this class it is asked for."""
-PART, REFERS_TO = ox.NamedNode(f"{CRM}P106_is_composed_of"), ox.NamedNode(f"{CRM}P67_refers_to")
+PART = ox.NamedNode(f"{CRM}P106_is_composed_of")
 NOTE, TEXT = ox.NamedNode(f"{CRM}P3_has_note"), ox.NamedNode(f"{CRM}P190_has_symbolic_content")
 DERIVED, ATTRIBUTED = ox.NamedNode(f"{PROV}wasDerivedFrom"), ox.NamedNode(f"{PROV}wasAttributedTo")
 Triple = tuple[ox.NamedNode, ox.NamedNode, ox.NamedNode | ox.Literal]
@@ -38,7 +47,9 @@ def literal(text: str, language: str) -> ox.Literal:
     return ox.Literal(text, language=language) if language else ox.Literal(text)
 
 
-def layer(document: Mapping[str, Any], pages: Iterable[Mapping[str, Any]], language: str) -> Iterator[ox.Quad]:
+def layer(
+    document: Mapping[str, Any], pages: Iterable[Mapping[str, Any]], language: str
+) -> Iterator[ox.Quad]:
     """A document and its pages, with their text layers: rows of the tables of page images."""
     node, title = ox.NamedNode(document["iri"]), title_of(document["name"])
     yield ox.Quad(node, TYPE, DOCUMENT)
@@ -107,7 +118,6 @@ class Readings:
         entities = row["entities"] or ()
         things = [self.thing(one["type"], one["name"]) for one in entities]
         for thing, one in zip(things, entities, strict=True):
-            yield ox.NamedNode(row["page"]), REFERS_TO, thing
             yield thing, TYPE, ox.NamedNode(CRM + self.profile.entities[one["type"]].crm_class)
             yield thing, HAS_TYPE, _type(one["type"])
             yield thing, LABEL, literal(one["name"], self.language)

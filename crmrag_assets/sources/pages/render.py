@@ -57,7 +57,7 @@ def render_all(
     """The documents by name and path, in order; what was read before is taken from ``cache``."""
     listed, found = list(files), list[Rendered]()
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        for one in pool.map(lambda item: render(*item, config, cache), listed):
+        for one in pool.map(lambda item: render(item[0], item[1], config, cache), listed):
             found.append(one)
             progress.advance(len(found), len(listed), f"reading pages of {one.name}")
     return found
@@ -69,7 +69,11 @@ def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
     home = cache / f"{digest[:32]}-{WRITER}"
     if not (home / TOLD).is_file():
         if (size := path.stat().st_size) > config.megabytes * (1 << 20):
-            return Rendered(name, digest, refused=f"it is of {size >> 20:,} MB, and {config.megabytes:g} are allowed (megabytes)")
+            return Rendered(
+                name,
+                digest,
+                refused=f"it is of {size >> 20:,} MB, and {config.megabytes:g} are allowed (megabytes)",
+            )
         cache.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=cache, suffix=".part"))
         try:
@@ -83,7 +87,11 @@ def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
             shutil.rmtree(draft, ignore_errors=True)
     *pages, end = map(json.loads, (home / TOLD).read_text(encoding="utf-8").splitlines())
     if len(pages) > config.most_pages:
-        return Rendered(name, digest, refused=f"it has {len(pages):,} pages, and {config.most_pages:,} are allowed (most_pages)")
+        return Rendered(
+            name,
+            digest,
+            refused=f"it has {len(pages):,} pages, and {config.most_pages:,} are allowed (most_pages)",
+        )
     return Rendered(name, digest, end["format"], tuple(map(partial(_page, home), pages)))
 
 
@@ -117,7 +125,11 @@ def _read(path: Path, config: PagesConfig, folder: Path) -> tuple[list[dict[str,
         page = sum("number" in line for line in lines) + 1
         if code == -getattr(signal, "SIGALRM", 0):
             return [], f"its page {page} takes longer than {config.page_seconds:g} seconds (page_seconds)"
-        return [], f"at its page {page} it breaks its reader, or needs more than {config.memory_megabytes:,} MB (memory_megabytes)"
+        memory = f"{config.memory_megabytes:,} MB (memory_megabytes)"
+        return (
+            [],
+            f"at its page {page} it breaks its reader, or needs more than {memory}",
+        )
     return lines, ""
 
 
@@ -126,7 +138,9 @@ def running(text: str) -> str:
     left out."""
     plain = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     plain = plain.replace("\ufffe\n", "").replace("\ufffe", "").replace("\u00ad\n", "").replace("\u00ad", "")
-    plain = "".join(char for char in plain if char == "\n" or unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn"))
+    plain = "".join(
+        char for char in plain if char == "\n" or unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn")
+    )
     lines, joined = [line.strip() for line in plain.split("\n")], ""
     for line in lines:
         if joined.endswith("-") and joined[-2:-1].islower() and line[:1].islower():

@@ -79,7 +79,9 @@ def test_images_are_documents_of_a_page_and_a_tiff_of_several(tmp_path: Path) ->
     assert all(lacks_text(page.text) for page in rendered(tmp_path, "a.png", image("PNG")).pages)
 
 
-def test_what_was_read_before_is_taken_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_read_before_is_taken_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = rendered(tmp_path, "a.pdf", pdf(TEXT))
     monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("it was read again"))
     again = rendered(tmp_path, "another name.pdf", pdf(TEXT))
@@ -105,7 +107,9 @@ def drawing(content: bytes, filters: bytes) -> bytes:
 
 
 WHOLE = pdf(TEXT, TEXT)
-LOCKED = b"/Root 1 0 R /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"AB" * 32 + b"> /U <" + b"CD" * 32
+LOCKED = (
+    b"/Root 1 0 R /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"AB" * 32 + b"> /U <" + b"CD" * 32
+)
 MANY = b"<< /Type /Pages /Kids [" + b"6 0 R " * 10_000 + b"] /Count 10000 >>"
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "cut.pdf": (lambda: WHOLE[: len(WHOLE) // 2], "cut off"),
@@ -194,7 +198,9 @@ def test_without_a_model_the_text_layer_answers(tmp_path: Path) -> None:
     build_all(project.context())
     with Client(project.data) as client:
         for mode in ("crm", "fulltext"):
-            told = client.ask("What is the temperature (teplota) in the depozitáři?", dataset="churches", mode=mode)
+            told = client.ask(
+                "What is the temperature (teplota) in the depozitáři?", dataset="churches", mode=mode
+            )
             assert "čtrnáct stupňů" in told.text
             assert told.sources[0].label == "regulation, p. 2"
         assert client.ask("Which pages are there?", dataset="churches").set.size == 3
@@ -205,7 +211,13 @@ def test_without_a_model_the_text_layer_answers(tmp_path: Path) -> None:
 
 def test_what_a_reply_has_too_much_is_dropped_and_counted() -> None:
     found = read_reply(REPLIES[1], REGULATORY)
-    assert [one["type"] for one in found.entities] == ["PERSON", "ORGANIZATION", "ROLE", "STANDARD", "REGULATION"]
+    assert [one["type"] for one in found.entities] == [
+        "PERSON",
+        "ORGANIZATION",
+        "ROLE",
+        "STANDARD",
+        "REGULATION",
+    ]
     assert [one["type"] for one in found.relationships] == ["SUPERVISES", "REFERENCES"]
     assert found.dropped == 3, "an unknown type of each kind, and an end that is not there"
 
@@ -217,17 +229,25 @@ def test_an_end_that_is_called_as_two_things_is_dropped() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.sampled_from([*REGULATORY.entities]),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["name", "type", "description", "source", "target", "x"]), inner, max_size=4
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.sampled_from([*REGULATORY.entities]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["name", "type", "description", "source", "target", "x"]), inner, max_size=4
+        )
     ),
     max_leaves=12,
 )
 
 
 @settings(max_examples=200)
-@given(st.dictionaries(st.sampled_from(["entities", "relationships"]), st.lists(JSON, max_size=8)), st.booleans())
+@given(
+    st.dictionaries(st.sampled_from(["entities", "relationships"]), st.lists(JSON, max_size=8)), st.booleans()
+)
 def test_every_part_of_a_reply_is_kept_or_counted(said: dict[str, list[object]], fenced: bool) -> None:
     text = json.dumps(said)
     found = read_reply(f"```json\n{text}\n```" if fenced else text, REGULATORY)
@@ -235,7 +255,9 @@ def test_every_part_of_a_reply_is_kept_or_counted(said: dict[str, list[object]],
     assert all(count == 1 for count in names.values())
     whole = sum(len(said.get(key, ())) for key in ("entities", "relationships"))
     assert len(found.entities) + len(found.relationships) + found.dropped <= whole
-    assert all(0 <= one[end] < len(found.entities) for one in found.relationships for end in ("source", "target"))
+    assert all(
+        0 <= one[end] < len(found.entities) for one in found.relationships for end in ("source", "target")
+    )
 
 
 @given(st.text(max_size=200))
@@ -323,7 +345,9 @@ def test_a_rerun_asks_only_for_what_is_missing(tmp_path: Path) -> None:
 
 def test_no_page_is_asked_for_beyond_the_ceiling(tmp_path: Path) -> None:
     with scripted(EMPTY) as script:
-        pages = Pages(tmp_path, tokens=7000)  # a reply may take 8,000, and no request is sent that may go beyond
+        pages = Pages(
+            tmp_path, tokens=7000
+        )  # a reply may take 8,000, and no request is sent that may go beyond
         pages.address = script.address
         (statuses,), pool = pages.read(4)
     assert (statuses, script.requests) == (["left"] * 4, [])
@@ -346,7 +370,9 @@ def test_a_model_is_told_the_image_and_all_types_in_one_message(tmp_path: Path) 
         with Image.open(io.BytesIO(base64.b64decode(data))) as sent:
             assert abs(sent.width - 595 / 72 * 150) <= 1 and abs(sent.height - 842 / 72 * 150) <= 1
         assert all(f"- {name}" in told["text"] for name in (*REGULATORY.entities, *REGULATORY.relationships))
-        assert not any(line in json.dumps(request, ensure_ascii=False) for line in PAGES[1].split("\n") if line)
+        assert not any(
+            line in json.dumps(request, ensure_ascii=False) for line in PAGES[1].split("\n") if line
+        )
 
 
 def test_what_failed_is_asked_for_when_the_data_set_is_built_next_and_nothing_twice(tmp_path: Path) -> None:
