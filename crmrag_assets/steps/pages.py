@@ -14,8 +14,9 @@ from crmrag_query.config import config_hash
 from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.sources import SourceEntry
 from crmrag_query.config.sources.pages import PagesConfig
-from crmrag_query.documents.pages import IMAGES, READINGS, document_iri, load, page_iri, save
+from crmrag_query.documents.pages import IMAGES, READ_THING, READINGS, document_iri, load, page_iri, save
 from crmrag_query.errors import ConfigError
+from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
 
@@ -176,6 +177,16 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
         "again": _again(context),
         **counts,
     }
+
+
+def page_counts(context: BuildContext, graph: Graph) -> dict[str, int]:
+    """Pages, and things that a machine read from them, for the manifest; nothing where there are none."""
+    if not has_pages(context):
+        return {}
+    first, end = graph.beginning(READ_THING)
+    return {"pages": int(context.finished(IMAGES).stats["pages"])} | (
+        {"read": end - first} if end > first else {}
+    )
 
 
 PAGE_IMAGES = Step(IMAGES, 1, write_images, inputs=images_inputs, wanted=has_pages)

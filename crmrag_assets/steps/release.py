@@ -41,6 +41,7 @@ from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
 from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
 from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
+from crmrag_assets.steps.pages import page_counts
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
@@ -140,6 +141,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "passages": documents.passages.num_rows,
             "encoded": int(with_vectors(context).sum()),
             "chunks": len(chunks_of(context)),
+            **page_counts(context, graph),
         },
         config=config
         | {

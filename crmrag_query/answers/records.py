@@ -223,7 +223,7 @@ class Lineage(Shown):
 
     ``stated``: the data states it; ``graphs``: the named graphs that do; ``chunk``: key of the chunk that harvested it, its
     subject's; ``origin``: None in a release whose provenance was left out; ``complete``: every line of the documents looked
-    at was tried (else the number of ways to look at ended it).
+    at was tried (else the number of ways to look at ended it); ``pages``: those that a machine read it from.
     """
 
     s: str
@@ -235,6 +235,7 @@ class Lineage(Shown):
     lines: tuple[LineageLine, ...]
     origin: Origin | None
     complete: bool = True
+    pages: tuple[Named, ...] = ()
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "document": str, "line": str, "kind": str, "relationship": str, "path": str, "way": str,
@@ -243,6 +244,7 @@ class Lineage(Shown):
     def head(self) -> str:
         said = "stated" if self.stated else "not stated in the data"
         lines = [f"{self.s} {self.p} {self.o}: {said}", f"chunk {self.chunk}", *map(str, self.graphs)]
+        lines += [f"read by a machine from {page.label}" for page in self.pages]
         if self.origin is not None:
             lines.append(
                 f"from {', '.join(self.origin.places)}, fetched {self.origin.fetched or 'at no known time'}"

@@ -327,8 +327,10 @@ def lineage(release: Release, s: str, p: str, o: str, source: str = "") -> Linea
             lines += search.lines_of(document)
         complete = search.left > 0
     chunk = chunk_of(s, release.manifest.counts.get("chunks", 1))
+    on = release[Pages].statements.get((s, p, o), ())
+    pages = (Named(page, graph.label(node)) for page in on if (node := graph.node(page)) is not None)
     return Lineage(
-        s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk, graphs), complete
+        s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk, graphs), complete, tuple(pages)
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ FOLDER: Final = "pages"
 READ: Final = "urn:crmrag:read:"
 """Begins the IRI of everything that a machine read from a page: things, and the named graphs of documents."""
 READ_GRAPH: Final = f"{READ}graph:"
+READ_THING: Final = f"{READ}thing:"
 SCHEMAS: Final = {
     "documents": pa.schema(
         [

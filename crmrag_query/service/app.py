@@ -22,7 +22,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem
-from crmrag_query.errors import CrmRagError, QuestionError
+from crmrag_query.documents.pages import Pages
+from crmrag_query.errors import CrmRagError, QuestionError, UnknownEntity
 from crmrag_query.service import openapi
 from crmrag_query.service.answering import Answering, Workers
 from crmrag_query.service.desk import Desk
@@ -33,10 +34,13 @@ from crmrag_query.service.openai import OpenAI, unknown_path
 from crmrag_query.service.opening import make_ready
 from crmrag_query.service.responses import (
     FILES,
+    KEPT,
     LEFT,
     OWN_ROUTES,
+    PAGE,
     STREAMED,
     GetFile,
+    GetPage,
     Health,
     Large,
     Version,
@@ -95,6 +99,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
         app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=_methods(route.method))
     for file, format in FILES.items():
         app.add_api_route(wire.PREFIX + file, api.file(format), methods=["GET"])
+    app.add_api_route(wire.PREFIX + PAGE, api.page, methods=["GET"])
     for path, endpoint in (
         ("/health", api.health), ("/ready", api.ready), ("/version", api.version), ("/metrics", api.metrics),
         ("/openapi.json", api.document),
@@ -163,6 +168,25 @@ class Api:
 
         answer.__name__ = f"get_set_{format}"
         return answer
+
+    async def page(self, request: Request) -> Response:
+        """The image of a page of a document."""
+        asked = wire.read_parameters(GetPage, _parameters(request))
+
+        def found() -> tuple[str, Path]:
+            release = self._desk.engine.releases.release(asked.dataset)[1]
+            page = release[Pages].by_iri.get(asked.iri)
+            if page is None or page.image is None:
+                raise UnknownEntity(
+                    f"There is no image of a page {asked.iri}.", "Give the IRI of a page that a source names."
+                )
+            return release.id, page.image
+
+        release, image = await self._read(found)
+        tag = tag_of(request, [release])
+        if known_already(request, tag):
+            return not_modified(tag)
+        return FileResponse(image, media_type="image/png", headers=KEPT | {"ETag": tag})
 
     async def _ask(self, request: Request, asked: wire.Ask) -> Response:
         """A question: as a stream of events where the caller takes one, else its answer. An error that comes soon enough has

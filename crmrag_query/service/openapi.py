@@ -24,7 +24,16 @@ from crmrag_query.client import wire
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem
 from crmrag_query.service.openai import Chat, ChatFailure, ChatModel, ChatModels, ChatReply
-from crmrag_query.service.responses import FILES, OWN_ROUTES, GetFile, Health, Version, is_tagged
+from crmrag_query.service.responses import (
+    FILES,
+    OWN_ROUTES,
+    PAGE,
+    GetFile,
+    GetPage,
+    Health,
+    Version,
+    is_tagged,
+)
 from crmrag_query.sets.exports import FORMATS
 from crmrag_query.version import __version__
 
@@ -225,6 +234,14 @@ def _add_interfaces(router: APIRouter) -> None:
         }
         taking = _taking(Annotated[GetFile, Depends(GetFile)])
         router.add_api_route(wire.PREFIX + path, taking, response_class=Response, methods=["GET"], **file)
+    page = _operation("page_image", "Entities", "Show the image of a page of a document", None)
+    page["responses"][200] = {
+        "description": "The image",
+        "content": {"image/png": {"schema": {"type": "string"}}},
+    }
+    page["responses"][304] = {"description": "Nothing changed since the ETag that was sent."}
+    taking = _taking(Annotated[GetPage, Depends(GetPage)])
+    router.add_api_route(wire.PREFIX + PAGE, taking, response_class=Response, methods=["GET"], **page)
     for name, told in (("health", Health), ("ready", Health), ("version", Version)):
         router.add_api_route(f"/{name}", _nothing, **_operation(name, OPERATIONS, name.capitalize(), told))
     metrics = _operation("metrics", OPERATIONS, "Metrics, in Prometheus's text format", None)

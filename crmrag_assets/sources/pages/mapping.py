@@ -14,11 +14,10 @@ import pyoxigraph as ox
 
 from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE
 from crmrag_query.config.extraction import Profile
-from crmrag_query.documents.pages import READ, READ_GRAPH
+from crmrag_query.documents.pages import READ, READ_GRAPH, READ_THING
 from crmrag_query.text import fold
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-PROV = "http://www.w3.org/ns/prov#"
 PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 SAME = ox.NamedNode("http://www.w3.org/2002/07/owl#sameAs")
 DOCUMENT, PAGE = ox.NamedNode(f"{CRM}E31_Document"), ox.NamedNode("urn:crmrag:pages:Page")
@@ -39,7 +38,8 @@ VOCABULARY = (
 """What a page is: by this class it is asked for."""
 PART = ox.NamedNode(f"{CRM}P106_is_composed_of")
 NOTE, TEXT = ox.NamedNode(f"{CRM}P3_has_note"), ox.NamedNode(f"{CRM}P190_has_symbolic_content")
-DERIVED, ATTRIBUTED = ox.NamedNode(f"{PROV}wasDerivedFrom"), ox.NamedNode(f"{PROV}wasAttributedTo")
+SOURCE = ox.NamedNode("http://purl.org/dc/terms/source")
+ATTRIBUTED = ox.NamedNode("http://www.w3.org/ns/prov#wasAttributedTo")
 Triple = tuple[ox.NamedNode, ox.NamedNode, ox.NamedNode | ox.Literal]
 
 
@@ -85,7 +85,7 @@ class Readings:
 
     def thing(self, kind: str, name: str) -> ox.NamedNode:
         """The same name and type within a document are one thing."""
-        return ox.NamedNode(f"{READ}thing:{_digest(self.document, kind, fold(name))}")
+        return ox.NamedNode(f"{READ_THING}{_digest(self.document, kind, fold(name))}")
 
     @cached_property
     def statements(self) -> dict[Triple, list[str]]:
@@ -106,7 +106,7 @@ class Readings:
         graph = self.graph
         read_by = ", ".join(dict.fromkeys(model for model, _ in models))
         yield ox.Quad(graph, LABEL, ox.Literal(f"{title_of(self.name)} as read by {read_by}"), graph)
-        yield ox.Quad(graph, DERIVED, ox.NamedNode(self.document), graph)
+        yield ox.Quad(graph, SOURCE, ox.Literal(self.name), graph)  # a link would join it to the document
         for model, prompt in models:
             yield ox.Quad(graph, ATTRIBUTED, ox.Literal(f"{model}, prompt {prompt}"), graph)
         for s, p, o in self._vocabulary():
@@ -136,7 +136,7 @@ class Readings:
         else:
             first, between, second = (ox.NamedNode(CRM + term) for term in said.path)
             # One event for what a source says of all its targets: a book by two authors was written once.
-            event = ox.NamedNode(f"{READ}thing:{_digest(source.value, kind)}")
+            event = ox.NamedNode(f"{READ_THING}{_digest(source.value, kind)}")
             yield source, first, event
             yield event, TYPE, between
             yield event, second, target

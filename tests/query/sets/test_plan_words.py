@@ -138,7 +138,7 @@ def test_one_of_several_anchors_is_taken_away(museum: Release) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "", "where", "where.9", "where.-1", "where.0.to.iris.7", "where.2.to.iris.0", "target", "x.y",
+        "", "where", "where.10", "where.-1", "where.0.to.iris.7", "where.2.to.iris.0", "target", "x.y",
         "where.0.x.1",
     ],
 )  # fmt: skip

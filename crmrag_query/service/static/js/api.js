@@ -104,6 +104,18 @@ async function read(response) {
   }
 }
 
+/** The image of a page of a document as a data: address: with a key, which an address alone would not bring. params: iri, dataset. */
+export async function pageImage(params, { signal } = {}) {
+  const response = await send("GET", "/page.png", { params, accept: "image/png", signal });
+  const image = await response.blob();
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result);
+    reader.onerror = () => failed(away());
+    reader.readAsDataURL(image);
+  });
+}
+
 const get = async (path, params, { signal } = {}) => read(await send("GET", path, { params, signal }));
 const post = async (path, body, { signal } = {}) => read(await send("POST", path, { body, signal }));
 

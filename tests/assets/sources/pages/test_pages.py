@@ -422,16 +422,15 @@ def test_what_was_read_stands_in_a_graph_of_its_document_with_page_model_and_pro
     rows = load(context.folder("page_extractions"), "statements")
     supervises = [one for one in rows if one["p"].endswith("SUPERVISES")]
     assert [one["page"] for one in supervises] == ["urn:pages:regulation.pdf_p002"]
+    (one,) = supervises
     with Client(regulation.data) as client:
-        said = client.sparql(
-            f"SELECT ?g ?label ?by WHERE {{ GRAPH ?g {{ <{supervises[0]['s']}> <{supervises[0]['p']}> ?o . "
-            "?g <http://www.w3.org/2000/01/rdf-schema#label> ?label ; "
-            "<http://www.w3.org/ns/prov#wasAttributedTo> ?by } }",
-            dataset="churches",
-        )
-    (row,) = [list(map(str, row)) for row in said.rows]
-    assert row[0].startswith(READ_GRAPH) and "regulation as read by openai/scripted" in row[1]
-    assert "prompt 1-" in row[2]
+        told = client.lineage(one["s"], one["p"], one["o"])
+        (graph,) = told.graphs
+        about = client.entity(graph)
+    assert graph.startswith(READ_GRAPH) and [page.label for page in told.pages] == ["regulation, p. 2"]
+    assert about.label == "regulation as read by openai/scripted"
+    said = {fact.value for fact in about.literals}
+    assert "regulation.pdf" in said and any(text.startswith("openai/scripted, prompt 1-") for text in said)
 
 
 def test_a_second_build_makes_nothing_again_and_asks_nothing(regulation_copy: Project) -> None:
