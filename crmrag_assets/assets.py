@@ -114,6 +114,7 @@ artifacts = [
     _asset("communities", "communities", {"numpy"}),
     _asset("community_summaries", "communities", {"arrow"}),
     _asset("community_index", "communities", {"numpy", "bm25s"}),
+    _asset("page_candidates", "documents", {"arrow"}),
     _asset("encoder", "indexes", {"onnx"}),
     _asset("embeddings", "indexes", {"numpy"}, ENCODING),
     _asset("faiss_index", "indexes", {"faiss"}),

@@ -104,7 +104,7 @@ LAYERS = (
     Layer("documents", (
         "documents", "date_index", "profile", "aggregation_index", "name_index", "lexicon", "bm25_index",
         "entity_graph", "entity_documents", "encoder",
-        "communities", "community_summaries",
+        "communities", "community_summaries", "page_candidates",
     )),
     Layer("embeddings", ("embeddings",), chunked=True),
     Layer("release", ("faiss_index", "community_index", "validation_report", "release")),

@@ -56,6 +56,7 @@ from crmrag_query.verify.run import check_references
 PLACES = {
     "page_images": "pages",
     "page_extractions": "page_extractions",
+    "page_candidates": "page_candidates",
     "graph": "graph",
     "edges": "edges",
     "triples_index": "triples_index",

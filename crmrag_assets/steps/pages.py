@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step
+from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
+from crmrag_assets.opened import graph_of
 from crmrag_assets.release.publish import link_file
+from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config import config_hash
 from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.sources import SourceEntry
 from crmrag_query.config.sources.pages import PagesConfig
-from crmrag_query.documents.pages import IMAGES, READ_THING, READINGS, document_iri, load, page_iri, save
+from crmrag_query.documents.pages import (
+    CANDIDATES,
+    IMAGES,
+    READ_THING,
+    READINGS,
+    document_iri,
+    load,
+    page_iri,
+    save,
+)
 from crmrag_query.errors import ConfigError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import LiteLLM
@@ -31,6 +42,11 @@ def page_sources(context: BuildContext) -> list[tuple[SourceEntry, PagesConfig]]
 
 def has_pages(context: BuildContext) -> bool:
     return bool(page_sources(context))
+
+
+def reads_pages(context: BuildContext) -> bool:
+    """Whether a language model reads any of them."""
+    return any(config.model for _, config in page_sources(context))
 
 
 def _documents(context: BuildContext, entry: SourceEntry) -> Iterator[tuple[str, Path]]:
@@ -189,8 +205,41 @@ def page_counts(context: BuildContext, graph: Graph) -> dict[str, int]:
     )
 
 
+def candidates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    said = {
+        entry.identity: str(sorted(_decided(context, config).items()))
+        for entry, config in page_sources(context)
+    }
+    return contents(context, "graph", READINGS) | said
+
+
+def _decided(context: BuildContext, config: PagesConfig) -> Mapping[Pair, str]:
+    return decided(context.config.root / config.decided)
+
+
+def write_candidates(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Pairs that may be one thing: of one category, read from two documents, or read and written by a curator, whose names
+    are the same or nearly so. They are never merged: a person accepts or refuses them (`crmrag pages`), for the next build.
+    """
+    documents = {page["iri"]: page["document"] for page in load(context.folder(IMAGES), "pages")}
+    read = {
+        thing: documents[one["page"]]
+        for one in load(context.folder(READINGS), "statements")
+        for thing in (one["s"], one["o"])
+        if thing.startswith(READ_THING)
+    }
+    settled = [pair for _, config in page_sources(context) for pair in _decided(context, config)]
+    found = list(candidates(graph_of(context), read, settled))
+    save(folder, "candidates", [{"a": pair.a, "b": pair.b, "score": score} for pair, score in found])
+    return {"candidates": len(found), "settled": len(settled)}
+
+
 PAGE_IMAGES = Step(IMAGES, 1, write_images, inputs=images_inputs, wanted=has_pages)
 PAGE_EXTRACTIONS = Step(
     READINGS, 1, write_readings, needs=(IMAGES,), inputs=readings_inputs, wanted=has_pages
 )
+PAGE_CANDIDATES = Step(
+    CANDIDATES, 1, write_candidates, needs=("graph", READINGS), inputs=candidates_inputs, wanted=reads_pages
+)
 STEPS = (PAGE_IMAGES, PAGE_EXTRACTIONS)
+"""Made before the source is read; the candidates are made of the graph."""

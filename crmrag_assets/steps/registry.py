@@ -30,6 +30,7 @@ STEPS: Mapping[str, Step] = {
     step.artifact: step
     for steps in (
         pages.STEPS,
+        (pages.PAGE_CANDIDATES,),
         source.STEPS,
         graph.STEPS,
         documents.STEPS,

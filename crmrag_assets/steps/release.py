@@ -40,8 +40,8 @@ from crmrag_assets.steps.communities import STEPS as COMMUNITY_STEPS
 from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
 from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
+from crmrag_assets.steps.pages import PAGE_CANDIDATES, page_counts
 from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
-from crmrag_assets.steps.pages import page_counts
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
@@ -218,6 +218,6 @@ RELEASE = Step(
 )  # fmt: skip
 STEPS = (VALIDATION_REPORT, RELEASE)
 PINNED_STEPS = (
-    *PAGE_STEPS, ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS, VALIDATION_REPORT,
-    METHOD,
+    *PAGE_STEPS, PAGE_CANDIDATES, ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS,
+    VALIDATION_REPORT, METHOD,
 )  # fmt: skip

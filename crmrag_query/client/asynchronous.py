@@ -277,6 +277,12 @@ class AsyncClient(BaseClient):
     async def dataset(self, dataset: str | None = None, language: str = "") -> records.DatasetDetail:
         return await self._send(wire.DATASET, wire.GetDataset(dataset, language))
 
+    async def candidates(
+        self, limit: int = 50, offset: int = 0, dataset: str | None = None, language: str = ""
+    ) -> records.PageCandidates:
+        """What may be the same as something that a machine read from pages."""
+        return await self._send(wire.CANDIDATES, wire.ListCandidates(dataset, limit, offset, language))
+
     async def evaluations(self, dataset: str | None = None) -> records.Evaluations:
         return await self._send(wire.EVALUATIONS, wire.ListEvaluations(dataset))
 

@@ -351,6 +351,12 @@ class Client(BaseClient):
         """
         return self._send(wire.DATASET, wire.GetDataset(dataset, language))
 
+    def candidates(
+        self, limit: int = 50, offset: int = 0, dataset: str | None = None, language: str = ""
+    ) -> records.PageCandidates:
+        """What may be the same as something that a machine read from pages."""
+        return self._send(wire.CANDIDATES, wire.ListCandidates(dataset, limit, offset, language))
+
     def evaluations(self, dataset: str | None = None) -> records.Evaluations:
         """The evaluations of a data set that are at hand."""
         return self._send(wire.EVALUATIONS, wire.ListEvaluations(dataset))

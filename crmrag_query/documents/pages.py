@@ -21,6 +21,7 @@ from crmrag_query.artifacts.release import Release
 
 IMAGES: Final = "page_images"
 READINGS: Final = "page_extractions"
+CANDIDATES: Final = "page_candidates"
 FOLDER: Final = "pages"
 """Of the images, in a release."""
 READ: Final = "urn:crmrag:read:"
@@ -71,9 +72,11 @@ SCHEMAS: Final = {
             ("dropped", pa.int32()),  # entities and relationships of unknown types, without names or ends
         ]
     ),
+    "candidates": pa.schema([("a", pa.utf8()), ("b", pa.utf8()), ("score", pa.float32())]),
     "statements": pa.schema([("s", pa.utf8()), ("p", pa.utf8()), ("o", pa.utf8()), ("page", pa.utf8())]),
 }  # fmt: skip
-"""Tables; statements: which page of a document each of its triples was read from."""
+"""Tables. Candidates: pairs of things that may be the same, the first read from a page. Statements: which page of a document
+each of its triples was read from."""
 
 
 def save(folder: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -153,6 +156,14 @@ class Pages:
             key = (one["s"], one["p"], one["o"])
             found[key] = (*found.get(key, ()), one["page"])
         return found
+
+    @cached_property
+    def candidates(self) -> Sequence[tuple[str, str, float]]:
+        """Pairs of things that may be the same, by IRI, the first read from a page, each with a score 0..1; best first."""
+        if self.folder is None or not (self.folder.parent / CANDIDATES).is_dir():
+            return ()
+        rows = load(self.folder.parent / CANDIDATES, "candidates")
+        return [(one["a"], one["b"], round(one["score"], 3)) for one in rows]
 
     @cached_property
     def of_things(self) -> Mapping[str, tuple[str, ...]]:

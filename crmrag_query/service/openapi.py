@@ -104,6 +104,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/neighbours"): {"iri": ASINOU} | SAMPLE,
     ("GET", "/lineage"): {"s": ASINOU, "p": f"{CRM}P2_has_type", "o": f"{BASE}type/church"} | SAMPLE,
     ("GET", "/dataset"): SAMPLE,
+    ("GET", "/candidates"): SAMPLE,
     ("GET", "/evaluations"): SAMPLE,
     ("GET", "/modes"): SAMPLE,
     ("POST", "/modes/compare"): {"question": QUESTION, "modes": ["crm", "fulltext"]} | SAMPLE,
@@ -117,7 +118,8 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
 TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
-    "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "themes": "Data sets",
+    "dataset": "Data sets", "candidates": "Data sets", "evaluations": "Data sets", "modes": "Data sets",
+    "themes": "Data sets",
     "sparql": "Data sets", "graph": "Tools of language models", "compare_modes": "Asking",
 }  # fmt: skip
 SUMMARIES = {
@@ -138,6 +140,7 @@ SUMMARIES = {
     ("POST", "/facets"): "Count a plan's set by facets",
     ("POST", "/export"): "Export a plan's whole set as a file",
     ("POST", "/sparql"): "Run a reading SPARQL query",
+    ("GET", "/candidates"): "List what may be the same as something that was read from pages",
     ("GET", "/evaluations"): "List the evaluations of a data set",
     ("GET", "/modes"): "List the modes in which a data set can be asked",
     ("POST", "/modes/compare"): "Answer a question in several modes, side by side",

@@ -34,12 +34,15 @@ def test_the_page_that_a_source_names_is_an_image(http: httpx.Client) -> None:
         assert image.size == (1240, 1755)
     again = http.get("/api/v1/page.png", params={"iri": PAGE}, headers={"If-None-Match": "nothing"})
     assert again.status_code == 200
-    known = http.get("/api/v1/page.png", params={"iri": PAGE}, headers={"If-None-Match": again.headers["etag"]})
+    known = http.get(
+        "/api/v1/page.png", params={"iri": PAGE}, headers={"If-None-Match": again.headers["etag"]}
+    )
     assert known.status_code == 304
 
 
 @pytest.mark.parametrize(
-    "iri", ["urn:pages:regulation.pdf_p004", "urn:pages:regulation.pdf", "../../manifest.json", "/etc/passwd", ""]
+    "iri",
+    ["urn:pages:regulation.pdf_p004", "urn:pages:regulation.pdf", "../../manifest.json", "/etc/passwd", ""],
 )
 def test_no_other_file_is_given(http: httpx.Client, iri: str) -> None:
     assert http.get("/api/v1/page.png", params={"iri": iri}).status_code in (400, 404)

@@ -114,6 +114,7 @@ def make_regulation(root: Path, **pages: object) -> Project:
         MUSEUM,
         sources=[{"rdf": "churches.ttl"}, {"pages": source}],
         languages=["en", "cs"],
+        model_calls={"workers": 1},  # replies come in the order in which they are scripted
         write_markdown=False,
     )
     (root / "regulation.pdf").write_bytes(pdf(*PAGES))

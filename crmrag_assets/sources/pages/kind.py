@@ -17,7 +17,8 @@ import pyoxigraph as ox
 
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.sources.kinds import Kind, Opening
-from crmrag_assets.sources.pages.mapping import VOCABULARY, Readings, layer
+from crmrag_assets.sources.pages.candidates import ACCEPTED, decided
+from crmrag_assets.sources.pages.mapping import SAME, VOCABULARY, Readings, layer
 from crmrag_assets.sources.spooled import SpooledFiles
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.sources.pages import PagesConfig
@@ -52,7 +53,8 @@ class PageFiles(SpooledFiles):
         tables = [folder / f"{name}.arrow" for folder, name in self._tables]
         profile = self.method.extraction.profiles.get(self.config.profile)
         mapped = profile.model_dump_json() if profile and self.config.model else ""
-        return f"{WRITER} {told} {mapped} {[sha256_file(table) for table in tables]}"
+        said = sorted(decided(self.root / self.config.decided).items())
+        return f"{WRITER} {told} {mapped} {[sha256_file(table) for table in tables]} {said}"
 
     @property
     def _tables(self) -> list[tuple[Path, str]]:
@@ -76,8 +78,16 @@ class PageFiles(SpooledFiles):
         pages = [one for one in self._rows["pages"] if one["document"] == iri]
         readings = self._readings(document, pages)
         _report(document["name"], pages, readings.rows, tally)
-        quads = chain(VOCABULARY, layer(document, pages, self.config.language), readings.quads())
+        written = layer(document, pages, self.config.language)
+        quads = chain(VOCABULARY, written, readings.quads(), self._accepted(readings))
         yield path.stat().st_size, quads
+
+    def _accepted(self, readings: Readings) -> Iterator[ox.Quad]:
+        """What a person said to be the same as something that was read from this document."""
+        own = {s.value for s, _, _ in readings.statements}
+        for pair, verdict in decided(self.root / self.config.decided).items():
+            if verdict == ACCEPTED and pair.a in own:
+                yield ox.Quad(ox.NamedNode(pair.a), SAME, ox.NamedNode(pair.b), readings.graph)
 
     def _readings(self, document: dict[str, Any], pages: Sequence[dict[str, Any]]) -> Readings:
         own = {page["iri"] for page in pages}

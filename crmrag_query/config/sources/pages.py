@@ -17,7 +17,8 @@ class PagesConfig(SourceConfig):
     `files`: names or globs, from the folder that config/ stands in. `language`: of what the pages say. `model`: the language
     model, one that sees images, that reads entities and relationships from each page; "" for none, then the text layer alone
     is used. `profile`: which types it looks for, of `extraction.yaml`. `base`: what the IRIs of documents and pages begin
-    with. `decided`: the file of candidates that a person accepted or refused (`crmrag pages`). A document is left out, and
+    with. `decided`: the file of what a person accepted or refused as the same thing (`crmrag pages`), where there is
+    one. A document is left out, and
     named, that has more than `most_pages`, is larger than `megabytes`, or needs longer than `page_seconds` for a page or more
     than `memory_megabytes`.
     """
@@ -28,7 +29,7 @@ class PagesConfig(SourceConfig):
     model: str = ""
     profile: str = "heritage"
     base: Iri = "urn:pages:"
-    decided: str = ""
+    decided: str = "candidates.tsv"
     most_pages: Count = 2000
     megabytes: Positive = 200.0
     page_seconds: Positive = 20.0

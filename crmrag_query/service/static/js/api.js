@@ -144,6 +144,7 @@ export const replay = (body, how) => post("/replay", body, how); // id
 export const feedback = (body, how) => post("/feedback", body, how); // answer, verdict, comment
 export const modes = (params, how) => get("/modes", params, how); // dataset
 export const compareModes = (body, how) => post("/modes/compare", body, how); // question, dataset, modes
+export const candidates = (params, how) => get("/candidates", params, how); // dataset, limit, offset, language
 export const evaluations = (params, how) => get("/evaluations", params, how); // dataset
 export const themes = (params, how) => get("/themes", params, how); // dataset, level, within, theme, of, limit, language
 export const sparql = (body, how) => post("/sparql", body, how); // query, dataset, limit

@@ -154,6 +154,8 @@ export default {
   "data.coverage.dated events": "Ereignisse mit Datum",
   "data.coverage.described": "Entitäten, die beschrieben, nicht nur erwähnt sind",
   "data.coverage.of": "{count} von {of}",
+  "data.candidates": "Vielleicht dasselbe",
+  "data.candidates.lead": "Von einer Maschine auf Seiten gelesen und ähnlich benannt: {n}. Ein Mensch nimmt sie mit dem Befehl crmrag pages an oder lehnt sie ab.",
   "data.fresh": "Wie aktuell er ist",
   "data.release": "Ausgabe",
   "data.built": "Gebaut",

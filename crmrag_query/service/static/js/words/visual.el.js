@@ -154,6 +154,8 @@ export default {
   "data.coverage.dated events": "Γεγονότα με χρονολογία",
   "data.coverage.described": "Οντότητες που περιγράφονται, δεν αναφέρονται μόνο",
   "data.coverage.of": "{count} από {of}",
+  "data.candidates": "Ίσως το ίδιο",
+  "data.candidates.lead": "Διαβάστηκαν από μηχανή σε σελίδες και μοιάζουν στο όνομα: {n}. Ένας άνθρωπος δέχεται ή απορρίπτει με την εντολή crmrag pages.",
   "data.fresh": "Πόσο πρόσφατο είναι",
   "data.release": "Έκδοση",
   "data.built": "Κατασκευάστηκε",

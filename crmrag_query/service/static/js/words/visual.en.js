@@ -154,6 +154,8 @@ export default {
   "data.coverage.dated events": "Events with a date",
   "data.coverage.described": "Entities that are described, not only mentioned",
   "data.coverage.of": "{count} of {of}",
+  "data.candidates": "The same, perhaps",
+  "data.candidates.lead": "Read from pages by a machine, and called alike: {n}. A person accepts or refuses them with the command crmrag pages.",
   "data.fresh": "How fresh it is",
   "data.release": "Release",
   "data.built": "Built",

@@ -154,6 +154,8 @@ export default {
   "data.coverage.dated events": "Eventos con fecha",
   "data.coverage.described": "Entidades descritas, no solo mencionadas",
   "data.coverage.of": "{count} de {of}",
+  "data.candidates": "Quizá lo mismo",
+  "data.candidates.lead": "Leído por una máquina en páginas y de nombre parecido: {n}. Una persona acepta o rechaza con la orden crmrag pages.",
   "data.fresh": "Cuán recientes son",
   "data.release": "Versión",
   "data.built": "Construida",

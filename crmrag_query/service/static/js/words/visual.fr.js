@@ -154,6 +154,8 @@ export default {
   "data.coverage.dated events": "Événements avec une date",
   "data.coverage.described": "Entités décrites, pas seulement mentionnées",
   "data.coverage.of": "{count} sur {of}",
+  "data.candidates": "Peut-être le même",
+  "data.candidates.lead": "Lu par une machine sur des pages et de nom semblable : {n}. Une personne accepte ou refuse par la commande crmrag pages.",
   "data.fresh": "Son actualité",
   "data.release": "Version",
   "data.built": "Construit",

@@ -154,6 +154,8 @@ export default {
   "data.coverage.dated events": "Eventi con una data",
   "data.coverage.described": "Entità descritte, non solo menzionate",
   "data.coverage.of": "{count} di {of}",
+  "data.candidates": "Forse lo stesso",
+  "data.candidates.lead": "Letto da una macchina su pagine e di nome simile: {n}. Una persona accetta o rifiuta con il comando crmrag pages.",
   "data.fresh": "Quanto sono aggiornati",
   "data.release": "Versione",
   "data.built": "Costruita",
