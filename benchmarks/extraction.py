@@ -3,10 +3,11 @@
     python benchmarks/extraction.py FOLDER [--model NAME] [--out benchmarks/results/extraction]
 
 FOLDER holds pairs of a PDF of one page and the Graphviz file (.dot) that it was drawn from: `NAME.pdf`, `NAME.dot`. A node
-counts by its label, an edge by the labels of its source, of itself and of its target; each as often as it is drawn. The baseline
-reads the text layer and where it stands on the page, without any model: by how RDF names are written, a label is a node or an
-edge, and an edge joins the nodes that are nearest above and below. With ``--model``, which sees images, the product's own
-extraction reads the page's image, with types of its own for diagrams; its replies are kept below FOLDER's name in ``--cache``.
+counts by its label, an edge by the labels of its source, of itself and of its target; each as often as it is drawn.
+
+The baseline reads the text layer and where it stands on the page, without any model: by how RDF names are written, a label is
+a node or an edge, and an edge joins the nodes that are nearest above and below. With ``--model``, which sees images, the
+product's own extraction reads the page's image, with types of its own for diagrams; its replies are kept in ``--cache``.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ Edge = tuple[str, str, str]
 NODE = re.compile(r'^(\w+)\[.*?label="([^"]*)"')
 EDGE = re.compile(r'^(\w+) -> (\w+)\[.*?label="([^"]*)"')
 PROPERTY = re.compile(r"[A-Z]+\d+[a-z]*_|[a-z]")
-"""How names of properties begin: with a letter and a number, or a small letter; those of classes and columns with a capital."""
+"""How names of properties begin: with a letter and a number, or a small letter; other names with a capital."""
 ADDRESS = re.compile(r"[a-z]+://")
 FILE = re.compile(r"\S+\.(csv|json|tsv|xml|xlsx?)", re.IGNORECASE)
 TITLE = "model"  # stands on each of these drawings, and is neither
 
 DIAGRAM = {
     "entities": {
-        "CLASS": {"class": "E55_Type", "hint": "grey ellipses; name: the whole label with its number", "label": {"en": "class"}},
-        "COLUMN": {"class": "E55_Type", "hint": "yellow boxes; name: the whole label", "label": {"en": "column"}},
+        "CLASS": {"class": "E55_Type", "hint": "grey; name: the whole label with its number", "label": {"en": "class"}},
+        "COLUMN": {"class": "E55_Type", "hint": "yellow; name: the whole label", "label": {"en": "column"}},
     },
     "relationships": {
         "ARROW": {
