@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
 from crmrag_assets.opened import graph_of
 from crmrag_assets.release.publish import link_file
 from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
+from crmrag_assets.sources.pages.mapping import Readings, title_of
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config import config_hash
 from crmrag_query.config.extraction import ExtractionPart
@@ -56,6 +59,16 @@ def _documents(context: BuildContext, entry: SourceEntry) -> Iterator[tuple[str,
         yield path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name, path
 
 
+def _title(path: Path) -> str:
+    """What a document is called: by the name that it was sent under, where it came by the service, else by its file's."""
+    name = path.name
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        name = str(
+            json.loads((path.parent / "names" / f"{path.stem}.json").read_text(encoding="utf-8"))["name"]
+        )
+    return title_of(name)
+
+
 def images_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     from crmrag_assets.sources.pages.render import WRITER
 
@@ -63,7 +76,7 @@ def images_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     for entry, config in page_sources(context):
         limits = config.model_dump(exclude={"files", "model", "profile", "decided", "language"})
         for name, path in _documents(context, entry):
-            found[f"{entry.identity}/{name}"] = f"{sha256_file(path)} {config_hash(limits)}"
+            found[f"{entry.identity}/{name}"] = f"{sha256_file(path)} {_title(path)} {config_hash(limits)}"
     return found
 
 
@@ -82,8 +95,8 @@ def write_images(context: BuildContext, folder: Path, chunk: str | None) -> Stat
         for one in render_all(files, config, cache, min(context.threads, 8), context.progress):
             iri = document_iri(config.base, one.name)
             documents.append({
-                "iri": iri, "name": one.name, "sha256": one.sha256, "format": one.format, "pages": len(one.pages),
-                "refused": one.refused,
+                "iri": iri, "name": one.name, "title": _title(dict(files)[one.name]), "sha256": one.sha256,
+                "format": one.format, "pages": len(one.pages), "refused": one.refused,
             })  # fmt: skip
             refused += [f"{one.name}: {one.refused}"] if one.refused else []
             for page in one.pages:
@@ -152,7 +165,6 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
         if not config.model:
             continue
         from crmrag_assets.sources.pages.extract import Extractor
-        from crmrag_assets.sources.pages.mapping import Readings
 
         limits = context.config.model_calls.model_dump()
         limits["seconds"] = max(limits["seconds"], SECONDS)
@@ -174,7 +186,7 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
             ]  # fmt: skip
             rows += told
             stated = Readings(
-                iri, documents[iri]["name"], told, part.profiles[config.profile], config.language
+                iri, documents[iri], told, part.profiles[config.profile], config.language
             ).statements
             for (s, p, o), where in stated.items():
                 statements += [{"s": s.value, "p": p.value, "o": o.value, "page": page} for page in where]

@@ -28,11 +28,19 @@ READ: Final = "urn:crmrag:read:"
 """Begins the IRI of everything that a machine read from a page: things, and the named graphs of documents."""
 READ_GRAPH: Final = f"{READ}graph:"
 READ_THING: Final = f"{READ}thing:"
+FORMATS: Final = {
+    b"%PDF-": "PDF", b"\x89PNG\r\n\x1a\n": "PNG", b"\xff\xd8\xff": "JPEG", b"II*\0": "TIFF", b"MM\0*": "TIFF",
+    b"II+\0": "TIFF", b"MM\0+": "TIFF",
+}  # fmt: skip
+"""What documents of pages begin with."""
+ENDINGS: Final = {"PDF": ".pdf", "PNG": ".png", "JPEG": ".jpg", "TIFF": ".tif"}
+HEAD: Final = 1024  # bytes in which a PDF may begin, as readers allow
 SCHEMAS: Final = {
     "documents": pa.schema(
         [
             ("iri", pa.utf8()),
             ("name", pa.utf8()),
+            ("title", pa.utf8()),
             ("sha256", pa.utf8()),
             ("format", pa.utf8()),
             ("pages", pa.int32()),
@@ -77,6 +85,12 @@ SCHEMAS: Final = {
 }  # fmt: skip
 """Tables. Candidates: pairs of things that may be the same, the first read from a page. Statements: which page of a document
 each of its triples was read from."""
+
+
+def format_of(head: bytes) -> str:
+    """What a file is by its first ``HEAD`` bytes, "" for anything else than a document of pages."""
+    found = next((name for magic, name in FORMATS.items() if head.startswith(magic)), "")
+    return found or ("PDF" if b"%PDF-" in head else "")
 
 
 def save(folder: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -129,6 +143,8 @@ class Pages:
 
     by_iri: Mapping[str, Page] = field(default_factory=dict)
     folder: Path | None = None
+    documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Rows of the table of documents, by the first 32 digits of their SHA-256."""
 
     @classmethod
     def from_release(cls, release: Release) -> Pages:
@@ -146,7 +162,8 @@ class Pages:
             for one in load(folder, "pages")
         }
         read = release.folder / READINGS
-        return cls(pages, read if release.manifest.has(READINGS) else None)
+        documents = {one["sha256"][:32]: one for one in load(folder, "documents")}
+        return cls(pages, read if release.manifest.has(READINGS) else None, documents)
 
     @cached_property
     def statements(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:

@@ -28,12 +28,15 @@ from crmrag_query.service.responses import (
     FILES,
     OWN_ROUTES,
     PAGE,
+    GetDocuments,
     GetFile,
     GetPage,
     Health,
+    PutDocument,
     Version,
     is_tagged,
 )
+from crmrag_query.service.uploads import UPLOADS, AllSent, Sent
 from crmrag_query.sets.exports import FORMATS
 from crmrag_query.version import __version__
 
@@ -245,6 +248,25 @@ def _add_interfaces(router: APIRouter) -> None:
     page["responses"][304] = {"description": "Nothing changed since the ETag that was sent."}
     taking = _taking(Annotated[GetPage, Depends(GetPage)])
     router.add_api_route(wire.PREFIX + PAGE, taking, response_class=Response, methods=["GET"], **page)
+    listed = _operation(
+        "documents",
+        "Documents",
+        "Tell what became of documents that were sent; of one also as events",
+        AllSent,
+    )
+    listed["response_model"] = AllSent | Sent
+    router.add_api_route(
+        UPLOADS[0], _taking(Annotated[GetDocuments, Depends(GetDocuments)]), methods=["GET"], **listed
+    )
+    file = {"schema": {"type": "string", "format": "binary"}}
+    form = {"schema": {"type": "object", "properties": {"file": file["schema"]}}}
+    body = {"required": True, "content": {"application/octet-stream": file, "multipart/form-data": form}}
+    for name, path in zip(("send_document", "upload_document"), UPLOADS, strict=True):
+        sending = _operation(name, "Documents", "Send a document of pages to a data set", Sent)
+        sending["description"] = "Needs a key with the role upload, and a data set that takes documents."
+        sending |= {"status_code": 202, "openapi_extra": {"requestBody": body}}
+        taking = _taking(Annotated[PutDocument, Depends(PutDocument)])
+        router.add_api_route(path, taking, methods=["POST"], **sending)
     for name, told in (("health", Health), ("ready", Health), ("version", Version)):
         router.add_api_route(f"/{name}", _nothing, **_operation(name, OPERATIONS, name.capitalize(), told))
     metrics = _operation("metrics", OPERATIONS, "Metrics, in Prometheus's text format", None)

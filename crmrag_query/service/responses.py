@@ -170,6 +170,23 @@ class GetPage:
     dataset: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PutDocument:
+    """A document for a data set ("": the first that takes any): the body of the request, which is called ``name``, or the
+    first file of a form."""
+
+    dataset: str = ""
+    name: str = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class GetDocuments:
+    """What became of documents that were sent to a data set; of one by its ``id``."""
+
+    dataset: str
+    id: str = ""
+
+
 BEGIN = Route("begin_conversation", "POST", "/conversations", Begin, Begun)
 CONVERSATION = Route("conversation", "GET", "/conversations", GetConversation, Conversation)
 REMOVE = Route("remove_conversation", "POST", "/conversations/remove", Remove, Nothing)

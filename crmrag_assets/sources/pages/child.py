@@ -1,6 +1,7 @@
 """The process that reads one document: a file by itself, so that nothing but what it needs is in its memory.
 
-``python child.py``, with what it is to do as JSON on its input. It writes ``page_001.png`` and so on into the folder, and a
+``python child.py``, with what it is to do as JSON on its input: ``path``, its ``format``, ``folder``, limits, and whether the
+``first`` page is enough. It writes ``page_001.png`` and so on into the folder, and a
 line of JSON for each page: its number, width and height in pixels and text, or why it cannot be read; at last
 ``{"format", "pages"}``, or ``{"refused"}``. An alarm ends it where a page takes too long, the system where it wants too much
 memory.
@@ -18,11 +19,6 @@ from typing import Any
 import pypdfium2 as pdfium
 from PIL import Image
 
-FORMATS = {
-    b"%PDF-": "PDF", b"\x89PNG\r\n\x1a\n": "PNG", b"\xff\xd8\xff": "JPEG", b"II*\0": "TIFF", b"MM\0*": "TIFF",
-    b"II+\0": "TIFF", b"MM\0+": "TIFF",
-}  # fmt: skip
-HEAD = 1024  # bytes in which a PDF may begin, as readers allow
 DPI = 150
 LONGEST = 2480  # pixels of the longer side of an image that does not say how large its page is: A3 at 150 dpi
 PIXELS = 40_000_000  # of a page: more than A0 at 150 dpi
@@ -32,14 +28,6 @@ IMAGES = 2 << 30  # bytes of a document's images
 
 class Refused(Exception):
     """Why a document is not read."""
-
-
-def format_of(path: Path) -> str:
-    """What the file is by its first bytes, "" for anything else."""
-    with path.open("rb") as file:
-        head = file.read(HEAD)
-    found = next((name for magic, name in FORMATS.items() if head.startswith(magic)), "")
-    return found or ("PDF" if b"%PDF-" in head else "")
 
 
 def pdf_pages(path: Path, most: int) -> Iterator[tuple[Image.Image | None, str, str]]:
@@ -108,9 +96,7 @@ def main() -> None:
     seconds = max(1, round(setup["page_seconds"]))
     _confine(setup["memory_megabytes"] << 20)
     try:
-        kind = format_of(path)
-        if not kind:
-            raise Refused("it is no PDF, PNG, JPEG or TIFF, whatever it is called")
+        kind = setup["format"]
         written = count = 0
         _alarm(seconds)
         for image, text, error in (pdf_pages if kind == "PDF" else image_pages)(path, setup["most_pages"]):
@@ -124,6 +110,8 @@ def main() -> None:
             if written > IMAGES:
                 raise Refused(f"the images of its pages take more than {IMAGES >> 30} GiB")
             _say(told)
+            if setup["first"]:
+                break
             _alarm(seconds)
         if not count:
             raise Refused("it has no page")

@@ -19,16 +19,12 @@ from crmrag_assets.harvest.report import Tally
 from crmrag_assets.sources.kinds import Kind, Opening
 from crmrag_assets.sources.pages.candidates import ACCEPTED, decided
 from crmrag_assets.sources.pages.mapping import SAME, VOCABULARY, Readings, layer
+from crmrag_assets.sources.pages.render import NO_PAGES
 from crmrag_assets.sources.spooled import SpooledFiles
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.sources.pages import PagesConfig
-from crmrag_query.documents.pages import IMAGES, READINGS, document_iri, load
-from crmrag_query.errors import MissingExtraError, SourceError
-
-try:
-    from crmrag_assets.sources.pages.child import format_of
-except ImportError as error:
-    raise MissingExtraError("Reading pages", "pages") from error
+from crmrag_query.documents.pages import HEAD, IMAGES, READINGS, document_iri, format_of, load
+from crmrag_query.errors import SourceError
 
 WRITER = 1  # raised when the same pages would become other triples
 NAMED = 20  # ranges of pages that are named in a report
@@ -93,7 +89,7 @@ class PageFiles(SpooledFiles):
         own = {page["iri"] for page in pages}
         rows = [one for one in self._rows.get("readings", ()) if one["page"] in own]
         profile = self.method.extraction.profiles[self.config.profile]
-        return Readings(document["iri"], document["name"], rows, profile, self.config.language)
+        return Readings(document["iri"], document, rows, profile, self.config.language)
 
 
 def _report(
@@ -144,8 +140,9 @@ def look(config: PagesConfig, opening: Opening) -> Iterator[str]:
     if config.profile not in profiles:
         yield f"there is no profile {config.profile!r} in extraction.yaml: {', '.join(profiles)}"
     for path in opening.paths:
-        if not format_of(path):
-            yield f"{path}: it is no PDF, PNG, JPEG or TIFF, whatever it is called"
+        with path.open("rb") as file:
+            if not format_of(file.read(HEAD)):
+                yield f"{path}: {NO_PAGES}"
 
 
 KIND = Kind(PagesConfig, open_pages, look)

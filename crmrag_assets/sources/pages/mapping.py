@@ -51,7 +51,7 @@ def layer(
     document: Mapping[str, Any], pages: Iterable[Mapping[str, Any]], language: str
 ) -> Iterator[ox.Quad]:
     """A document and its pages, with their text layers: rows of the tables of page images."""
-    node, title = ox.NamedNode(document["iri"]), title_of(document["name"])
+    node, title = ox.NamedNode(document["iri"]), document["title"]
     yield ox.Quad(node, TYPE, DOCUMENT)
     yield ox.Quad(node, LABEL, literal(title, language))
     for page in pages:
@@ -71,10 +71,11 @@ def title_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Readings:
-    """What was read from the pages of one document, by a profile: ``rows`` of the table of readings, page after page."""
+    """What was read from the pages of one document, by a profile: ``rows`` of the table of readings, page after
+    page; ``described``: its row of the table of documents."""
 
     document: str
-    name: str
+    described: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
     profile: Profile
     language: str = ""
@@ -105,8 +106,10 @@ class Readings:
         models = sorted({(row["model"], row["prompt"]) for row in self.rows if row["status"] == "read"})
         graph = self.graph
         read_by = ", ".join(dict.fromkeys(model for model, _ in models))
-        yield ox.Quad(graph, LABEL, ox.Literal(f"{title_of(self.name)} as read by {read_by}"), graph)
-        yield ox.Quad(graph, SOURCE, ox.Literal(self.name), graph)  # a link would join it to the document
+        yield ox.Quad(graph, LABEL, ox.Literal(f"{self.described['title']} as read by {read_by}"), graph)
+        yield ox.Quad(
+            graph, SOURCE, ox.Literal(self.described["name"]), graph
+        )  # a link would join it to the document
         for model, prompt in models:
             yield ox.Quad(graph, ATTRIBUTED, ox.Literal(f"{model}, prompt {prompt}"), graph)
         for s, p, o in self._vocabulary():

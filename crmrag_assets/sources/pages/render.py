@@ -13,18 +13,22 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from crmrag_assets.build.step import Progress
 from crmrag_query.artifacts.files import sha256_file, write_text
 from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.documents.pages import HEAD, format_of
+from crmrag_query.errors import MissingExtraError
 
 CHILD = Path(__file__).with_name("child.py")
 WRITER = 1  # raised when the same document would become other images or texts
 TOLD = "pages.jsonl"
 SECONDS = 3600  # that a whole document may take
 LETTERS = 16  # that a page needs for its text layer to be one
+NO_PAGES = "it is no PDF, PNG, JPEG or TIFF, whatever it is called"
 BROKEN = 0.2  # share of a text layer's signs that are none, from which on it is no text
 
 
@@ -54,7 +58,12 @@ class Rendered:
 def render_all(
     files: Iterable[tuple[str, Path]], config: PagesConfig, cache: Path, workers: int, progress: Progress
 ) -> list[Rendered]:
-    """The documents by name and path, in order; what was read before is taken from ``cache``."""
+    """The documents by name and path, in order; what was read before is taken from ``cache``.
+
+    Raises MissingExtraError where the packages that read pages are not installed.
+    """
+    if not all(find_spec(name) for name in ("pypdfium2", "PIL")):
+        raise MissingExtraError("Reading pages", "pages")
     listed, found = list(files), list[Rendered]()
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for one in pool.map(lambda item: render(item[0], item[1], config, cache), listed):
@@ -102,10 +111,22 @@ def _page(home: Path, told: dict[str, Any]) -> RenderedPage:
     return RenderedPage(told["number"], running(told["text"]), "", told["width"], told["height"], image)
 
 
-def _read(path: Path, config: PagesConfig, folder: Path) -> tuple[list[dict[str, Any]], str]:
+def refusal(path: Path, config: PagesConfig) -> str:
+    """Why a document would be refused, by its number of pages and its first page; "" where it would not for these."""
+    with tempfile.TemporaryDirectory(prefix="crmrag-page-") as folder:
+        return _read(path, config, Path(folder), first=True)[1]
+
+
+def _read(
+    path: Path, config: PagesConfig, folder: Path, first: bool = False
+) -> tuple[list[dict[str, Any]], str]:
     """What the process told, and why the document is refused, "" where it is not."""
+    with path.open("rb") as file:
+        kind = format_of(file.read(HEAD))
+    if not kind:
+        return [], NO_PAGES
     setup = {
-        "path": str(path.resolve()), "folder": str(folder), "most_pages": config.most_pages,
+        "path": str(path.resolve()), "format": kind, "first": first, "folder": str(folder), "most_pages": config.most_pages,
         "page_seconds": config.page_seconds, "memory_megabytes": config.memory_megabytes,
     }  # fmt: skip
     with (folder / "told").open("w+b") as out:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from crmrag_query.config.reading import Count, Positive
-from crmrag_query.config.sources import Files, Iri, SourceConfig, matching_files
+from crmrag_query.config.sources import Files, Iri, SourceConfig, is_glob, matching_files
 
 
 class PagesConfig(SourceConfig):
@@ -39,7 +39,9 @@ class PagesConfig(SourceConfig):
         return self.files
 
     def paths(self, root: Path, key: str) -> tuple[Path, ...]:
-        return matching_files(root, self.files, key)
+        """A glob may match nothing yet, such as that of an inbox, where another entry has files."""
+        listed = [file for file in self.files if not is_glob(file) or any(root.glob(file))]
+        return matching_files(root, listed or self.files, key)
 
 
 CONFIG = PagesConfig

@@ -104,6 +104,22 @@ async function read(response) {
   }
 }
 
+export const documents = (params, how) => get("/documents", params, how); // dataset
+
+/** Send a document to a data set. */
+export async function sendDocument(file, dataset, { signal } = {}) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  let response;
+  try {
+    response = await fetch(`${PREFIX}/documents${asQuery({ dataset, name: file.name })}`, { method: "POST", headers, body: file, signal });
+  } catch {
+    throw away();
+  }
+  if (!response.ok) throw new ApiError(await problemOf(response));
+  return read(response);
+}
+
 /** The image of a page of a document as a data: address: with a key, which an address alone would not bring. params: iri, dataset. */
 export async function pageImage(params, { signal } = {}) {
   const response = await send("GET", "/page.png", { params, accept: "image/png", signal });

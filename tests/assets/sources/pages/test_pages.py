@@ -277,7 +277,7 @@ def test_the_same_name_and_type_are_one_thing_of_a_document_and_two_of_two() -> 
         row | {"page": "urn:p2", "entities": [{"name": "ŘÁD", "type": "REGULATION", "description": "Two."}]},
         row | {"page": "urn:p3", "entities": [{"name": "Řád", "type": "CONCEPT", "description": ""}]},
     ]
-    one, other = (Readings(iri, iri, pages, REGULATORY) for iri in ("urn:a", "urn:b"))
+    one, other = (Readings(iri, {"title": iri, "name": iri}, pages, REGULATORY) for iri in ("urn:a", "urn:b"))
     things = {s.value for s, p, _ in one.statements if p.value.endswith("has_type")}
     assert len(things) == 2
     assert not things & {s.value for s, p, _ in other.statements if p.value.endswith("has_type")}

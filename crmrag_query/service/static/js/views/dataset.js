@@ -9,6 +9,7 @@ import { EntityLink, Hint, Label, OutLink } from "../parts/link.js";
 import { Markdown } from "../parts/markdown.js";
 import { ThemeMap } from "../parts/themes.js";
 import { style } from "../parts/style.js";
+import { Upload } from "../parts/upload.js";
 import { Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
 import { address } from "../router.js";
 import { setAddress } from "../setaddress.js";
@@ -42,6 +43,7 @@ function DatasetPage({ detail }) {
     <${ThemeMap} dataset=${dataset.name} section=${(inner) => html`<${Section} title=${t("themes")} lead=${t("themes.lead")}>${inner}<//>`} />
     <${Top} detail=${detail} />
     <div class="dataset-columns"><${Coverage} detail=${detail} /><${Fresh} detail=${detail} /></div>
+    <${Upload} key=${dataset.name} dataset=${dataset.name} section=${(inner) => html`<${Section} title=${t("upload")}>${inner}<//>`} />
     ${dataset.counts.read > 0 && html`<${Candidates} dataset=${dataset.name} />`}
     <${Evaluations} dataset=${dataset.name} />
     <${Made} detail=${detail} />
