@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from crmrag_query.answers.records import Answer, Event
 from crmrag_query.client import wire
-from crmrag_query.client.exchange import Limits, Service, Timeout
+from crmrag_query.client.http import Limits, Service, Timeout
 from crmrag_query.client.wire import Route
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Model

@@ -26,7 +26,7 @@ from crmrag_query.graph.arrays import (
     ranges,
     spread,
 )
-from crmrag_query.ontology.tables import did_you_mean
+from crmrag_query.ontology.load import did_you_mean
 from crmrag_query.plans.records import Anchor, Way
 from crmrag_query.plans.world import Mask, World, class_numbers, named_types
 from crmrag_query.relationships import engine as fr
