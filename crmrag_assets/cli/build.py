@@ -148,16 +148,18 @@ def estimate(
 
 def estimate_text(found: Estimate) -> str:
     """The estimate in a few lines."""
+    from crmrag_assets.build.reporting import duration
+
     lines = [
         f"{found.dataset}: {found.entities:,} entities, {found.triples:,} triples",
         f"  documents  about {found.documents:,} in {found.windows:,} windows",
         f"  tokens     about {found.tokens:,} for {found.model}",
-        f"  time       about {_duration(found.seconds)} on this machine",
-        f"  answers    after about {_duration(found.first_seconds)}, before all vectors are made",
+        f"  time       about {duration(found.seconds)} on this machine",
+        f"  answers    after about {duration(found.first_seconds)}, before all vectors are made",
         f"  disk       about {size_text(found.bytes)} without the model",
     ]
     if found.requests is not None and found.harvest_seconds is not None:
-        minutes = _duration(found.harvest_seconds)
+        minutes = duration(found.harvest_seconds)
         lines.append(f"  harvest    about {found.requests:,} requests, {minutes} at the endpoint")
     if found.paid:
         known = "unknown: give the price of a million tokens with --price" if found.price is None else ""
@@ -166,6 +168,8 @@ def estimate_text(found: Estimate) -> str:
 
 
 def _again_lines(found: Estimate) -> list[str]:
+    from crmrag_assets.build.reporting import duration
+
     again = found.again
     if again is None:
         return []
@@ -178,16 +182,8 @@ def _again_lines(found: Estimate) -> list[str]:
         "That is a first build. Since the last one "
         f"{again.changed:,} entities changed, {again.added:,} came and {again.removed:,} went:",
         f"  encoded    about {again.documents:,} documents again, {again.tokens:,} tokens{price}; all else is kept",
-        f"  time       about {_duration(again.seconds)}, all artifacts made from the new triples",
+        f"  time       about {duration(again.seconds)}, all artifacts made from the new triples",
     ]
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 DATASET = "sample"

@@ -26,8 +26,9 @@ from crmrag_query.artifacts.files import fsync
 from crmrag_query.codec import to_json, to_problem
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import CrmRagError, MissingExtraError, ServiceError
-from crmrag_query.graph.arrays import RDF_TYPE, spread
+from crmrag_query.graph.arrays import spread
 from crmrag_query.graph.graph import Graph
+from crmrag_query.syntax import RDF_TYPE
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -264,13 +265,12 @@ def _answering(setup: Setup, config: SparqlConfig) -> Callable[[dict[str, Any]],
     graph = Graph.open(Path(setup.folder) / "graph")
     place = StorePlace(Path(setup.stores), config.stores, config.in_memory_triples)
     store = open_store(graph, setup.release, place)
-    graphs = frozenset(name for names in graph.graph_sets for name in names if name)
     for form in ("ASK {}", "SELECT (STR(?x) AS ?s) FROM <urn:g> { ?x a [] }", "CONSTRUCT WHERE { ?s a ?o }"):
         evaluate(store, check_query(form, config, frozenset({"urn:g"})), 1, 1000)
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         try:
-            query = check_query(request["query"], config, graphs)
+            query = check_query(request["query"], config, graph.named_graphs)
             return {"result": evaluate(store, query, request["limit"], config.result_characters)}
         except CrmRagError as error:
             return {"error": _problem(error)}

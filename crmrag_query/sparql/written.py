@@ -17,7 +17,6 @@ from typing import Any, Final
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import CrmRagError, ModelError, QuestionError, ReleaseError
-from crmrag_query.graph.arrays import RDF_TYPE
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Message, Model
 from crmrag_query.llm.talk import Talk, repair
@@ -28,6 +27,7 @@ from crmrag_query.reading.catalogue import Earlier, catalogue, written
 from crmrag_query.reading.plan_json import read_json
 from crmrag_query.sparql.check import check_query, tokenise
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import plain, shorten
 
 NEAR = 3  # names that are told of one that is not known
@@ -57,16 +57,12 @@ class Vocabulary:
         graph = self.graph
         return {graph.class_iri(n): graph.class_code(n) for n in range(len(graph.class_codes))}
 
-    @cached_property
-    def graphs(self) -> frozenset[str]:
-        return frozenset(name for names in self.graph.graph_sets for name in names if name)
-
     def faults(self, query: str, config: SparqlConfig) -> list[str]:
         """What of a query is not of this data or joined by nothing; empty for none.
 
         Raises QuestionError for what ``check_query`` does not let pass, and for a form that gives no rows.
         """
-        checked = check_query(query, config, self.graphs)
+        checked = check_query(query, config, self.graph.named_graphs)
         from rdflib.plugins.sparql.algebra import translateQuery
         from rdflib.plugins.sparql.parser import parseQuery
 
@@ -85,8 +81,10 @@ class Vocabulary:
             if node.name in ("BGP", "TriplesBlock"):
                 for s, p, o in _triples(node):
                     yield from self._unknown_triple(s, p, o)
-            elif node.name == "Graph" and _is_iri(node.term) and str(node.term) not in self.graphs:
-                yield _not_known("graph", str(node.term), sorted(self.graphs))
+            elif (
+                node.name == "Graph" and _is_iri(node.term) and str(node.term) not in self.graph.named_graphs
+            ):
+                yield _not_known("graph", str(node.term), sorted(self.graph.named_graphs))
             elif node.name == "values":
                 named = (term for row in node.res for term in row.values())
                 yield from filter(None, map(self._unknown_iri, named))
@@ -112,7 +110,12 @@ class Vocabulary:
         if not _is_iri(term):
             return None
         iri = str(term)
-        known: Sequence[Collection[str]] = (self.properties, self.classes, self.graphs, {RDF_TYPE})
+        known: Sequence[Collection[str]] = (
+            self.properties,
+            self.classes,
+            self.graph.named_graphs,
+            {RDF_TYPE},
+        )
         if self.graph.node(iri) is not None or any(iri in one for one in known):
             return None
         return f"nothing in the data has the IRI <{iri}>"
