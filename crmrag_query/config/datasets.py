@@ -15,9 +15,9 @@ import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from crmrag_query.config.build import Rebuild, Suspects
-from crmrag_query.config.former import FORMER
 from crmrag_query.config.reading import (
     ENVIRONMENT,
+    FORMER,
     Count,
     NotNegative,
     Pattern,
