@@ -25,10 +25,10 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.communities.communities import NONE, Communities
 from crmrag_query.communities.themes import Summaries
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import BuildError, BuildHeldUp, MissingExtraError, in_a_line
+from crmrag_query.entities.named import type_nodes
+from crmrag_query.errors import BuildError, BuildHeldUp, MissingExtraError, ModelError, in_a_line
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.linking import NameIndex
+from crmrag_query.linking import STOP_WEIGHT, NameIndex
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.communities import CommunityIndex
 from crmrag_query.retrieval.database import LONGEST, VARIABLE, comparable, searchable, sounds
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
 
 SCHEMA: Final = "crmrag 1"  # the comment of the schema, by which ours is known
+SILENT: Final = SilentProgress()
 NAME: Final = "postgres_graph"  # of the asset, and of the fail-point within the transaction
 BATCH: Final = 1000
 LONGEST_IRI: Final = 2000  # bytes; what has a longer one stays out, as no index of PostgreSQL takes it
@@ -68,11 +69,10 @@ SIMILAR: Final[Mapping[str, str]] = {
 }
 TABLES = ("relationships", "communities", "passages", "names", "words", "entities", "releases")
 """In the order in which a release's rows are removed: nothing is left to cascade."""
-_TSV = "to_tsvector('simple', left(coalesce(NEW.search_text, {fold}), {longest}))"
 TRIGGER = """
 CREATE OR REPLACE FUNCTION graph.fill_{table}() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN NEW.search_tsv := {tsv}; RETURN NEW; END $$;
-CREATE OR REPLACE TRIGGER fill_search BEFORE INSERT OR UPDATE ON graph.{table}
+CREATE OR REPLACE TRIGGER fill_search BEFORE INSERT OR UPDATE OF search_text, {columns} ON graph.{table}
 FOR EACH ROW EXECUTE FUNCTION graph.fill_{table}()"""
 TEXTS: Final = {
     "entities": ("entity_id", "name", "description"),
@@ -95,54 +95,57 @@ class Done:
 
 
 @contextmanager
-def connected(address: str | None = None) -> Iterator[Connection]:
+def connected() -> Iterator[Connection]:
     """A connection that writes, to the database that the environment names. BuildHeldUp, where it does not answer."""
     try:
         import psycopg
     except ImportError as error:
         raise MissingExtraError("Publishing in PostgreSQL", "postgres", "psycopg") from error
     try:
-        with psycopg.connect(os.environ.get(VARIABLE, "") if address is None else address, autocommit=True) as connection:
+        with psycopg.connect(os.environ.get(VARIABLE, ""), autocommit=True) as connection:
             yield connection
     except psycopg.OperationalError as error:
         raise BuildHeldUp(
-            f"The PostgreSQL database does not answer: {in_a_line(error)}.", f"Look whether it runs, and what {VARIABLE} says."
+            f"The PostgreSQL database does not answer: {in_a_line(error)}.",
+            f"Look whether it runs, and what {VARIABLE} says.",
         ) from error
     except psycopg.errors.InsufficientPrivilege as error:
         raise BuildError(
-            f"The role of {VARIABLE} may not write: {in_a_line(error)}.", "Publish as the role that owns the schema `graph`."
+            f"The role that {VARIABLE} names may not write: {in_a_line(error)}.",
+            "Publish as the owner of the schema `graph`.",
         ) from error
 
 
 def publish(
-    release: Release, keep: Collection[str], reader: str = "", connection: Connection | None = None,
-    progress: Progress = SilentProgress(),  # noqa: B008
+    connection: Connection,
+    release: Release,
+    keep: Collection[str] = (),
+    reader: str = "",
+    progress: Progress = SILENT,
 ) -> Done:
     """Make ``release`` the one of its data set that is searched; of others of the data set those in ``keep`` stay.
 
-    ``reader``: a role that may read it all, and nothing more. Does nothing where it is there already. BuildError for a database
-    whose vectors are of another length, or whose schema `graph` is not ours.
+    ``reader``: a role that may read it all, and nothing more. Writes nothing where it is there already. BuildError for a
+    database whose vectors are of another length, or whose schema `graph` is not ours.
     """
-    if connection is None:
-        with connected() as opened:
-            return publish(release, keep, reader, opened, progress)
     from pgvector.psycopg import register_vector
 
-    dataset = release.manifest.dataset
+    dataset, rows = release.manifest.dataset, Rows(release, connection, progress)
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         prepare(connection, release[QueryEncoder].settings.dimension)
         register_vector(connection)
         there = _exists(connection, "SELECT FROM graph.releases WHERE release = %s", release.id)
-        rows = Rows(release, connection, progress)
         if not there:
             rows.write()
         if reader:
             _let_read(connection, reader)
-        connection.execute(
-            "UPDATE graph.releases SET current = false WHERE dataset = %s AND current AND release <> %s", [dataset, release.id]
-        )
-        connection.execute("UPDATE graph.releases SET current = true WHERE release = %s AND NOT current", [release.id])
+        for current in (False, True):  # in this order: no data set ever has two
+            connection.execute(
+                """UPDATE graph.releases SET current = %(to)s
+                WHERE dataset = %(dataset)s AND (release = %(release)s) = %(to)s AND current <> %(to)s""",
+                {"to": current, "dataset": dataset, "release": release.id},
+            )
     removed = _remove(connection, dataset, {*keep, release.id})
     return Done(release.id, there, removed, rows.written, rows.left_out)
 
@@ -158,12 +161,13 @@ def prepare(connection: Connection, dimension: int) -> None:
             except psycopg.Error as error:
                 raise BuildError(
                     f"The database cannot hold vectors: {in_a_line(error)}.",
-                    "Install pgvector on the server, and have its administrator run in this database: CREATE EXTENSION vector",
+                    "Install pgvector on the server, and have its administrator run: CREATE EXTENSION vector",
                 ) from error
         text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
         connection.execute(cast(Any, text.replace("{dimension}", str(int(dimension)))))
         connection.execute(cast(Any, f"COMMENT ON SCHEMA graph IS '{SCHEMA}'"))
-        keep_full_text(connection)
+        for table in TEXTS:
+            keep_full_text(connection, table)
         return
     ((told, length),) = connection.execute(
         """SELECT obj_description(to_regnamespace('graph')), (SELECT atttypmod FROM pg_attribute
@@ -181,16 +185,14 @@ def prepare(connection: Connection, dimension: int) -> None:
         )
 
 
-def keep_full_text(connection: Connection) -> None:
-    """Have triggers keep the full text of each table: over the words that were folded for it, else over its names and texts,
+def keep_full_text(connection: Connection, table: str) -> None:
+    """Have a trigger keep the full text of a table: over the words that were folded for it, else over its names and texts,
     folded by `unaccent` where the server has it, else in small letters."""
-    folds = extension(connection, "unaccent")
-    for table, (_, name, text) in TEXTS.items():
-        if _exists(connection, "SELECT WHERE to_regclass(%s) IS NOT NULL", f"graph.{table}"):
-            whole = f"concat_ws(' ', NEW.{name}, NEW.{text})"
-            fold = f"lower({folds}.unaccent({whole}))" if folds else f"lower({whole})"
-            tsv = _TSV.format(fold=fold, longest=LONGEST)
-            connection.execute(cast(Any, TRIGGER.format(table=table, tsv=tsv)))
+    _, name, text = TEXTS[table]
+    whole, folds = f"concat_ws(' ', NEW.{name}, NEW.{text})", extension(connection, "unaccent")
+    fold = f"lower({folds}.unaccent({whole}))" if folds else f"lower({whole})"
+    tsv = f"to_tsvector('simple', left(coalesce(NEW.search_text, {fold}), {LONGEST}))"
+    connection.execute(cast(Any, TRIGGER.format(table=table, tsv=tsv, columns=f"{name}, {text}")))
 
 
 def extension(connection: Connection, name: str) -> str:
@@ -203,7 +205,9 @@ def extension(connection: Connection, name: str) -> str:
                 connection.execute(cast(Any, f"CREATE EXTENSION IF NOT EXISTS {name}"))
         except psycopg.Error:
             return ""
-    found = connection.execute("SELECT quote_ident(extnamespace::regnamespace::text) FROM pg_extension WHERE extname = %s", [name])
+    found = connection.execute(
+        "SELECT quote_ident(extnamespace::regnamespace::text) FROM pg_extension WHERE extname = %s", [name]
+    )
     row = found.fetchone()
     return str(row[0]) if row else ""
 
@@ -222,11 +226,12 @@ def _exists(connection: Connection, query: str, *given: object) -> bool:
 
 
 def _remove(connection: Connection, dataset: str, keep: Collection[str]) -> tuple[str, ...]:
-    """Remove what is no more kept of a data set, and indexes of releases that are gone: without a lock that readers wait for."""
+    """Remove what is no more kept of a data set, and indexes of releases that are gone; no reader waits for it."""
     gone = tuple(
         one
         for (one,) in connection.execute(
-            "SELECT release FROM graph.releases WHERE dataset = %s AND release <> ALL(%s) ORDER BY release", [dataset, [*keep]]
+            "SELECT release FROM graph.releases WHERE dataset = %s AND release <> ALL(%s) ORDER BY release",
+            [dataset, [*keep]],
         )
     )
     with connection.transaction():
@@ -234,7 +239,9 @@ def _remove(connection: Connection, dataset: str, keep: Collection[str]) -> tupl
             connection.execute(cast(Any, f"DELETE FROM graph.{table} WHERE release = ANY(%s)"), [[*gone]])
     kept = {one for (one,) in connection.execute("SELECT release FROM graph.releases")}
     made = {f"{index}_" for index in (*SEARCHED, *SIMILAR)}
-    for (index,) in connection.execute("SELECT indexname FROM pg_indexes WHERE schemaname = 'graph'").fetchall():
+    for (index,) in connection.execute(
+        "SELECT indexname FROM pg_indexes WHERE schemaname = 'graph'"
+    ).fetchall():
         begun = next((one for one in made if index.startswith(one)), "")
         if begun and index.removeprefix(begun) not in kept:
             connection.execute(cast(Any, f'DROP INDEX CONCURRENTLY IF EXISTS graph."{index}"'))
@@ -266,20 +273,45 @@ class Rows:
         self._copy("words", WORD, self._words(names))
         failpoints.reach(NAME, None, failpoints.DURING)
         extra = SIMILAR if extension(self.connection, "pg_trgm") else {}
-        for index, made in (SEARCHED | extra).items():
+        for index, made in {**SEARCHED, **extra}.items():
             # Neither holds anything that is not ours: the id is of hexadecimal digits.
             table, how = made.split(" ", 1)
             self.connection.execute(
-                cast(Any, f'CREATE INDEX "{index}_{self.release.id}" ON graph.{table} {_where(how, self.release.id)}')
+                cast(
+                    Any,
+                    f'CREATE INDEX "{index}_{self.release.id}" ON graph.{table} {_where(how, self.release.id)}',
+                )
             )
-        for table in ("entities", "relationships", "passages", "communities", "community_members", "names", "words"):
+        for table in (
+            "entities",
+            "relationships",
+            "passages",
+            "communities",
+            "community_members",
+            "names",
+            "words",
+        ):
             self.connection.execute(cast(Any, f"ANALYZE graph.{table}"))
         properties = {
-            self.graph.property_iri(number): self.graph.property_labels(number) for number in range(len(self.graph.property_codes))
+            self.graph.property_iri(number): self.graph.property_labels(number)
+            for number in range(len(self.graph.property_codes))
         }
         rows = {table: self.written.get(table, 0) for table in TEXTS}
-        metadata = {"first": self.first, "rows": rows, "vectors": vectors, "properties": properties}
+        length = {table: self._length(table) for table in TEXTS}
+        metadata = {
+            "first": self.first,
+            "rows": rows,
+            "vectors": vectors,
+            "length": length,
+            "properties": properties,
+        }
         self._copy("releases", RELEASES, [(self.release.id, self.release.manifest.dataset, metadata)])
+
+    def _length(self, table: str) -> float:
+        """Characters of what is searched of a row, on average."""
+        mean = f"SELECT avg(length(search_text)) FROM graph.{table} WHERE release = %s AND search_text <> ''"
+        found = self.connection.execute(cast(Any, mean), [self.release.id]).fetchone()
+        return float(found[0] or 1) if found else 1.0
 
     @cached_property
     def graph(self) -> Graph:
@@ -304,7 +336,9 @@ class Rows:
         import pyarrow.compute as pc
 
         iris = self.graph.iris
-        return np.asarray(pc.or_(pc.greater(pc.binary_length(iris), LONGEST_IRI), pc.match_substring(iris, "\0")))
+        return np.asarray(
+            pc.or_(pc.greater(pc.binary_length(iris), LONGEST_IRI), pc.match_substring(iris, "\0"))
+        )
 
     @property
     def left_out(self) -> int:
@@ -313,7 +347,9 @@ class Rows:
     def _reserved(self, key: str, count: int) -> int:
         """The first of so many numbers that nothing else gets."""
         sequence = f"graph.{'communities' if key == 'community' else 'entities'}_{key}_id_seq"
-        row = self.connection.execute("SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, count]).fetchone()
+        row = self.connection.execute(
+            "SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, count]
+        ).fetchone()
         return int(row[0]) - count if row else 0
 
     def _copy(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
@@ -327,7 +363,9 @@ class Rows:
         ):
             copy.set_types([*columns.values()])
             for row in rows:
-                copy.write_row([Jsonb(one) if at in whole and one is not None else one for at, one in enumerate(row)])
+                copy.write_row(
+                    [Jsonb(one) if at in whole and one is not None else one for at, one in enumerate(row)]
+                )
                 count += 1
                 if count % BATCH == 0:
                     self.progress.advance(count, None, table)
@@ -341,12 +379,15 @@ class Rows:
         for node in np.flatnonzero(~self.out).tolist():
             told, document = self.store.told(node, None), own.get(node)
             languages = {
-                language: {"name": store.label(node), "types": types.of(node, language)} for language, store in self.told_in.items()
+                language: {"name": store.label(node), "types": types.of(node, language)}
+                for language, store in self.told_in.items()
             }
             metadata = {
                 "types": list(told.types),
                 "languages": {
-                    language: one for language, one in languages.items() if one != {"name": told.label, "types": list(told.types)}
+                    language: one
+                    for language, one in languages.items()
+                    if one != {"name": told.label, "types": list(told.types)}
                 },
             }
             words, embedding = "", None
@@ -420,13 +461,21 @@ class Rows:
             others = {one: summaries.tell(number, one) for one in self.release.manifest.languages}
             members = communities.members(number)
             names = map(self.documents.label, members[:told].tolist())
-            text = " ".join([f"{theme.title} {theme.text}", *(f"{one.title} {one.text}" for one in others.values()), *names])
+            text = " ".join(
+                [
+                    f"{theme.title} {theme.text}",
+                    *(f"{one.title} {one.text}" for one in others.values()),
+                    *names,
+                ]
+            )
             parent = int(communities.parent[number])
-            metadata = {"languages": {one: (plain(other.title), plain(other.text)) for one, other in others.items()}}
+            metadata = {
+                "languages": {one: (plain(other.title), plain(other.text)) for one, other in others.items()}
+            }
             vector = np.asarray(vectors[number], np.float32)
             yield (
-                self.first_community + number, int(communities.level[number]), plain(theme.title), plain(theme.text), theme.model,
-                self._members_of(number), self._searchable(text), vector if vector.any() else None, metadata,
+                self.first_community + number, int(communities.level[number]), plain(theme.title), plain(theme.text),
+                theme.model, self._members_of(number), self._searchable(text), vector if vector.any() else None, metadata,
                 communities.name(number), "" if parent == NONE else communities.name(parent), self.release.id,
             )  # fmt: skip
 
@@ -450,12 +499,22 @@ class Rows:
             for name in variants(index.text(text))
             if not self.out[entity]
         )
-        spoken = {pair: sounds(pair[1]) for pair in known if pair[1]}
+        spoken = {name: sounds(name) for _, name in known if name}
         counts = Counter(word for words in spoken.values() for word in words)
-        self.of_names = {word: (count, log1p(len(spoken) / count)) for word, count in counts.items()}
+        self.of_names = {
+            word: (count, log1p(len(spoken) / count) * (STOP_WEIGHT if word in index.stop else 1))
+            for word, count in counts.items()
+        }
         rows = [
-            (self.first + entity, name, words, sum(self.of_names[word][1] for word in words), self.release.id)
-            for (entity, name), words in spoken.items()
+            (
+                self.first + entity,
+                name,
+                spoken[name],
+                sum(self.of_names[word][1] for word in spoken[name]),
+                self.release.id,
+            )
+            for entity, name in known
+            if name
         ]
         return sorted(rows, key=lambda row: -float(rank[row[0] - self.first]))
 
@@ -473,11 +532,100 @@ def _where(how: str, release: str) -> str:
     return f"{how} WHERE release = '{release}'"
 
 
+def text_of(*parts: str | None) -> str:
+    """What is encoded of a row: name and description of an entity, title and summary of a community, label and text of a
+    passage; source, type, target and description of a relationship. Source: the published schema."""
+    return " ".join(part for part in parts if part)
+
+
+EMBEDDED: Final[Mapping[str, str]] = {
+    "entities": "SELECT entity_id, name, description FROM graph.entities t WHERE search_text <> '' AND",
+    "communities": "SELECT community_id, title, summary FROM graph.communities t WHERE",
+    "passages": "SELECT passage_id, label, text FROM graph.passages t WHERE",
+    "relationships": (
+        "SELECT t.relationship_id, s.name, t.relationship_type, o.name, t.description FROM graph.relationships t "
+        "JOIN graph.entities s ON s.entity_id = t.source_entity_id "
+        "JOIN graph.entities o ON o.entity_id = t.target_entity_id WHERE"
+    ),
+}
+"""Rows that a vector is made of: the key, then the parts of their text."""
+
+
+def embed(
+    connection: Connection, release: Release, relationships: bool = False, progress: Progress = SILENT
+) -> dict[str, int]:
+    """Make the vectors that rows of a release lack, with its encoder; gives how many of each table were made.
+
+    Those of triples, of which there are many and which nothing searches, only where they are asked for. Raises ModelError.
+    """
+    from pgvector.psycopg import register_vector
+
+    encoder, made = release[QueryEncoder], dict[str, int]()
+    if encoder.withheld:
+        raise ModelError(encoder.withheld)
+    prepare(connection, encoder.settings.dimension)
+    register_vector(connection)
+    for table, select in EMBEDDED.items():
+        if table == "relationships" and not relationships:
+            continue
+        key, made[table] = f"{select.split()[1].removeprefix('t.').rstrip(',')}", 0
+        lacking = f"{select} t.search_embedding IS NULL AND t.release = %s AND t.{key} > %s ORDER BY t.{key} LIMIT %s"
+        last = -1
+        while rows := connection.execute(cast(Any, lacking), [release.id, last, BATCH]).fetchall():
+            last = rows[-1][0]
+            texts = [encoder.settings.document_prefix + text_of(*parts) for _, *parts in rows]
+            vectors = encoder.encoder.encode(texts)
+            update = f"UPDATE graph.{table} SET search_embedding = %s WHERE {key} = %s"
+            with connection.transaction(), connection.cursor() as cursor:
+                told = [(vector, row[0]) for vector, row in zip(vectors, rows, strict=True) if vector.any()]
+                cursor.executemany(cast(Any, update), told)
+            made[table] += len(told)
+            progress.advance(made[table], None, table)
+    return made
+
+
+def fill_full_text(connection: Connection, progress: Progress = SILENT) -> dict[str, int]:
+    """Give rows that lack it their full text, and the triggers that keep it: of a database of the published schema, too,
+    whose columns may be missing. Gives how many rows of each table were filled."""
+    filled: dict[str, int] = {}
+    for table, (key, name, text) in TEXTS.items():
+        if not _exists(connection, "SELECT WHERE to_regclass(%s) IS NOT NULL", f"graph.{table}"):
+            continue
+        for column in ("search_text TEXT", "search_tsv TSVECTOR"):
+            connection.execute(cast(Any, f"ALTER TABLE graph.{table} ADD COLUMN IF NOT EXISTS {column}"))
+        keep_full_text(connection, table)
+        filled[table] = 0
+        lacking = f"SELECT {key}, {name}, {text} FROM graph.{table} WHERE search_text IS NULL OR search_tsv IS NULL LIMIT %s"
+        while rows := connection.execute(cast(Any, lacking), [BATCH]).fetchall():
+            with connection.transaction(), connection.cursor() as cursor:
+                # The trigger makes the rest of it.
+                update = f"UPDATE graph.{table} SET search_text = coalesce(search_text, %s) WHERE {key} = %s"
+                cursor.executemany(
+                    cast(Any, update), [(searchable(text_of(*parts)), one) for one, *parts in rows]
+                )
+            filled[table] += len(rows)
+            progress.advance(filled[table], None, table)
+        if not _exists(
+            connection, "SELECT FROM pg_indexes WHERE schemaname = 'graph' AND tablename = %s AND indexdef LIKE %s",
+            table, "%gin%search_tsv%",
+        ):  # fmt: skip
+            connection.execute(cast(Any, f"CREATE INDEX ON graph.{table} USING gin (search_tsv)"))
+    return filled
+
+
 def places(near: Any, way: Any, far: Any, rank: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
     """The place of each triple among those of one end and property, from 0, those to what ranks highest first."""
     order = np.lexsort((far, -rank[far], way, near))
-    group = np.concatenate([[True], (np.diff(near[order]) != 0) | (np.diff(way[order]) != 0)]) if len(order) else np.zeros(0, bool)
-    starts = np.maximum.accumulate(np.where(group, np.arange(len(order)), 0)) if len(order) else np.zeros(0, np.int64)
+    group = (
+        np.concatenate([[True], (np.diff(near[order]) != 0) | (np.diff(way[order]) != 0)])
+        if len(order)
+        else np.zeros(0, bool)
+    )
+    starts = (
+        np.maximum.accumulate(np.where(group, np.arange(len(order)), 0))
+        if len(order)
+        else np.zeros(0, np.int64)
+    )
     found = np.empty(len(order), np.int32)
     found[order] = np.arange(len(order)) - starts
     return found
@@ -513,7 +661,8 @@ PASSAGE: Final = {
     "search_text": "text", **_EMBEDDED, "release": "text",
 }  # fmt: skip
 COMMUNITY: Final = {
-    "community_id": "int8", "level": "int4", "title": "text", "summary": "text", "summary_model": "text", "entity_ids": "int8[]",
+    "community_id": "int8", "level": "int4", "title": "text", "summary": "text", "summary_model": "text",
+    "entity_ids": "int8[]",
     "search_text": "text", **_EMBEDDED, "metadata": "jsonb", "stable_id": "text", "parent": "text", "release": "text",
 }  # fmt: skip
 MEMBER: Final = {"community_id": "int8", "entity_id": "int8", "place": "int4"}

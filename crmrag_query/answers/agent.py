@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Final
 
@@ -76,7 +76,7 @@ class RunSparql:
 class AgentTools(StoreTools):
     """The tools over a release: those over a store of it, its exact sets, and SPARQL that ``run`` runs."""
 
-    release: Release
+    release: Release = field(kw_only=True)
     run: Run | None = None
     config: SparqlConfig | None = None
 

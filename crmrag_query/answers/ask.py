@@ -473,7 +473,7 @@ def gather_with_model(
             except MissingExtraError as error:
                 return Gathered(notes=(str(error),))
             return rows_of(release, written, language)
-        tools = AgentTools(open_store(release, language), how.dataset, release, run, desk.config)
+        tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
         return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))

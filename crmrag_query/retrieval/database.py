@@ -17,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import MissingExtraError, ReleaseError, StoreUnreachable
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.linking import SPELLING, rough, words_of
+from crmrag_query.retrieval.scores import Hits
 from crmrag_query.text import tokenize
 
 if TYPE_CHECKING:
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
 VARIABLE: Final = "CRMRAG_POSTGRES"
-CONNECTIONS, SECONDS, WAIT = 10, 30, 5.0  # of a process; that a query may take, and a free connection be waited for
+CONNECTIONS, SECONDS, WAIT = (
+    10,
+    30,
+    5.0,
+)  # of a process; that a query may take, and a free connection be waited for
 SESSION: Final = f"-c default_transaction_read_only=on -c statement_timeout={SECONDS}s"
 EXACT = 10_000  # vectors up to which all are compared
 EF = 400  # vectors that the index looks at (hnsw.ef_search); more than any search asks for
@@ -95,7 +101,9 @@ ENTITIES: Final = Table("entities", "entity_id", "t.entity_id", "t.importance", 
 PASSAGES: Final = Table(
     "passages", "passage_id", "t.home_id", "0", "JOIN graph.entities e ON e.entity_id = t.home_id", _AMONG.format(home="e")
 )  # fmt: skip
-COMMUNITIES: Final = Table("communities", "community_id", "t.community_id", "cardinality(t.entity_ids)", "", "t.level = %(level)s")
+COMMUNITIES: Final = Table(
+    "communities", "community_id", "t.community_id", "cardinality(t.entity_ids)", "", "t.level = %(level)s"
+)
 Word = tuple[str, int, float]
 """A word that the data has, the number of rows that do, and its weight."""
 # The second adds nothing, and hides the distance from the index.
@@ -109,9 +117,13 @@ WITH matched AS (
   SELECT number, home, importance FROM ({matched}) AS hits
   GROUP BY number, home, importance ORDER BY sum(weight) DESC, importance DESC, number LIMIT %(ranked)s)
 SELECT m.number, m.home, (
-  SELECT sum(w.weight * ts_rank(t.search_tsv, plainto_tsquery('simple', w.word), 1))
-  FROM unnest(%(words)s::text[], %(weights)s::real[]) AS w(word, weight)) AS score
-FROM matched m JOIN graph.{name} t ON t.{key} = m.number ORDER BY score DESC, m.importance DESC, m.number LIMIT %(limit)s"""
+  SELECT sum(w.weight * n.times * (%(k1)s + 1) / (n.times + %(k1)s * (1 - %(b)s + %(b)s * length(s.text) / %(length)s)))
+  FROM unnest(%(words)s::text[], %(weights)s::real[]) AS w(word, weight) CROSS JOIN LATERAL (
+    SELECT (length(s.text) - length(replace(s.text, ' ' || w.word || ' ', ' ')))::real / (length(w.word) + 1) AS times
+  ) AS n) AS score
+FROM matched m JOIN graph.{name} t ON t.{key} = m.number
+CROSS JOIN LATERAL (SELECT ' ' || t.search_text || ' ' AS text OFFSET 0) AS s
+ORDER BY score DESC, m.importance DESC, m.number LIMIT %(limit)s"""
 _WORDS: Final = """
 SELECT word, rows, weight FROM graph.words
 WHERE release = %(release)s AND of_names = %(of_names)s AND word = ANY(%(words)s) ORDER BY rows, word"""
@@ -129,7 +141,6 @@ SELECT n.entity_id, n.name, n.words, n.weight, e.importance FROM (
 def pool_of(address: str) -> ConnectionPool[psycopg.Connection[tuple[Any, ...]]]:
     """The connections of this process to a database: read only, opened when they are first needed."""
     try:
-        import psycopg
         from pgvector.psycopg import register_vector
         from psycopg_pool import ConnectionPool
     except ImportError as error:
@@ -143,7 +154,12 @@ def pool_of(address: str) -> ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
             connection.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', false)")
 
     # Never prepared: only a plan that knows which release is asked uses the indexes of that release.
-    options = {"options": SESSION, "autocommit": True, "prepare_threshold": None, "connect_timeout": int(WAIT)}
+    options = {
+        "options": SESSION,
+        "autocommit": True,
+        "prepare_threshold": None,
+        "connect_timeout": int(WAIT),
+    }
     return ConnectionPool(
         address, min_size=0, max_size=CONNECTIONS, timeout=WAIT, kwargs=options, configure=configure, open=True,
         reconnect_timeout=WAIT,
@@ -197,7 +213,9 @@ class Database:
             try:
                 with pool_of(self.address).connection() as connection:
                     return connection.execute(query, given).fetchall()
-            except psycopg.OperationalError:  # a connection that the server has closed meanwhile: another one may do
+            except (
+                psycopg.OperationalError
+            ):  # a connection that the server has closed meanwhile: another one may do
                 with pool_of(self.address).connection() as connection:
                     return connection.execute(query, given).fetchall()
         except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege, PoolTimeout) as error:
@@ -223,16 +241,23 @@ class Database:
     ) -> list[Row]:
         source = _source(table, among != EVERYWHERE or level is not None)
         query = _DENSE.format(key=table.key, home=table.home, source=source, exact=" + 0" if exact else "")
-        return [Row(*row) for row in self.rows(query, **self._given(among, level), vector=vector, limit=limit)]
+        return [
+            Row(*row) for row in self.rows(query, **self._given(among, level), vector=vector, limit=limit)
+        ]
 
     def words_of(self, text: str) -> list[Word]:
         """The words of a text that the data has, the rarest first."""
         return self._known(tokenize(text), False)
 
     def words(
-        self, table: Table, asked: Sequence[Word], limit: int, among: Among = EVERYWHERE, level: int | None = None
+        self,
+        table: Table,
+        asked: Sequence[Word],
+        limit: int,
+        among: Among = EVERYWHERE,
+        level: int | None = None,
     ) -> list[Row]:
-        """The rows of a table that hold some of the words that are asked for, by how often, and by how rare these are."""
+        """The rows of a table that hold words that are asked for, by BM25, as far as they hold the rarest of these."""
         left, rare = POSTINGS, list[int]()
         for at, (_, rows, _) in enumerate(asked):
             left -= rows
@@ -243,20 +268,31 @@ class Database:
         source = _source(table, among != EVERYWHERE or level is not None)
         parts = {"key": table.key, "home": table.home, "importance": table.importance, "source": source}
         matched = " UNION ALL ".join(_MATCHED.format(at=at, **parts) for at in rare)
-        given: dict[str, Any] = {f"word{at}": asked[at][0] for at in rare} | {f"weight{at}": asked[at][2] for at in rare}
+        given: dict[str, Any] = {f"word{at}": asked[at][0] for at in rare} | {
+            f"weight{at}": asked[at][2] for at in rare
+        }
         given |= {"words": [one[0] for one in asked], "weights": [one[2] for one in asked]}
+        sparse, length = self.release.method.sparse, self.told["length"][table.name]
+        given |= {"k1": sparse.k1, "b": sparse.b, "length": length}
         query = _RANKED.format(matched=matched, name=table.name, key=table.key)
-        return [Row(*row) for row in self.rows(query, **self._given(among, level), **given, ranked=RANKED, limit=limit)]
+        return [
+            Row(*row)
+            for row in self.rows(query, **self._given(among, level), **given, ranked=RANKED, limit=limit)
+        ]
 
     def named(self, text: str, limit: int, category: str = "") -> list[int]:
         """Entities with a name like a text: the share of weight that its words and the name's have in common."""
         name, spoken = comparable(text), sounds(text)
         known = {word: weight for word, _, weight in self._known(spoken, True)}
         given = {"name": name, "category": category, "names": NAMES}
-        found = self.rows(_NAMED.format(alike="words && %(words)s"), **given, words=[*known][:8]) if known else []
+        found = (
+            self.rows(_NAMED.format(alike="words && %(words)s"), **given, words=[*known][:8]) if known else []
+        )
         if not found and self.similar and name:
             found = self.rows(_NAMED.format(alike="%(name)s <%% name"), **given)
-            return list(dict.fromkeys(row[0] for row in sorted(found, key=lambda row: (-row[4], row[0]))))[:limit]
+            return list(dict.fromkeys(row[0] for row in sorted(found, key=lambda row: (-row[4], row[0]))))[
+                :limit
+            ]
         score: dict[int, tuple[float, float]] = {}
         for entity, own, words, weight, importance in found:
             shared = sum(known.get(word, 0.0) for word in words)
@@ -281,10 +317,36 @@ class Database:
             return int(self.told["vectors"].get(among.category, 0))
         return int(self.told["rows"][table.name])
 
+    def nearest(self, vector: Floats, limit: int, among: Among = EVERYWHERE) -> dict[int, float]:
+        """The entities whose documents, or passages that lead to these, are nearest to a vector, with their cosines, best
+        first."""
+        return _best([self.dense(table, vector, limit, among) for table in self._searched], limit)
+
+    def holding(self, text: str, limit: int, among: Among = EVERYWHERE) -> dict[int, float]:
+        """The entities whose documents, or passages that lead to these, hold most of the words of a text, best first."""
+        asked = self.words_of(text)
+        return _best([self.words(table, asked, limit, among) for table in self._searched], limit)
+
+    def among(self, within: npt.NDArray[np.bool_] | None) -> Among:
+        """The entities of some documents, bool [documents]; all for None."""
+        return EVERYWHERE if within is None else Among(nodes=self.release[Documents].entities[within])
+
+    def documents(self, found: Mapping[int, float]) -> Hits:
+        """Entities that were found as documents of the release."""
+        held = self.release[Documents].entity_document
+        return Hits.of((int(held[entity - self.first]), score) for entity, score in found.items())
+
     @cached_property
-    def searched(self) -> tuple[Table, ...]:
-        """The tables whose rows lead to entities."""
+    def _searched(self) -> tuple[Table, ...]:
         return (ENTITIES, PASSAGES) if self.told["rows"]["passages"] else (ENTITIES,)
+
+
+def _best(rankings: Sequence[Sequence[Row]], limit: int) -> dict[int, float]:
+    """The entities to which rows lead, with the best score of each, best first."""
+    score: dict[int, float] = {}
+    for row in (row for ranking in rankings for row in ranking):
+        score[row.home] = max(score.get(row.home, row.score), row.score)
+    return dict(sorted(score.items(), key=lambda one: (-one[1], one[0]))[:limit])
 
 
 def _source(table: Table, narrow: bool) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ConfigError
-from crmrag_query.stores.postgres import PostgresStore
+from crmrag_query.stores.postgres import open_postgres
 from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.store import SearchStore
 
@@ -19,7 +19,7 @@ VARIABLE: Final = "CRMRAG_STORE"
 GROUP: Final = "crmrag.stores"
 Opens = Callable[[Release, str], SearchStore]
 """Opens a store for what an open release holds, told in a language, "" for the data set's first."""
-OWN: Final[Mapping[str, Opens]] = {"release": ReleaseStore, "postgres": PostgresStore}
+OWN: Final[Mapping[str, Opens]] = {"release": ReleaseStore, "postgres": open_postgres}
 
 
 @cache

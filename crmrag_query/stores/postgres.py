@@ -1,11 +1,12 @@
 """PostgreSQL with pgvector as a search store: what `crmrag postgres publish` wrote of the release that is open.
 
-Only the query's encoder is the release's. Found are the same entities as in the release, but for misspelt names, for which the
-database knows less, and for the order of what is found by words, which it ranks by its own measure.
+Of that the encoder of queries is read, and no more. Neighbourhoods are those of `ReleaseStore`; searches rank by PostgreSQL's
+own measure of words, and know less of misspelt names.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import Named, SourceTriple
-from crmrag_query.errors import UnknownEntity
-from crmrag_query.retrieval.database import COMMUNITIES, PASSAGES, Among, Database, Row
+from crmrag_query.errors import ReleaseError, UnknownEntity
+from crmrag_query.retrieval.database import COMMUNITIES, PASSAGES, Among, Database
 from crmrag_query.retrieval.pipeline import LITTLE_SHARE
 from crmrag_query.retrieval.pool import cap, fuse
 from crmrag_query.stores.records import (
@@ -26,7 +27,15 @@ from crmrag_query.stores.records import (
     GraphPassage,
     Neighbourhood,
 )
-from crmrag_query.stores.release import LABEL, LOOKED_AT, MEMBERS, NAMED, category_bit, query_vector
+from crmrag_query.stores.release import (
+    LABEL,
+    LOOKED_AT,
+    MEMBERS,
+    NAMED,
+    ReleaseStore,
+    category_bit,
+    query_vector,
+)
 from crmrag_query.stores.walk import Beside, explore
 from crmrag_query.text import plain, shorten
 
@@ -91,14 +100,17 @@ class PostgresStore:
         category_bit(category)
         size, among, database = limit * LOOKED_AT, Among(category), self._database
         vector, note = query_vector(self.opened, query)
-        tables, asked = database.searched, database.words_of(query)
-        dense = [database.dense(table, vector, size, among) for table in tables] if vector is not None else []
-        near = best_homes(dense, size)
-        by_words = best_homes([database.words(table, asked, size, among) for table in tables], size)
+        near = database.nearest(vector, size, among) if vector is not None else {}
+        by_words = database.holding(query, size, among)
         named = database.named(query, size, category)
         found = fuse([*[named] * NAMED, [*by_words]], [*near], self.opened.manifest.share, size)
         rows = self._entities([one for one, _ in found])
-        best = cap([one for one in found if one[0] in rows], {one: rows[one].minor for one in rows}, limit, LITTLE_SHARE)
+        best = cap(
+            [one for one in found if one[0] in rows],
+            {one: rows[one].minor for one in rows},
+            limit,
+            LITTLE_SHARE,
+        )
         order = sorted((rows[one] for one, _ in best), key=lambda row: row.minor)
         return Entities(tuple(self._entity(row, near.get(row.id)) for row in order), note)
 
@@ -130,8 +142,12 @@ class PostgresStore:
             vector, _ = query_vector(self.opened, query)
             size, database = LOOKED_AT * limit, self._database
             if vector is not None:
-                cosine = {row.number: row.score for row in database.dense(COMMUNITIES, vector, size, level=level)}
-            words = [row.number for row in database.words(COMMUNITIES, database.words_of(query), size, level=level)]
+                cosine = {
+                    row.number: row.score for row in database.dense(COMMUNITIES, vector, size, level=level)
+                }
+            words = [
+                row.number for row in database.words(COMMUNITIES, database.words_of(query), size, level=level)
+            ]
             best = [one for one, _ in fuse([words], [*cosine], self._encoded_of(level), size)[:limit]]
             found = self._database.rows(f"{_COMMUNITY} WHERE community_id = ANY(%(ids)s)", ids=best)
             rows = {row[0]: row for row in found}
@@ -180,12 +196,20 @@ class PostgresStore:
         shown = Counter(node for s, o, *_ in triples.values() for node in {s, o})
         neighbours = (
             GraphNeighbour(
-                rows[node].iri, self._label(rows[node]), rows[node].category, hop, rows[node].degree, shown[node]
+                rows[node].iri,
+                self._label(rows[node]),
+                rows[node].category,
+                hop,
+                rows[node].degree,
+                shown[node],
             )
             for node, hop in far.items()
             if hop
         )
-        relations = (self._triple(rows[s], rows[o], p, label, more) for s, o, p, label, more in map(triples.__getitem__, told))
+        relations = (
+            self._triple(rows[s], rows[o], p, label, more)
+            for s, o, p, label, more in map(triples.__getitem__, told)
+        )
         return Neighbourhood(tuple(neighbours), tuple(relations), whole)
 
     def _entities(self, ids: Sequence[int]) -> dict[int, _Entity]:
@@ -229,19 +253,29 @@ class PostgresStore:
             row.document, similarity, row.degree,
         )  # fmt: skip
 
-    def _triple(self, s: _Entity, o: _Entity, p: str, label: str, more: Mapping[str, Any] | None) -> SourceTriple:
+    def _triple(
+        self, s: _Entity, o: _Entity, p: str, label: str, more: Mapping[str, Any] | None
+    ) -> SourceTriple:
         told = self._database.told["properties"].get(p, {}).get(self.language, label)
-        return SourceTriple(s.iri, p, o.iri, self._label(s), told, self._label(o), tuple((more or {}).get("graphs", ())))
+        return SourceTriple(
+            s.iri, p, o.iri, self._label(s), told, self._label(o), tuple((more or {}).get("graphs", ()))
+        )
 
-    def _community(self, row: tuple[Any, ...], members: list[Named], similarity: float | None) -> GraphCommunity:
+    def _community(
+        self, row: tuple[Any, ...], members: list[Named], similarity: float | None
+    ) -> GraphCommunity:
         _, stable, level, title, summary, size, model, parent, metadata = row
         title, summary = metadata.get("languages", {}).get(self.language, (title, summary))
-        return GraphCommunity(stable, level, title, summary, size, tuple(members), similarity, model or "", parent)
+        return GraphCommunity(
+            stable, level, title, summary, size, tuple(members), similarity, model or "", parent
+        )
 
 
-def best_homes(rankings: Sequence[Sequence[Row]], limit: int) -> dict[int, float]:
-    """The entities to which rows lead that were found in several tables, with the best score of each, best first."""
-    score: dict[int, float] = {}
-    for row in (row for ranking in rankings for row in ranking):
-        score[row.home] = max(score.get(row.home, row.score), row.score)
-    return dict(sorted(score.items(), key=lambda one: (-one[1], one[0]))[:limit])
+def open_postgres(release: Release, language: str = "") -> PostgresStore | ReleaseStore:
+    """The rows of a release as a store; while it is not published in the database yet, the release itself."""
+    try:
+        _ = release[Database]
+    except ReleaseError as error:
+        logging.getLogger(__name__).warning("%s\nUntil then the release itself is searched.", error)
+        return ReleaseStore(release, language)
+    return PostgresStore(release, language)
