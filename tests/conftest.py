@@ -128,7 +128,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.support.postgres import running
 
     base = tmp_path_factory.getbasetemp()
-    with running((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "postgres") as address:
+    with running(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as address:
         yield address
 
 

@@ -293,7 +293,9 @@ class Rows:
         ):
             self.connection.execute(cast(Any, f"ANALYZE graph.{table}"))
         properties = {
-            self.graph.property_iri(number): self.graph.property_labels(number)
+            self.graph.property_iri(number): {
+                language: plain(self.graph.property_label(number, lang=language)) for language in self.told_in
+            }
             for number in range(len(self.graph.property_codes))
         }
         rows = {table: self.written.get(table, 0) for table in TEXTS}

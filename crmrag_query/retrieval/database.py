@@ -34,7 +34,8 @@ CONNECTIONS, SECONDS, WAIT = (
     30,
     5.0,
 )  # of a process; that a query may take, and a free connection be waited for
-SESSION: Final = f"-c default_transaction_read_only=on -c statement_timeout={SECONDS}s"
+SESSION: Final = f"-c default_transaction_read_only=on -c statement_timeout={SECONDS}s -c enable_sort=off"
+"""The last, as the planner overrates the costs of an index of vectors: where one can order, nothing else does."""
 EXACT = 10_000  # vectors up to which all are compared
 EF = 400  # vectors that the index looks at (hnsw.ef_search); more than any search asks for
 POSTINGS = 4000  # rows that are looked at for a query's words, the rarest words first
@@ -60,12 +61,16 @@ def searchable(text: str) -> str:
     return " ".join(tokenize(text))[:LONGEST]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Among:
     """Which entities are searched: all, those of a Fundamental Category, those of ``nodes``."""
 
     category: str = ""
     nodes: Ints | None = None
+
+    @property
+    def narrow(self) -> bool:
+        return bool(self.category) or self.nodes is not None
 
 
 EVERYWHERE: Final = Among()
@@ -108,8 +113,8 @@ Word = tuple[str, int, float]
 """A word that the data has, the number of rows that do, and its weight."""
 # The second adds nothing, and hides the distance from the index.
 _DENSE: Final = """
-SELECT t.{key}, {home}, 1 - (t.search_embedding <=> %(vector)s) FROM {source}
-AND t.search_embedding IS NOT NULL ORDER BY (t.search_embedding <=> %(vector)s){exact} LIMIT %(limit)s"""
+SELECT t.{key}, {home}, 1 - (t.search_embedding <=> %(vector)s::vector) FROM {source}
+AND t.search_embedding IS NOT NULL ORDER BY (t.search_embedding <=> %(vector)s::vector){exact} LIMIT %(limit)s"""
 _MATCHED: Final = """SELECT t.{key} AS number, {home} AS home, {importance} AS importance, %(weight{at})s::real AS weight
   FROM {source} AND t.search_tsv @@ plainto_tsquery('simple', %(word{at})s)"""
 _RANKED: Final = """
@@ -141,13 +146,11 @@ SELECT n.entity_id, n.name, n.words, n.weight, e.importance FROM (
 def pool_of(address: str) -> ConnectionPool[psycopg.Connection[tuple[Any, ...]]]:
     """The connections of this process to a database: read only, opened when they are first needed."""
     try:
-        from pgvector.psycopg import register_vector
         from psycopg_pool import ConnectionPool
     except ImportError as error:
         raise MissingExtraError("Searching in PostgreSQL", "postgres", str(error.name)) from error
 
     def configure(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-        register_vector(connection)
         connection.execute("SELECT set_config('hnsw.ef_search', %s, false)", [str(EF)])
         found = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
         if found and is_iterative(found[0]):
@@ -229,7 +232,7 @@ class Database:
         self, table: Table, vector: Floats, limit: int, among: Among = EVERYWHERE, level: int | None = None
     ) -> list[Row]:
         """The rows of a table nearest to a vector of length 1, with their cosines."""
-        size, narrow = self._size(table, among), among != EVERYWHERE or level is not None
+        size, narrow = self._size(table, among), among.narrow or level is not None
         exact = size <= EXACT or (narrow and not self.iterative)
         found = self._nearest(table, vector, limit, among, level, exact)
         if not exact and len(found) < min(limit, size):  # the filter left less than the index looked at
@@ -239,10 +242,11 @@ class Database:
     def _nearest(
         self, table: Table, vector: Floats, limit: int, among: Among, level: int | None, exact: bool
     ) -> list[Row]:
-        source = _source(table, among != EVERYWHERE or level is not None)
+        source = _source(table, among.narrow or level is not None)
         query = _DENSE.format(key=table.key, home=table.home, source=source, exact=" + 0" if exact else "")
         return [
-            Row(*row) for row in self.rows(query, **self._given(among, level), vector=vector, limit=limit)
+            Row(*row)
+            for row in self.rows(query, **self._given(among, level), vector=str(vector.tolist()), limit=limit)
         ]
 
     def words_of(self, text: str) -> list[Word]:
@@ -265,7 +269,7 @@ class Database:
                 rare.append(at)
         if not rare:
             return []
-        source = _source(table, among != EVERYWHERE or level is not None)
+        source = _source(table, among.narrow or level is not None)
         parts = {"key": table.key, "home": table.home, "importance": table.importance, "source": source}
         matched = " UNION ALL ".join(_MATCHED.format(at=at, **parts) for at in rare)
         given: dict[str, Any] = {f"word{at}": asked[at][0] for at in rare} | {

@@ -217,9 +217,10 @@ class PostgresStore:
         return {row[0]: _Entity(*row) for row in found}
 
     def _row(self, iri: str) -> _Entity:
-        found = []
-        if "\0" not in iri:  # which no text of PostgreSQL can hold
-            found = self._database.rows(f"{_ENTITY} WHERE release = %(release)s AND iri = %(iri)s", iri=iri)
+        asked = (
+            iri.encode("utf-8", "replace").replace(b"\0", b"?").decode()
+        )  # no text of a database holds these
+        found = self._database.rows(f"{_ENTITY} WHERE release = %(release)s AND iri = %(iri)s", iri=asked)
         if not found:
             raise UnknownEntity(
                 f"There is no entity {shorten(plain(iri), LABEL)!r} in the data set.",

