@@ -1,5 +1,6 @@
 """Graph partitions: the documents of the entity graph cut into parts of bounded size, what joins the parts, and the trained
-model that says for which of them a question is (the aligner). A partition by itself is Dagster's; here a *part* is one of these.
+model that says for which of them a question is (the aligner). "Partition" alone is Dagster's word; a *part* here is one of a
+graph partition.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class Aligner:
         (folder / f"{ALIGNER}.json").write_text(text, encoding="utf-8")
 
     def scores(self, question: Floats) -> Floats:
-        """How likely the question is for each part, float32 [parts], as logits; ``question`` float32 [dimension], of length 1.
+        """How likely a question is for each part, as logits float32 [parts]; ``question`` float32 [dimension], of length 1.
 
         Raises ReleaseError for a vector of another encoder's length.
         """
