@@ -86,8 +86,8 @@ def _metis(weights: sparse.csr_array, count: int, seed: int) -> Longs:
 
 
 def repaired(parts: Longs, weights: sparse.csr_array, limit: int) -> Longs:
-    """The parts with none above ``limit``: of one that is, the nodes that lose least by it move to the part with room to which
-    they are joined most, else to the smallest, else to a new one."""
+    """The parts with none above ``limit``: of one that is, the nodes that lose least by it move to the part with room to
+    which they are joined most, else to the smallest, else to a new one."""
     parts = parts.copy()
     sizes = np.bincount(parts)
     for part in np.flatnonzero(sizes > limit).tolist():

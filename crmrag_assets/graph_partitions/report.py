@@ -1,4 +1,4 @@
-"""What a cut is worth: sizes, edges cut, coherence, modularity, what is in pieces; beside controls. And which parts are hubs."""
+"""What a cut is worth: sizes, edges cut, coherence, modularity, what is in pieces; beside controls. And hubs among parts."""
 
 from __future__ import annotations
 

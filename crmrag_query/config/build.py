@@ -180,8 +180,8 @@ class CommunitiesConfig(Record):
 
 
 class GraphPartitionsConfig(Record):
-    """How the entity graph is cut: by `method`, into parts of about `target_size` documents, or into `num_parts` where that is
-    not 0, and of `limit` at most; what has fewer than `least` is gathered, but for `leiden`."""
+    """How the entity graph is cut: by `method`, into parts of about `target_size` documents, or into `num_parts` where that
+    is not 0, and of `limit` at most; what has fewer than `least` is gathered, but for `leiden`."""
 
     method: Literal["leiden", "metis", "hybrid"]
     target_size: Count
@@ -195,6 +195,18 @@ class GraphPartitionsConfig(Record):
         if self.target_size > self.limit or 2 * self.least > self.limit:
             raise ValueError("`target_size` may not be above `limit`, nor `least` above half of it")
         return self
+
+
+class QuestionWording(Record):
+    """How questions to train with are worded: about one thing `{a}` (`inside`), about two that are joined by others
+    (`across`), and, where the data words relations, about what is joined to it by them (`related`): a `{kind}`, else `thing`;
+    `joint` stands between two steps."""
+
+    inside: Annotated[tuple[str, ...], Field(min_length=1)]
+    across: Annotated[tuple[str, ...], Field(min_length=1)]
+    related: Annotated[tuple[str, ...], Field(min_length=1)]
+    thing: str
+    joint: str
 
 
 class AlignmentConfig(Record):
@@ -211,6 +223,7 @@ class AlignmentConfig(Record):
     look: Count
     patience: Count
     seed: int
+    wording: QuestionWording
 
 
 class Dense(Record):
