@@ -27,7 +27,7 @@ TRAIN, VALIDATION, SEEN, UNSEEN = "train", "validation", "seen", "unseen"
 SHARES: Final = (0.7, 0.1, 0.2)  # of the entities: to train with, to stop by, to test with
 STEPS: Final = range(2, 6)  # of a walk across parts; source: the published ones
 NAME = 100  # characters of a name
-PATIENCE = 200  # walks that may lead nowhere for each question
+PATIENCE = 2000  # walks that may lead nowhere one after the other
 SCHEMA: Final = pa.schema(
     [
         ("question", pa.utf8()),
@@ -106,7 +106,8 @@ class Maker:
     def make(self) -> pa.Table:
         """The questions of all splits as a table of SCHEMA: ``questions`` to train with, and ``tested`` of each other split.
 
-        Half of each are about one part, half about several. BuildError where the graph has too little to ask about.
+        Half of each are about one part, half about several; fewer where the graph has too little to ask about. BuildError
+        where it has nothing.
         """
         chance = np.random.default_rng(self.settings.seed)
         group = chance.choice(len(SHARES), self.documents.count, p=SHARES)
@@ -122,10 +123,15 @@ class Maker:
             kinds = ((INSIDE, count - count // 2, self._inside), (ACROSS, count // 2, self._across))
             for kind, wanted, maker in kinds:
                 made = maker(among, chance)
-                for one in _so_many(made, wanted, told if split == SEEN else set(), kind):
+                for one in _so_many(made, wanted, told if split == SEEN else set()):
                     rows.append((one.text, kind, split, one.entities, one.parts))
                     if split == TRAIN:
                         told.add(one.text)
+        if {split for _, _, split, *_ in rows} != {TRAIN, VALIDATION, SEEN, UNSEEN}:
+            raise BuildError(
+                "The graph has too little to make questions of that an aligner could be trained with.",
+                "Leave it out: `aligner: false` in datasets.yaml.",
+            )
         return pa.table([list(column) for column in zip(*rows, strict=True)], schema=SCHEMA)
 
     def _name(self, document: int) -> str:
@@ -139,7 +145,7 @@ class Maker:
         """About one thing; where relations have words, every other about what is joined to it within its part."""
         part, chosen = self.partitions.part, np.flatnonzero(among)
         while True:
-            one = int(chance.choice(chosen))
+            one = _any(chosen, chance)
             if self.worded is None or chance.random() < 0.5:
                 text = self._form(self.settings.wording.inside, chance, a=self._name(one))
                 yield Question(text, INSIDE, (one,), (int(part[one]),))
@@ -155,14 +161,16 @@ class Maker:
         part, chosen = self.partitions.part, np.flatnonzero(among)
         if self.worded is not None:
             while True:
-                walk = self._walk(int(chance.choice(chosen)), int(chance.choice(STEPS)), chance)
+                walk = self._walk(_any(chosen, chance), int(chance.integers(STEPS.start, STEPS.stop)), chance)
                 if walk is None or not among[walk[0][-1]] or len(set(part[list(walk[0])].tolist())) < 2:
                     yield None
                     continue
                 yield self._related(walk, chance)
         coarse = _Coarse.of(self.edges, len(self.partitions))
         while True:
-            parts = coarse.walk(int(part[chance.choice(chosen)]), int(chance.choice(STEPS)), chance)
+            parts = coarse.walk(
+                int(part[_any(chosen, chance)]), int(chance.integers(STEPS.start, STEPS.stop)), chance
+            )
             if parts is None:
                 yield None
                 continue
@@ -173,7 +181,7 @@ class Maker:
             if not all(len(own) for own in members):
                 yield None
                 continue
-            a, b = (int(chance.choice(own)) for own in members)
+            a, b = (_any(own, chance) for own in members)
             text = self._form(self.settings.wording.across, chance, a=self._name(a), b=self._name(b))
             yield Question(text, ACROSS, (a, b), tuple(sorted(set(parts))))
 
@@ -189,7 +197,7 @@ class Maker:
             ways = here.start + np.flatnonzero(~np.isin(worded.target[here], seen))
             if not len(ways):
                 return None
-            way = int(chance.choice(ways))
+            way = _any(ways, chance)
             seen.append(int(worded.target[way]))
             words.append(worded.labels[worded.label[way]])
         return tuple(seen), tuple(words)
@@ -238,18 +246,17 @@ class _Coarse:
         return seen
 
 
-def _so_many(made: Iterator[Question | None], count: int, told: set[str], kind: str) -> Iterator[Question]:
-    """The next ``count`` of questions that were not told before. BuildError where they do not come."""
+def _so_many(made: Iterator[Question | None], count: int, told: set[str]) -> Iterator[Question]:
+    """The next ``count`` of questions that were not told before; fewer where the graph does not give more."""
     failed = 0
-    while count:
+    while count and failed < PATIENCE:
         one = next(made)
         if one is None or one.text in told:
             failed += 1
-            if failed > PATIENCE * count + 10_000:
-                raise BuildError(
-                    f"The graph has too little to make {count:,} more questions of the kind '{kind}'.",
-                    "Ask for fewer (`alignment` in method.yaml), or leave the aligner out: `aligner: false`.",
-                )
             continue
-        count -= 1
+        failed, count = 0, count - 1
         yield one
+
+
+def _any(of: Ints | Longs, chance: np.random.Generator) -> int:
+    return int(of[chance.integers(len(of))])
