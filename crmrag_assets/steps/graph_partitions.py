@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,9 @@ from crmrag_query.graph_partitions import Aligner, GraphPartitions, PartitionEdg
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.sparse import SparseIndex
+
+if TYPE_CHECKING:
+    from crmrag_assets.graph_partitions.evaluate import Router
 
 QUESTIONS, VECTORS, RESULTS = "questions.parquet", "vectors.npy", "evaluation.json"
 HUBS = 10  # that are shown
@@ -202,9 +207,13 @@ def trained(context: BuildContext) -> tuple[Aligner, Stats]:
         for one in found.looks
     ]
     return found.aligner, {
-        "parts": len(partitions), "steps": found.looks[-1].step, "loss_untrained": round(found.first_loss, 4),
-        "loss_held_back": round(min(one.held for one in found.looks), 4), "samples": {"training": looks},
-    }  # fmt: skip
+        "parts": len(partitions),
+        "steps": found.looks[-1].step,
+        "training_seconds": round(found.seconds, 1),
+        "loss_untrained": round(found.first_loss, 4),
+        "loss_held_back": round(min(one.held for one in found.looks), 4),
+        "samples": {"training": looks},
+    }
 
 
 def write_alignment_evaluation(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -222,31 +231,65 @@ def write_alignment_evaluation(context: BuildContext, folder: Path, chunk: str |
 
 def evaluated(context: BuildContext, aligner: Aligner) -> tuple[dict[str, Any], Stats]:
     """What an aligner is worth: results without times, and counts and tables for people."""
-    from crmrag_assets.graph_partitions.evaluate import end_to_end, measured, routers, verdict
-    from crmrag_assets.graph_partitions.questions import SEEN, TRAIN, UNSEEN
+    from crmrag_assets.graph_partitions.evaluate import end_to_end, measured, verdict
 
     partitions, dense = partitions_of(context), dense_of(context)
-    questions, vectors = prepared(context)
-    ways = routers(partitions, aligner, dense, SparseIndex.open(context.folder("bm25_index")))
-    tested = context.method.alignment.tested
-    chosen = [
-        number
-        for split in (TRAIN, SEEN, UNSEEN)
-        for number in _spread([n for n, one in enumerate(questions) if one["split"] == split], tested)
-    ]
-    asked = [questions[number] for number in chosen]
-    found = list(measured(ways, asked, vectors[chosen]))
-    unseen = _spread([number for number in chosen if questions[number]["split"] == UNSEEN], TIMED)
-    searched = list(end_to_end(ways, partitions, dense, [questions[n] for n in unseen], vectors[unseen]))
-    says = verdict(found, searched)
+    ways = ways_of(context, aligner)
+    asked, vectors = tested(context)
+    found = list(measured(ways, asked, vectors))
+    timed = _spread([number for number, one in enumerate(asked) if one["split"] == "unseen"], TIMED)
+    searched = list(end_to_end(ways, partitions, dense, [asked[number] for number in timed], vectors[timed]))
     shown = [one.row() for one in found if one.kind == "all"]
     timeless = [{name: value for name, value in one.items() if "ms" not in name} for one in searched]
     results = {
-        "systems": [{**one.row(), "measures": one.measures} for one in found], "end_to_end": timeless,
-    }  # fmt: skip
-    own = next(one for one in found if (one.system, one.split, one.kind) == ("aligner", UNSEEN, "all"))
+        "systems": [{**one.row(), "measures": one.measures} for one in found],
+        "end_to_end": timeless,
+    }
+    own = next(one for one in found if (one.system, one.split, one.kind) == ("aligner", "unseen", "all"))
     figures = {f"unseen_{name}": round(values[0], 4) for name, values in own.measures.items()}
-    return results, {**figures, "verdict": says, "samples": {"systems": shown, "end_to_end": searched}}
+    samples = {"systems": shown, "end_to_end": searched}
+    return results, {**figures, "verdict": verdict(found, searched), "samples": samples}
+
+
+def ways_of(context: BuildContext, aligner: Aligner) -> Mapping[str, Router]:
+    from crmrag_assets.graph_partitions.evaluate import routers
+
+    sparse = SparseIndex.open(context.folder("bm25_index"))
+    return routers(partitions_of(context), aligner, dense_of(context), sparse)
+
+
+def tested(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:
+    """The questions by which aligners are measured, and their vectors: of each split as many as are ``tested``."""
+    questions, vectors = prepared(context)
+    chosen = [
+        number
+        for split in ("train", "seen", "unseen")
+        for number in _spread(
+            [number for number, one in enumerate(questions) if one["split"] == split],
+            context.method.alignment.tested,
+        )
+    ]
+    return [questions[number] for number in chosen], vectors[chosen]
+
+
+def experiments(context: BuildContext) -> Iterator[dict[str, Any]]:
+    """Every model by every loss: how training went and what it gives, a row each."""
+    from crmrag_assets.graph_partitions.align import LOSSES, MODELS
+    from crmrag_assets.graph_partitions.evaluate import measured
+
+    asked, vectors = tested(context)
+    for model in MODELS:
+        for loss in LOSSES:
+            settings = context.method.alignment.model_copy(update={"model": model, "loss": loss})
+            method = context.method.model_copy(update={"alignment": settings})
+            aligner, stats = trained(replace(context, method=method))
+            row = {name: value for name, value in stats.items() if name not in ("samples", "parts")}
+            for one in measured({"aligner": ways_of(context, aligner)["aligner"]}, asked, vectors):
+                if one.kind == "all":
+                    row |= {
+                        f"{one.split} {name}": round(values[0], 4) for name, values in one.measures.items()
+                    }
+            yield {"model": model, "loss": loss, **row}
 
 
 def _spread(numbers: list[int], count: int) -> list[int]:
