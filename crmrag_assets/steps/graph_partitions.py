@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -272,14 +272,16 @@ def tested(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:
     return [questions[number] for number in chosen], vectors[chosen]
 
 
-def experiments(context: BuildContext) -> Iterator[dict[str, Any]]:
-    """Every model by every loss: how training went and what it gives, a row each."""
+def experiments(context: BuildContext, only: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Every model by every loss, or ``only`` those, as in ``gcn-bce``: how training went and what it gives, a row each."""
     from crmrag_assets.graph_partitions.align import LOSSES, MODELS
     from crmrag_assets.graph_partitions.evaluate import measured
 
     asked, vectors = tested(context)
     for model in MODELS:
         for loss in LOSSES:
+            if only and f"{model}-{loss}" not in only:
+                continue
             settings = context.method.alignment.model_copy(update={"model": model, "loss": loss})
             method = context.method.model_copy(update={"alignment": settings})
             aligner, stats = trained(replace(context, method=method))

@@ -1,4 +1,4 @@
-"""Graph partitions: each document in one part of bounded size; bridges and inner edges are all edges; a vector for each part."""
+"""Graph partitions: each document in a part of bounded size, bridges and inner edges are all edges, a vector a part."""
 
 from __future__ import annotations
 
