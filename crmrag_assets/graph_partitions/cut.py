@@ -30,7 +30,8 @@ TOGETHER = 4096  # small parts that are compared with all others at once
 def cut(net: Net, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
     """The part of each node, int32 [nodes], numbered from 0 in the order of their first nodes.
 
-    ``vectors`` float32 [nodes, d], of length 1 or 0: by these small parts are gathered. Nodes without edges are small parts.
+    ``vectors`` float32 [nodes, d], of length 1 or 0: by these small parts are gathered, which for METIS are the nodes without
+    edges.
     """
     found = np.arange(len(net.inside)) + len(net.inside)
     if settings.method == "metis":
@@ -39,9 +40,10 @@ def cut(net: Net, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
     else:
         for number, nodes in enumerate(_split(net, np.arange(len(net.inside)), settings)):
             found[nodes] = number
-    if settings.method != "leiden":
-        found = _without_crumbs(net, gathered(numbered(found), vectors, settings), vectors, settings)
-    return numbered(found)
+        if settings.method == "leiden":
+            return numbered(found)
+    small = settings if settings.method == "hybrid" else settings.model_copy(update={"least": 2})
+    return numbered(_without_crumbs(net, gathered(numbered(found), vectors, small), vectors, small))
 
 
 def numbered(parts: npt.NDArray[np.integer]) -> Ints:
@@ -78,10 +80,9 @@ def _metis(weights: sparse.csr_array, count: int, seed: int) -> Longs:
     if count == 1 or not weights.nnz:
         return np.arange(nodes) * count // max(1, nodes)
     whole = np.maximum(1, np.rint(weights.data * (WHOLE / weights.data.mean()))).astype(np.int32)
-    ends: Any = weights.indptr.astype(np.int32), weights.indices.astype(np.int32)
-    _, found = pymetis.part_graph(
-        count, xadj=ends[0], adjncy=ends[1], eweights=whole, options=pymetis.Options(seed=seed), recursive=False,
-    )  # fmt: skip
+    graph: Any = pymetis.CSRAdjacency(weights.indptr.astype(np.int32), weights.indices.astype(np.int32))
+    options = pymetis.Options(seed=seed)
+    _, found = pymetis.part_graph(count, graph, eweights=whole, options=options, recursive=False)
     return np.asarray(found, np.int64)
 
 
