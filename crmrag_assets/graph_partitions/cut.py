@@ -51,7 +51,8 @@ def numbered(parts: npt.NDArray[np.integer]) -> Ints:
     _, first, inverse = np.unique(parts, return_index=True, return_inverse=True)
     place = np.empty(len(first), np.int32)
     place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return place[inverse.reshape(-1)]
+    found: Ints = place[inverse.reshape(-1)]
+    return found
 
 
 def matrix(net: Net, nodes: Longs | Ints) -> sparse.csr_array:
@@ -111,7 +112,7 @@ def repaired(parts: Longs, weights: sparse.csr_array, limit: int) -> Longs:
 
 def _joined(parts: Longs, weights: sparse.csr_array, nodes: Longs, count: int) -> npt.NDArray[np.float64]:
     """How strongly each of ``nodes`` is joined to each part, float64 [nodes, parts]."""
-    rows = cast(sparse.csr_array, weights[nodes]).tocoo()
+    rows = weights[nodes].tocoo()
     found = np.zeros((len(nodes), count))
     np.add.at(found, (rows.coords[0], parts[rows.coords[1]]), rows.data)
     return found

@@ -87,9 +87,8 @@ def aligner_fits(release: Release) -> Faults:
     found, settings = release[Aligner], EncoderSettings.read(release.folder / "encoder")
     if found.vectors.shape[1] != settings.dimension or found.meta.get("encoder") != settings.key:
         yield f"{ALIGNER}: trained with the questions' vectors of another encoder"
-    yield from wrong(
-        f"{ALIGNER}/vectors.npy", len(found.vectors), lambda b: ~np.isfinite(found.vectors[b]).all(axis=1)
-    )
+    finite = np.asarray(np.isfinite(found.vectors).all(axis=1))
+    yield from wrong(f"{ALIGNER}/vectors.npy", len(found.vectors), lambda block: ~finite[block])
     return len(found.vectors)
 
 
