@@ -78,9 +78,8 @@ FLOORS = {
     ),
     "crmrag_assets": (
         "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities",
-        "opened graph_partitions",
-        "release", "quality metadata", "steps checks", "materialise operations", "assets", "layer_jobs", "launch",
-        "embedding", "cli", "automation", "definitions",
+        "opened graph_partitions", "release", "quality metadata", "steps checks", "operations", "assets",
+        "layer_jobs", "launch", "embedding", "cli", "automation", "definitions",
     ),
 }  # fmt: skip
 """Packages and modules by floor, the lowest first: each imports only from floors below its own."""

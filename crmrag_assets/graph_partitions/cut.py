@@ -17,7 +17,8 @@ from scipy import sparse
 
 from crmrag_assets.communities.detect import Net, leiden
 from crmrag_query.config.build import GraphPartitionsConfig
-from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.arrays import Ints, Longs, run_starts
+from crmrag_query.graph_partitions import PartitionEdges
 from crmrag_query.retrieval.encoder import unit
 
 Floats = npt.NDArray[np.float32]
@@ -203,3 +204,20 @@ def _without_crumbs(net: Net, parts: Ints, vectors: Floats, settings: GraphParti
         halves = repaired(_metis(weights, 2, settings.seed), weights, -(-len(both) // 2))
         parts[both] = np.where(halves == 0, small, other)
     return parts
+
+
+def edges_between(net: Net, part: Ints) -> PartitionEdges:
+    """Every edge between two parts as a bridge of that pair; nothing is added and nothing is left out."""
+    ends = np.stack([part[net.low], part[net.high]])
+    turned = ends[0] > ends[1]
+    low, high = np.where(turned, ends[1], ends[0]), np.where(turned, ends[0], ends[1])
+    source, target = np.where(turned, net.high, net.low), np.where(turned, net.low, net.high)
+    across = np.flatnonzero(low != high)
+    order = across[np.lexsort((target[across], source[across], high[across], low[across]))]
+    low, high = low[order], high[order]
+    first = np.flatnonzero(run_starts(low, high))
+    weight = np.add.reduceat(net.weight[order], first) if len(first) else np.empty(0)
+    return PartitionEdges(
+        low[first].astype(np.int32), high[first].astype(np.int32), weight.astype(np.float32),
+        np.append(first, len(order)).astype(np.int64), source[order].astype(np.int32), target[order].astype(np.int32),
+    )  # fmt: skip

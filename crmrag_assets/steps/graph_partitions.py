@@ -103,7 +103,7 @@ def write_partition_edges(context: BuildContext, folder: Path, chunk: str | None
     Bridges and the edges within parts are all edges: none is added. Read by the aligner's convolutions, and where parts are
     put together again.
     """
-    from crmrag_assets.graph_partitions.edges import edges_between
+    from crmrag_assets.graph_partitions.cut import edges_between
 
     net = net_of(context)
     found = edges_between(net, partitions_of(context).part)
