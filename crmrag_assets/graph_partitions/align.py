@@ -103,12 +103,10 @@ def adjacency(edges: PartitionEdges, parts: int, kind: str) -> Tensor:
         found = sparse.diags_array(1 / np.maximum(found.sum(axis=1), 1e-12)) @ found
     else:
         found = found / max(float(found.sum(axis=1).max(initial=0.0)), 1e-12)
-    csr = sparse.csr_array(found)
-    csr.sort_indices()
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(csr.indptr.astype(np.int64)), torch.from_numpy(csr.indices.astype(np.int64)),
-        torch.from_numpy(csr.data.astype(np.float32)), size=(parts, parts), check_invariants=True,
-    )  # fmt: skip
+    ends = sparse.csr_array(found).tocoo().coords
+    numbers = torch.from_numpy(np.stack(ends).astype(np.int64))
+    values = torch.from_numpy(sparse.csr_array(found).data.astype(np.float32))
+    return torch.sparse_coo_tensor(numbers, values, (parts, parts), check_invariants=True).coalesce()
 
 
 class Alignment(nn.Module):  # type: ignore[misc]

@@ -44,7 +44,12 @@ def linked(root: Path) -> Project:
     lines += [f"page {10 * ring},page {10 * ring + 10}" for ring in range(LINKS // 10 - 1)]
     lines += [f"page {10 * ring + 5},page {10 * ring + 25}" for ring in range(LINKS // 10 - 2)]
     (root / "links.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return make_project(root / "p", sources=[{"graph": {"edges": str(root / "links.csv")}}])
+    told = [
+        {"id": f"page {page}", "text": f"It tells of subject {page // 10}. " * 25} for page in range(LINKS)
+    ]
+    (root / "pages.jsonl").write_text("\n".join(map(json.dumps, told)) + "\n", encoding="utf-8")
+    source = {"edges": str(root / "links.csv"), "nodes": str(root / "pages.jsonl")}
+    return make_project(root / "p", sources=[{"graph": source}], write_markdown=False)
 
 
 @pytest.fixture(scope="module")
