@@ -103,9 +103,9 @@ def adjacency(edges: PartitionEdges, parts: int, kind: str) -> Tensor:
         found = sparse.diags_array(1 / np.maximum(found.sum(axis=1), 1e-12)) @ found
     else:
         found = found / max(float(found.sum(axis=1).max(initial=0.0)), 1e-12)
-    ends = sparse.csr_array(found).tocoo().coords
-    numbers = torch.from_numpy(np.stack(ends).astype(np.int64))
-    values = torch.from_numpy(sparse.csr_array(found).data.astype(np.float32))
+    entries = sparse.csr_array(found).tocoo()
+    numbers = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
+    values = torch.from_numpy(entries.data.astype(np.float32))
     return torch.sparse_coo_tensor(numbers, values, (parts, parts), check_invariants=True).coalesce()
 
 

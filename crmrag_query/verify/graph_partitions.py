@@ -17,8 +17,7 @@ from crmrag_query.graph_partitions import (
     PartitionEdges,
 )
 from crmrag_query.retrieval.encoder import EncoderSettings
-from crmrag_query.verify.arrays import counted, equal, pointers, shaped, within, wrong
-from crmrag_query.verify.check import Check, Faults
+from crmrag_query.verify.check import Check, Faults, counted, equal, pointers, shaped, within, wrong
 
 
 def parts_are_whole(release: Release) -> Faults:
