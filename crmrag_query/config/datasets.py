@@ -129,6 +129,8 @@ class DatasetConfig(Record):
     relationships: str = ""
     communities: bool = True
     community_model: str = ""
+    graph_partitions: bool = False
+    aligner: bool = False
     model_calls: ModelCalls = ModelCalls()
     write_markdown: bool | None = None
     write_triples_pickle: bool = False
