@@ -383,7 +383,7 @@ def _ties(context: BuildContext, part: Part) -> TieCounts:
     )
 
 
-ENCODER = Step("encoder", 2, write_encoder, inputs=encoder_inputs)
+ENCODER = Step("encoder", 3, write_encoder, inputs=encoder_inputs)
 EMBEDDINGS = Step(
     "embeddings", 2, write_embeddings,
     # Of the themes it reads how much is to be encoded of them later, which the ceiling is for as well.
