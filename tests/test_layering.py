@@ -71,7 +71,7 @@ FLOORS = {
     "crmrag_query": (
         "errors version syntax text dates traces", "codec bounds timing llm config", "ontology shown language kept",
         "artifacts",
-        "graph linking", "documents relationships questions", "communities",
+        "graph linking", "documents relationships questions", "communities graph_partitions",
         "plans retrieval",
         "entities context compare verify", "reading sets stores", "sparql",
         "answers validation", "evaluation", "client", "mcp", "service", "cli",
