@@ -501,7 +501,7 @@ ROW_COUNTS = {
     "entities": "entities", "prefetch": "triples", "harvest_report": "triples", "graph": "nodes", "edges": "rows",
     "triples_index": "triples", "fr_documents": "documents", "documents": "documents", "entity_documents": "documents",
     "entity_graph": "edges", "communities": "communities", "community_summaries": "communities",
-    "community_index": "communities", "embeddings": "windows", "faiss_index": "rows",
+    "community_index": "communities", "embeddings": "windows", "faiss_index": "rows", "token_vectors": "tokens",
     "bm25_index": "documents", "aggregation_index": "pairs", "date_index": "dates", "name_index": "names",
     "lexicon": "kinds", "profile": "properties",
 }  # fmt: skip

@@ -17,7 +17,7 @@ from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.arrays import Longs, ranges
+from crmrag_query.graph.arrays import Longs, spread
 from crmrag_query.retrieval.encoder import Floats, Tokens, unit
 from crmrag_query.retrieval.scores import Reals
 
@@ -105,11 +105,11 @@ class TokenVectors:
         found = np.zeros(len(documents))
         for start in range(0, len(documents), TOGETHER):
             part = documents[start : start + TOGETHER]
-            rows, sizes = ranges(self.ptr, part)
-            held = sizes > 0
+            of, rows = spread(self.ptr, part)
+            held = np.bincount(of, minlength=len(part)) > 0
             if len(rows) and len(asked.weights):
                 cosines = self.codes[rows].astype(np.float32) @ (asked.vectors.T / HIGHEST)
-                firsts = (np.cumsum(sizes) - sizes)[held]
+                firsts = np.flatnonzero(np.diff(of, prepend=-1))
                 found[start : start + len(part)][held] = (
                     np.maximum.reduceat(cosines, firsts, axis=0) @ asked.weights
                 )

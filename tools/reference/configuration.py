@@ -131,6 +131,7 @@ OF_A_DATASET = {
     "rebuild.timezone": "of the schedule",
     "rebuild.fresh_hours": "tell when what is published is older",
     "keep_releases": "how many releases stay, the current and the previous one among them",
+    "token_vectors": "vectors of single tokens are made, for the mode `walker`",
     "communities": "what belongs together is found, and told as themes",
     "community_model": "a language model, by its litellm name, that writes the themes; composed without one",
     "model_calls": "how a build asks that model, and what it may take",
