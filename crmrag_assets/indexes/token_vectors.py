@@ -21,7 +21,8 @@ def weights(found: Sequence[Ints], vocabulary: int) -> Floats:
     """How telling each token is, float32 [vocabulary]: the inverse document frequency of BM25, which is above 0."""
     own = [np.unique(ids) for ids in found]
     counts = np.bincount(np.concatenate([np.empty(0, np.int32), *own]), minlength=vocabulary)
-    return np.log1p((len(found) - counts + 0.5) / (counts + 0.5)).astype(np.float32)
+    weight: Floats = np.log1p((len(found) - counts + 0.5) / (counts + 0.5)).astype(np.float32)
+    return weight
 
 
 def projection_of(vectors: Floats, dimension: int) -> Floats:

@@ -1,7 +1,7 @@
 """Token vectors, and late interaction over them: a document is as near to a question as its tokens are to the question's.
 
-Each token of the question counts with the nearest token of the document (MaxSim; Khattab & Zaharia 2020), by how telling it is
-in this data. Of a document the most telling tokens of its beginning are held, in few dimensions of a byte each.
+Each token of the question counts with the nearest token of the document (MaxSim; Khattab & Zaharia 2020), by how telling it
+is in this data. Of a document the most telling tokens of its beginning are held, in few dimensions of a byte each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.arrays import Longs, spread
+from crmrag_query.graph.arrays import Ints, Longs, spread
 from crmrag_query.retrieval.encoder import Floats, Tokens, unit
 from crmrag_query.retrieval.scores import Reals
 
@@ -99,7 +99,7 @@ class TokenVectors:
         weights = self.weight[tokens.ids]
         return Asked(project(tokens.vectors, self.projection), weights / max(float(weights.sum()), 1e-9))
 
-    def scores(self, asked: Asked, documents: npt.NDArray[np.integer]) -> Reals:
+    def scores(self, asked: Asked, documents: Ints) -> Reals:
         """How near documents are, float64 [n], -1..1: the weighted mean, over the question's tokens, of the cosine of the
         nearest token; 0 for one that has none."""
         found = np.zeros(len(documents))

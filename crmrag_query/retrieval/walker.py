@@ -47,15 +47,15 @@ class Stitched:
     def rows(self, documents: Sequence[int] | Ints) -> Ints:
         """Where those of ``documents`` that it has stand in it, in their order."""
         wanted = np.asarray(documents, np.int32)
-        at = np.searchsorted(self.documents, wanted)
-        at[at == len(self.documents)] = 0
-        return at[self.documents[at] == wanted].astype(np.int32) if len(self.documents) else at[:0]
+        found: Ints = np.searchsorted(self.documents, wanted).astype(np.int32)
+        found[found == len(self.documents)] = 0
+        return found[self.documents[found] == wanted] if len(self.documents) else found[:0]
 
 
 @dataclass(frozen=True)
 class Walked:
-    """What a walk ``found``, best first; where it landed; ``before``: the document that each was reached from; ``scored``: how
-    many it compared with the question; ``parts`` that were stitched, none where there are no partitions."""
+    """What a walk ``found``, best first; where it landed; ``before``: the document that each was reached from; ``scored``:
+    how many it compared with the question; ``parts`` that were stitched, none where there are no partitions."""
 
     found: Hits
     landings: tuple[int, ...]
@@ -95,7 +95,7 @@ def around(graph: EntityGraph, landings: Ints, most: int) -> Ints:
     for _ in range(HOPS):
         _, edge = spread(graph.ptr, frontier)
         ends, at = np.unique(graph.neighbour[edge], return_inverse=True)
-        strength = np.bincount(at, graph.weight[edge], len(ends))
+        strength = np.bincount(at, graph.weight[edge], len(ends)).astype(np.float64)
         new = ~np.isin(ends, inside)
         chosen = best(ends[new], strength[new], max(0, most - len(inside)))
         frontier = np.array([end for end, _ in chosen], np.int32)
@@ -158,6 +158,12 @@ def ways_to_all(graph: Stitched, landings: Ints) -> dict[int, int]:
     return {row: int(one) for row, one in enumerate(before.tolist()) if one >= 0}
 
 
+def fused(measured: Mapping[str, Reals]) -> Hits:
+    """All rows by their ranks in several measures, float64 [n] each, fused."""
+    rankings = [[row for row, _ in best(np.arange(len(one)), one, len(one))] for one in measured.values()]
+    return Hits.of(reciprocal_rank_fusion(rankings))
+
+
 @dataclass(frozen=True)
 class Walker:
     """Walks over a release; the latest are kept, since a question's paths are told after its documents were found."""
@@ -202,8 +208,9 @@ class Walker:
         if how.by == "steps":
             found, before = by_steps(stitched, landings, nearness, how)
         else:
-            found = self._fused(query, stitched, landings, dict(hits), nearness)
-            before = ways_to_all(stitched, landings)
+            sure = np.array([dict(hits)[one] for one in stitched.documents[landings].tolist()])
+            measured = {"interaction": nearness} | self.measured(query, stitched, landings, sure)
+            found, before = fused(measured), ways_to_all(stitched, landings)
         names = stitched.documents
         return Walked(
             Hits(names[found.documents], found.scores).among(query.within),
@@ -221,22 +228,17 @@ class Walker:
         tokens = encoder.of_tokens.tokens(query.text, encoder.settings.query_prefix)
         return vectors.scores(vectors.asked(tokens), documents)
 
-    def _fused(
-        self, query: Query, graph: Stitched, landings: Ints, hits: Mapping[int, float], nearness: Reals
-    ) -> Hits:
-        """All that is stitched, by the ranks of its cosine, of PageRank that begins at the landings, the surer of these the
-        more often, and of late interaction, fused."""
-        rows, config = np.arange(len(graph.documents)), self.release.method.pagerank
-        restart = np.zeros(len(rows))
-        restart[landings] = [hits[one] for one in graph.documents[landings].tolist()]
-        measured = [nearness]
+    def measured(self, query: Query, graph: Stitched, landings: Ints, sure: Reals) -> dict[str, Reals]:
+        """Of all that is stitched, float64 [n] each: its cosine with the question, where this has a vector, and its share of a
+        PageRank that begins anew at the landings (rows), at each as often as it is ``sure``."""
+        found, config = {}, self.release.method.pagerank
         if query.vector.any():
-            measured.append(np.nan_to_num(self.release[DenseIndex].cosines(query.vector, graph.documents), nan=-1.0))
+            cosines = self.release[DenseIndex].cosines(query.vector, graph.documents)
+            found["cosine"] = np.nan_to_num(cosines.astype(np.float64), nan=-1.0)
         if len(landings):
-            measured.append(
-                personalised_pagerank(
-                    graph.edges, restart / restart.sum(), config.damping, config.tolerance, config.iterations
-                )
+            restart = np.zeros(len(graph.documents))
+            restart[landings] = sure / sure.sum()
+            found["pagerank"] = personalised_pagerank(
+                graph.edges, restart, config.damping, config.tolerance, config.iterations
             )
-        rankings = [[row for row, _ in best(rows, one, len(rows))] for one in measured]
-        return Hits.of(reciprocal_rank_fusion(rankings))
+        return found
