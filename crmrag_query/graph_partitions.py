@@ -1,5 +1,6 @@
 """Graph partitions: the documents of the entity graph cut into parts of bounded size, what joins the parts, and the trained
-model that says for which of them a question is (the aligner). A partition by itself is Dagster's; here a *part* is one of these.
+model that says for which of them a question is (the aligner). "Partition" alone is Dagster's word; a *part* here is one of a
+graph partition.
 """
 
 from __future__ import annotations
@@ -34,13 +35,15 @@ class GraphPartitions:
 
     ``part`` int32 [documents], -1 for none; ``member`` int32: the documents of each part, ascending (``member_ptr`` int64
     [parts + 1]); ``penalty`` float32 [parts], 0 … below 1: how far a hub, which is joined to everything and about nothing,
-    counts less when parts are chosen. ``meta``: how they were made: ``method``, ``target_size``, ``limit``.
+    counts less when parts are chosen; ``centroid`` float32 [parts, dimension]: the mean vector of each part's documents, of
+    length 1, or 0 where none has a vector. ``meta``: how they were made: ``method``, ``target_size``, ``limit``.
     """
 
     part: Ints
     member_ptr: Longs
     member: Ints
     penalty: Floats
+    centroid: Floats
     meta: dict[str, Any]
 
     @classmethod
@@ -54,23 +57,28 @@ class GraphPartitions:
         meta = open_meta(folder / f"{PARTITIONS}.json", "table of graph partitions")
         arrays: dict[str, Any] = {name: open_array(folder, name) for name in ARRAYS}
         check_arrays(folder, arrays, ARRAYS, {"member_ptr": "member"})
-        if len(arrays["penalty"]) != len(arrays["member_ptr"]) - 1:
+        centroid: Any = open_array(folder, "centroid")
+        counts = {len(arrays["penalty"]), len(centroid), len(arrays["member_ptr"]) - 1}
+        if len(counts) > 1 or centroid.ndim != 2 or centroid.dtype != np.float32:
             raise ReleaseError(f"The arrays of the graph partitions in {folder} do not fit.", rebuild(folder))
-        return cls(**arrays, meta=meta)
+        return cls(**arrays, centroid=centroid, meta=meta)
 
     @classmethod
-    def of(cls, part: Ints, penalty: Floats | None = None, **meta: Any) -> GraphPartitions:
-        """From the part of each document; parts are numbered from 0 without gaps."""
+    def of(
+        cls, part: Ints, penalty: Floats | None = None, centroid: Floats | None = None, **meta: Any
+    ) -> GraphPartitions:
+        """From the part of each document; parts are numbered from 0 without gaps. Without ``penalty`` there are no hubs."""
         count = int(part.max(initial=NONE)) + 1
         order = np.argsort(part, kind="stable").astype(np.int32)
         member = order[np.count_nonzero(part == NONE) :]
         member_ptr = np.append(0, np.cumsum(np.bincount(part[member], minlength=count))).astype(np.int64)
-        return cls(
-            part, member_ptr, member, np.zeros(count, np.float32) if penalty is None else penalty, meta
-        )
+        penalty = np.zeros(count, np.float32) if penalty is None else penalty
+        centroid = np.zeros((count, 0), np.float32) if centroid is None else centroid
+        return cls(part, member_ptr, member, penalty, centroid, meta)
 
     def save(self, folder: Path) -> None:
         save_arrays(folder, self, ARRAYS)
+        np.save(folder / "centroid.npy", self.centroid)
         text = canonical_json(self.meta | {"schema": SCHEMA_VERSION})
         (folder / f"{PARTITIONS}.json").write_text(text, encoding="utf-8")
 
@@ -174,7 +182,7 @@ class Aligner:
         (folder / f"{ALIGNER}.json").write_text(text, encoding="utf-8")
 
     def scores(self, question: Floats) -> Floats:
-        """How likely the question is for each part, float32 [parts], as logits; ``question`` float32 [dimension], of length 1.
+        """How likely a question is for each part, as logits float32 [parts]; ``question`` float32 [dimension], of length 1.
 
         Raises ReleaseError for a vector of another encoder's length.
         """

@@ -77,7 +77,7 @@ FLOORS = {
         "answers validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (
-        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened",
+        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened graph_partitions",
         "release", "quality metadata", "steps checks", "materialise operations", "assets", "layer_jobs", "launch",
         "embedding", "cli", "automation", "definitions",
     ),

@@ -9,8 +9,20 @@ from crmrag_assets.cli.demo import demo
 from crmrag_assets.cli.embed import embed
 from crmrag_assets.cli.estimate import estimate
 from crmrag_assets.cli.notify import notify
+from crmrag_assets.cli.partitions import partitions
 from crmrag_assets.cli.releases import releases, rollback
 from crmrag_assets.cli.shacl import shacl
 from crmrag_assets.cli.ui import ui
 
-commands: list[click.Command] = [build, demo, embed, estimate, notify, releases, rollback, shacl, ui]
+commands: list[click.Command] = [
+    build,
+    demo,
+    embed,
+    estimate,
+    notify,
+    partitions,
+    releases,
+    rollback,
+    shacl,
+    ui,
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality import graph, indexes, release, source
+from crmrag_assets.quality import graph, indexes, partitions, release, source
 from crmrag_assets.quality.finding import BuildCheck
 from crmrag_assets.quality.shapes.validate import shapes_hold
 from crmrag_query.verify.check import Check, Finding, Weight
@@ -37,6 +37,7 @@ CHECKS = (
     _check("faiss_index", "warns", indexes.vectors_have_not_drifted),
     _check("faiss_index", "blocks", indexes.dense_covers_documents),
     _check("faiss_index", "blocks", indexes.dense_finds_the_nearest),
+    _check("graph_partitions", "blocks", partitions.parts_within_limit),
     _check("release", "fails", release.manifest_verifies),
     _check("evaluation", "warns", release.retrieval_is_as_good),
 )

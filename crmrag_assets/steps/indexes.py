@@ -101,7 +101,7 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     Chunks that lie within it have a cache only where there were more. Those that it lies within may also be of other
     documents now; they count while it has nothing in a cache of its own.
     """
-    own = _cache(context, chunk)
+    own = cache_of(context, chunk)
     first = int(chunk, 16)
     within = [number for number in buckets_of(chunk, bits_of(context)) if number != first]
     begun = own.exists() and own.stat().st_size > 0
@@ -110,7 +110,8 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     return [own, *(path for path in paths if path.exists())]
 
 
-def _cache(context: BuildContext, name: str) -> Path:
+def cache_of(context: BuildContext, name: str) -> Path:
+    """The file in which vectors of the data set's encoder are kept."""
     return context.data / "cache" / "embeddings" / encoder_of(context).key / f"{name}.bin"
 
 
@@ -130,7 +131,7 @@ def themes_with_vectors(context: BuildContext) -> npt.NDArray[np.bool_]:
 
 def new_themes(context: BuildContext, themes: Sequence[str]) -> tuple[VectorCache, dict[bytes, str]]:
     """The cache of themes' vectors, and by key those of ``themes`` that have none."""
-    known = VectorCache.open(_cache(context, "themes"), encoder_of(context).dimension)
+    known = VectorCache.open(cache_of(context, "themes"), encoder_of(context).dimension)
     keyed = {key_of(theme): theme for theme in themes}
     return known, {key: theme for key, theme in keyed.items() if key not in known.vectors}
 

@@ -130,6 +130,8 @@ class DatasetConfig(Record):
     token_vectors: bool = False
     communities: bool = True
     community_model: str = ""
+    graph_partitions: bool = False
+    aligner: bool = False
     model_calls: ModelCalls = ModelCalls()
     write_markdown: bool = True
     write_triples_pickle: bool = False

@@ -10,7 +10,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.artifacts.signature import check_signature
 from crmrag_query.artifacts.verify import Advance, faults_of_files, provenance_faults
 from crmrag_query.errors import ReleaseError
-from crmrag_query.verify import communities, contents, dense, documents, graph, indexes
+from crmrag_query.verify import communities, contents, dense, documents, graph, graph_partitions, indexes
 from crmrag_query.verify.check import SHOWN, Check, Finding, Report
 
 ReleaseCheck = Check[Release]
@@ -21,6 +21,7 @@ REFERENCES: Sequence[ReleaseCheck] = (
     *dense.CHECKS,
     *indexes.CHECKS,
     *communities.CHECKS,
+    *graph_partitions.CHECKS,
 )
 """Cross-references between artifacts: what no checksum sees. To check more, add to the list of its module."""
 ALL: Sequence[ReleaseCheck] = (*REFERENCES, *dense.PROBES)

@@ -134,6 +134,8 @@ OF_A_DATASET = {
     "token_vectors": "vectors of single tokens are made, for the mode `walker`",
     "communities": "what belongs together is found, and told as themes",
     "community_model": "a language model, by its litellm name, that writes the themes; composed without one",
+    "graph_partitions": "cut the entity graph into parts of bounded size, for questions to be sent to",
+    "aligner": "train what says for which of these parts a question is, and measure it",
     "model_calls": "how a build asks that model, and what it may take",
     "model_calls.workers": "requests at once",
     "model_calls.per_minute": "requests a minute at most; 0 for as many as it takes",
