@@ -39,7 +39,7 @@ def paths_of(release: Release, query: Query, documents: Sequence[int], language:
         else:
             if way:
                 told = f"{walked.scored} documents compared"
-                found.append(replace(path(release, way, language), origin=told))
+                found.append(replace(path(release, way, language, nodes[0]), origin=told))
         if len(found) == PATHS:
             break
     return found
@@ -61,13 +61,12 @@ def triples_between(facts: Facts, start: int, end: int) -> list[int]:
             looked += 1
             for number, s, _, o in facts.triples_of(node):
                 far = o if s == node else s
-                if far in own:
+                if far in own or (categories[far] & ASIDE and far not in (start, end)):
                     continue
                 own[far] = (node, number)
                 if far in other:
                     return [*reversed(_back(reached[0], far)), *_back(reached[1], far)]
-                if not categories[far] & ASIDE:
-                    new.append(far)
+                new.append(far)
         waiting[side][:] = new
     return []
 

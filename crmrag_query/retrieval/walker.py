@@ -114,7 +114,7 @@ def votes(partitions: GraphPartitions, hits: Sequence[tuple[int, float]]) -> Int
     return order[summed[order] > 0].astype(np.int32)
 
 
-def think(partitions: GraphPartitions, rankings: Sequence[Ints], count: int) -> tuple[int, ...]:
+def think(rankings: Sequence[Ints], count: int) -> tuple[int, ...]:
     """The ``count`` parts that rankings of parts have first, fused."""
     fused = reciprocal_rank_fusion([ranking[:VOTING].tolist() for ranking in rankings])
     return tuple(part for part, _ in fused[:count])
@@ -196,7 +196,7 @@ class Walker:
             rankings = [votes(partitions, hits)]
             if release.manifest.has(ALIGNER) and query.vector.any():
                 rankings.append(partitions.best(release[Aligner].scores(query.vector), VOTING))
-            parts = think(partitions, rankings, how.parts)
+            parts = think(rankings, how.parts)
             chosen = np.concatenate([landed[:0], *map(partitions.members, parts)])
             inside = [one for one in hits if one[0] in set(chosen.tolist())]
             landed = np.array([document for document, _ in inside[: how.landings]], np.int32)
