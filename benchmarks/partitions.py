@@ -2,7 +2,7 @@
 
     python benchmarks/partitions.py prepare RAW OUT            # texts and names that the sources of two graphs are made of
     python benchmarks/partitions.py cuts DATASET[=FILE.npz] …  [--data data]
-    python benchmarks/partitions.py aligners DATASET … [--data data] [--questions 10000] [--only MODEL-LOSS …]
+    python benchmarks/partitions.py aligners DATASET … [--data data] [--questions 10000] [--tested 1000] [--only …]
     python benchmarks/partitions.py metis [--documents 866000] [--edges 3800000]
 
 RAW holds `wikispeedia/` (articles.jsonl.zst, links.tsv.zst) and `coauthor_cs.npz` with its lists of names. Of an article its
@@ -29,11 +29,13 @@ from scipy import sparse
 from crmrag_assets.build.context import open_context
 from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.communities.detect import Net
+from crmrag_assets.graph_partitions.align import LOSSES, MODELS
 from crmrag_assets.graph_partitions.cut import cut
 from crmrag_assets.graph_partitions.report import Quality, controls
 from crmrag_assets.metadata import markdown_table
 from crmrag_assets.steps.graph_partitions import dense_of, evaluated, experiments, net_of, trained
 from crmrag_assets.steps.registry import STEPS
+from crmrag_query.artifacts.places import evaluations_folder
 from crmrag_query.config.loading import load_method
 from crmrag_query.retrieval.encoder import unit
 
@@ -105,9 +107,12 @@ def cuts(context: BuildContext, path: Path | None) -> Iterator[dict[str, Any]]:
                 yield {**Quality.of(name, net, other, vectors, settings.limit).row(), "seconds": None}
 
 
-def aligners(context: BuildContext, questions: int, only: Sequence[str]) -> dict[str, Any]:
-    """The matrix of models and losses, and the systems beside the one that is best on entities it was not trained with."""
-    settings = context.method.alignment.model_copy(update={"questions": questions})
+def aligners(context: BuildContext, questions: int, tested: int, only: Sequence[str]) -> dict[str, Any]:
+    """The matrix of models and losses, and the systems beside the one that is best on entities it was not trained with.
+
+    Rows are kept below the data folder, so that several processes may make them, each ``only`` some; then there is no more.
+    """
+    settings = context.method.alignment.model_copy(update={"questions": questions, "tested": tested})
     context = replace(
         context,
         method=context.method.model_copy(update={"alignment": settings}),
@@ -115,10 +120,18 @@ def aligners(context: BuildContext, questions: int, only: Sequence[str]) -> dict
     )
     for artifact in ("graph_partitions", "partition_edges", "training_questions"):
         run_step(STEPS[artifact], context)
+    rows = evaluations_folder(context.data, context.name) / f"aligners-{questions}"
+    rows.mkdir(parents=True, exist_ok=True)
     matrix = []
-    for row in experiments(context, only):
-        print(row, flush=True)
-        matrix.append(row)
+    for combination in only or [f"{model}-{loss}" for model in MODELS for loss in LOSSES]:
+        file = rows / f"{combination}.json"
+        if not file.exists():
+            (row,) = experiments(context, [combination])
+            file.write_text(json.dumps(row), encoding="utf-8")
+        matrix.append(json.loads(file.read_text(encoding="utf-8")))
+        print(matrix[-1], flush=True)
+    if only:
+        return {}
     best = max(matrix, key=lambda row: row["unseen R@10"] + row["unseen P@1"])
     chosen = settings.model_copy(update={"model": best["model"], "loss": best["loss"]})
     context = replace(context, method=context.method.model_copy(update={"alignment": chosen}))
@@ -162,7 +175,7 @@ def metis(documents: int, edges: int) -> dict[str, Any]:
 def keep(section: str, name: str, found: object) -> None:
     held = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     held.setdefault(section, {})[name] = found
-    RESULTS.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
     RESULTS.with_suffix(".md").write_text("\n".join(page(held)) + "\n", encoding="utf-8")
 
 
@@ -190,6 +203,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--config", type=Path)
     parser.add_argument("--questions", type=int, default=10_000)
+    parser.add_argument("--tested", type=int, default=1000)
     parser.add_argument("--only", nargs="*", default=[], metavar="MODEL-LOSS")
     parser.add_argument("--documents", type=int, default=866_000)
     parser.add_argument("--edges", type=int, default=3_800_000)
@@ -204,7 +218,8 @@ def main() -> None:
         if given.what == "cuts":
             keep("cuts", name, list(cuts(context, Path(path) if path else None)))
         else:
-            keep("aligners", name, aligners(context, given.questions, given.only))
+            if found := aligners(context, given.questions, given.tested, given.only):
+                keep("aligners", name, found)
 
 
 if __name__ == "__main__":

@@ -77,9 +77,9 @@ FLOORS = {
         "answers validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (
-        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened graph_partitions",
-        "release", "quality metadata", "steps checks", "materialise operations", "assets", "layer_jobs", "launch",
-        "embedding", "cli", "automation", "definitions",
+        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities",
+        "opened graph_partitions", "release", "quality metadata", "steps checks", "operations", "assets",
+        "layer_jobs", "launch", "embedding", "cli", "automation", "definitions",
     ),
 }  # fmt: skip
 """Packages and modules by floor, the lowest first: each imports only from floors below its own."""

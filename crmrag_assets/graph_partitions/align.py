@@ -12,9 +12,11 @@ One thread and one seed: the same questions give the same bytes on the same mach
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +36,7 @@ Questions = tuple[Floats, sparse.csr_array]
 """Vectors of questions, float32 [n, d], and the parts of each, float32 [n, parts] with 1 for each."""
 
 
-class Tower(nn.Module):
+class Tower(nn.Module):  # type: ignore[misc]
     """Part vectors [parts, d] from centroids [parts, d]; ``adjacency``: a sparse matrix of how parts are joined."""
 
     def __init__(self, dimension: int, hidden: int, drop: float, adjacency: Tensor | None) -> None:
@@ -89,10 +91,10 @@ def tower(model: str, dimension: int, edges: PartitionEdges, parts: int) -> Towe
 
 def adjacency(edges: PartitionEdges, parts: int, kind: str) -> Tensor:
     """How parts are joined, sparse [parts, parts]: weights ``normal`` with the part itself (GCN), ``mean`` of the neighbours,
-    or their ``sum``, the mean weight of an edge being 1."""
+    or their ``sum``, that of the part that is joined most being 1: larger sums would drown the part itself."""
     weight = edges.weight.astype(np.float64)
     ends = np.append(edges.low, edges.high), np.append(edges.high, edges.low)
-    found = sparse.csr_array((np.append(weight, weight), ends), shape=(parts, parts))
+    found: Any = sparse.csr_array((np.append(weight, weight), ends), shape=(parts, parts))
     if kind == "normal":
         found = found / max(float(weight.mean()) if len(weight) else 1.0, 1e-12) + sparse.eye_array(parts)
         root = sparse.diags_array(1 / np.sqrt(found.sum(axis=1)))
@@ -100,17 +102,14 @@ def adjacency(edges: PartitionEdges, parts: int, kind: str) -> Tensor:
     elif kind == "mean":
         found = sparse.diags_array(1 / np.maximum(found.sum(axis=1), 1e-12)) @ found
     else:
-        # A sum over hundreds of neighbours would drown the part itself.
         found = found / max(float(found.sum(axis=1).max(initial=0.0)), 1e-12)
-    csr = sparse.csr_array(found)
-    csr.sort_indices()
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(csr.indptr.astype(np.int64)), torch.from_numpy(csr.indices.astype(np.int64)),
-        torch.from_numpy(csr.data.astype(np.float32)), size=(parts, parts),
-    )  # fmt: skip
+    entries = sparse.csr_array(found).tocoo()
+    numbers = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
+    values = torch.from_numpy(entries.data.astype(np.float32))
+    return torch.sparse_coo_tensor(numbers, values, (parts, parts), check_invariants=True).coalesce()
 
 
-class Alignment(nn.Module):
+class Alignment(nn.Module):  # type: ignore[misc]
     """Scores of questions for parts; ``loss`` of them."""
 
     def __init__(self, tower: Tower, centroids: Floats, loss: str) -> None:
@@ -138,12 +137,12 @@ class Alignment(nn.Module):
             return nn.functional.binary_cross_entropy_with_logits(scores, wanted)
         return nn.functional.cross_entropy(scores, wanted / wanted.sum(dim=1, keepdim=True))
 
-    @torch.no_grad()
     def arrays(self) -> tuple[Floats, float]:
         """The vectors of parts, with scale and what adapts questions in them, and the bias."""
-        folded = self.parts() + self.parts() @ self.question.weight
-        vectors = self.scale.exp().clamp(max=HIGHEST) * folded
-        return vectors.numpy().astype(np.float32), float(self.bias) if self.kind == "bce" else 0.0
+        with torch.no_grad():
+            folded = self.parts() + self.parts() @ self.question.weight
+            vectors = self.scale.exp().clamp(max=HIGHEST) * folded
+        return vectors.numpy().astype(np.float32), float(self.bias.detach()) if self.kind == "bce" else 0.0
 
 
 @dataclass(frozen=True)
@@ -184,8 +183,6 @@ def train(
     encoder: str = "", advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:  # fmt: skip
     """The aligner that did best on the questions ``held`` back, and how it came to be."""
-    import time
-
     begun = time.perf_counter()
     with one_thread(settings.seed):
         model = Alignment(
@@ -224,10 +221,10 @@ def train(
     return Trained(Aligner(vectors, bias, meta), tuple(looks), first, time.perf_counter() - begun)
 
 
-@torch.no_grad()
 def _held(model: Alignment, held: Questions) -> float:
     model.eval()
-    return float(model.loss(torch.from_numpy(held[0]), _dense(held[1])))
+    with torch.no_grad():
+        return float(model.loss(torch.from_numpy(held[0]), _dense(held[1])))
 
 
 def _dense(rows: sparse.csr_array) -> Tensor:

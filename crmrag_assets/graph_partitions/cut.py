@@ -17,7 +17,8 @@ from scipy import sparse
 
 from crmrag_assets.communities.detect import Net, leiden
 from crmrag_query.config.build import GraphPartitionsConfig
-from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.arrays import Ints, Longs, run_starts
+from crmrag_query.graph_partitions import PartitionEdges
 from crmrag_query.retrieval.encoder import unit
 
 Floats = npt.NDArray[np.float32]
@@ -30,7 +31,8 @@ TOGETHER = 4096  # small parts that are compared with all others at once
 def cut(net: Net, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
     """The part of each node, int32 [nodes], numbered from 0 in the order of their first nodes.
 
-    ``vectors`` float32 [nodes, d], of length 1 or 0: by these small parts are gathered. Nodes without edges are small parts.
+    ``vectors`` float32 [nodes, d], of length 1 or 0: by these small parts are gathered, which for METIS are the nodes without
+    edges.
     """
     found = np.arange(len(net.inside)) + len(net.inside)
     if settings.method == "metis":
@@ -39,9 +41,10 @@ def cut(net: Net, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
     else:
         for number, nodes in enumerate(_split(net, np.arange(len(net.inside)), settings)):
             found[nodes] = number
-    if settings.method != "leiden":
-        found = _without_crumbs(net, gathered(numbered(found), vectors, settings), vectors, settings)
-    return numbered(found)
+        if settings.method == "leiden":
+            return numbered(found)
+    small = settings if settings.method == "hybrid" else settings.model_copy(update={"least": 2})
+    return numbered(_without_crumbs(net, gathered(numbered(found), vectors, small), vectors, small))
 
 
 def numbered(parts: npt.NDArray[np.integer]) -> Ints:
@@ -49,7 +52,8 @@ def numbered(parts: npt.NDArray[np.integer]) -> Ints:
     _, first, inverse = np.unique(parts, return_index=True, return_inverse=True)
     place = np.empty(len(first), np.int32)
     place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return place[inverse.reshape(-1)]
+    found: Ints = place[inverse.reshape(-1)]
+    return found
 
 
 def matrix(net: Net, nodes: Longs | Ints) -> sparse.csr_array:
@@ -78,10 +82,9 @@ def _metis(weights: sparse.csr_array, count: int, seed: int) -> Longs:
     if count == 1 or not weights.nnz:
         return np.arange(nodes) * count // max(1, nodes)
     whole = np.maximum(1, np.rint(weights.data * (WHOLE / weights.data.mean()))).astype(np.int32)
-    ends: Any = weights.indptr.astype(np.int32), weights.indices.astype(np.int32)
-    _, found = pymetis.part_graph(
-        count, xadj=ends[0], adjncy=ends[1], eweights=whole, options=pymetis.Options(seed=seed), recursive=False,
-    )  # fmt: skip
+    graph: Any = pymetis.CSRAdjacency(weights.indptr.astype(np.int32), weights.indices.astype(np.int32))
+    options = pymetis.Options(seed=seed)
+    _, found = pymetis.part_graph(count, graph, eweights=whole, options=options, recursive=False)
     return np.asarray(found, np.int64)
 
 
@@ -110,7 +113,7 @@ def repaired(parts: Longs, weights: sparse.csr_array, limit: int) -> Longs:
 
 def _joined(parts: Longs, weights: sparse.csr_array, nodes: Longs, count: int) -> npt.NDArray[np.float64]:
     """How strongly each of ``nodes`` is joined to each part, float64 [nodes, parts]."""
-    rows = cast(sparse.csr_array, weights[nodes]).tocoo()
+    rows = weights[nodes].tocoo()
     found = np.zeros((len(nodes), count))
     np.add.at(found, (rows.coords[0], parts[rows.coords[1]]), rows.data)
     return found
@@ -201,3 +204,20 @@ def _without_crumbs(net: Net, parts: Ints, vectors: Floats, settings: GraphParti
         halves = repaired(_metis(weights, 2, settings.seed), weights, -(-len(both) // 2))
         parts[both] = np.where(halves == 0, small, other)
     return parts
+
+
+def edges_between(net: Net, part: Ints) -> PartitionEdges:
+    """Every edge between two parts as a bridge of that pair; nothing is added and nothing is left out."""
+    ends = np.stack([part[net.low], part[net.high]])
+    turned = ends[0] > ends[1]
+    low, high = np.where(turned, ends[1], ends[0]), np.where(turned, ends[0], ends[1])
+    source, target = np.where(turned, net.high, net.low), np.where(turned, net.low, net.high)
+    across = np.flatnonzero(low != high)
+    order = across[np.lexsort((target[across], source[across], high[across], low[across]))]
+    low, high = low[order], high[order]
+    first = np.flatnonzero(run_starts(low, high))
+    weight = np.add.reduceat(net.weight[order], first) if len(first) else np.empty(0)
+    return PartitionEdges(
+        low[first].astype(np.int32), high[first].astype(np.int32), weight.astype(np.float32),
+        np.append(first, len(order)).astype(np.int64), source[order].astype(np.int32), target[order].astype(np.int32),
+    )  # fmt: skip

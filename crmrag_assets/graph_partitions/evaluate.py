@@ -118,7 +118,7 @@ def measured(
                 yield Measured(system, split, kind, len(values), means)
 
 
-def best(scores: Reals, count: int) -> npt.NDArray[np.int64]:
+def best(scores: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.int64]:
     """The numbers of the highest scores, best first; ties by number."""
     return np.argsort(-scores, kind="stable")[:count]
 

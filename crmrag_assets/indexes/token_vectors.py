@@ -33,7 +33,8 @@ def projection_of(vectors: Floats, dimension: int) -> Floats:
     products = vectors.T.astype(np.float64) @ vectors.astype(np.float64)
     axes = np.linalg.eigh(products)[1][:, ::-1][:, :dimension]  # eigenvalues ascend
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(dimension)])
-    return (axes * signs).astype(np.float32)
+    projection: Floats = (axes * signs).astype(np.float32)
+    return projection
 
 
 def telling(ids: Ints, weight: Floats, most: int) -> Ints:
@@ -51,8 +52,8 @@ def write_token_vectors(
     dimension: int = DIMENSION,
     most: int = MOST,
 ) -> dict[str, Any]:
-    """Fill ``folder`` with the token vectors of documents, whose beginnings these are; ``prefix``: what the encoder wants before
-    each. The counts: documents, tokens, bytes, and the share of the squared length that the dimensions keep."""
+    """Fill ``folder`` with the token vectors of documents, whose beginnings these are; ``prefix``: what the encoder wants
+    before each. The counts: documents, tokens, bytes, and the share of the squared length that the dimensions keep."""
     weight = weights([encoder.token_ids(text, prefix) for text in texts], encoder.vocabulary)
     spread = np.unique(np.linspace(0, len(texts) - 1, min(SAMPLE, len(texts))).astype(int)).tolist()
     sample = [encoder.tokens(texts[number], prefix).vectors for number in spread]

@@ -103,7 +103,7 @@ def write_partition_edges(context: BuildContext, folder: Path, chunk: str | None
     Bridges and the edges within parts are all edges: none is added. Read by the aligner's convolutions, and where parts are
     put together again.
     """
-    from crmrag_assets.graph_partitions.edges import edges_between
+    from crmrag_assets.graph_partitions.cut import edges_between
 
     net = net_of(context)
     found = edges_between(net, partitions_of(context).part)
@@ -193,14 +193,13 @@ def trained(context: BuildContext) -> tuple[Aligner, Stats]:
 
     partitions = partitions_of(context)
     questions, vectors = prepared(context)
-    of = {
-        split: np.array([one["split"] == split for one in questions], bool) for split in (TRAIN, VALIDATION)
-    }
     wanted = targets([one["parts"] for one in questions], len(partitions))
+    training, held = (
+        np.array([one["split"] == split for one in questions], bool) for split in (TRAIN, VALIDATION)
+    )
     found = train(
-        np.array(partitions.centroid), edges_of(context),
-        *((vectors[chosen], wanted[chosen]) for chosen in of.values()),
-        context.method.alignment, encoder_of(context).key, context.progress.advance,
+        np.array(partitions.centroid), edges_of(context), (vectors[training], wanted[training]),
+        (vectors[held], wanted[held]), context.method.alignment, encoder_of(context).key, context.progress.advance,
     )  # fmt: skip
     looks = [
         {"step": one.step, "loss": round(one.trained, 4), "loss held back": round(one.held, 4)}

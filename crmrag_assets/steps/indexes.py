@@ -12,13 +12,27 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from crmrag_assets.build.chunks import buckets_of
 from crmrag_assets.build.locks import asking_api
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, bits_of, chunks_of, contents
+from crmrag_assets.build.step import (
+    BuildContext,
+    Inputs,
+    Stats,
+    Step,
+    always,
+    bits_of,
+    buckets_of,
+    chunks_of,
+    contents,
+)
 from crmrag_assets.build.store import data_version
 from crmrag_assets.build.workers import side_by_side, workers_of
-from crmrag_assets.indexes.aggregation import AggregationSettings, MatchFiles, write_aggregation
-from crmrag_assets.indexes.dates import time_relationships, write_dates
+from crmrag_assets.indexes.aggregation import (
+    AggregationSettings,
+    MatchFiles,
+    time_relationships,
+    write_aggregation,
+    write_dates,
+)
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import (
     Embedded,
@@ -27,10 +41,10 @@ from crmrag_assets.indexes.embed import (
     key_of,
     open_embedded,
     pending,
+    shares_of,
     write_embedded,
 )
 from crmrag_assets.indexes.encoder import export_encoder
-from crmrag_assets.indexes.importance import shares_of
 from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile

@@ -8,7 +8,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from crmrag_query.answers.agent import UNCALLED, AgentTools, require_tools, results_of, work
+from crmrag_query.answers.agent import (
+    NOTHING,
+    UNCALLED,
+    AgentTools,
+    Gathered,
+    context_of,
+    require_tools,
+    results_of,
+    rows_of,
+    work,
+)
 from crmrag_query.answers.exact import (
     Exact,
     add_members,
@@ -30,9 +40,7 @@ from crmrag_query.answers.extractive import (
     refusal,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
-from crmrag_query.answers.gathered import NOTHING, Gathered, context_of, rows_of
 from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
-from crmrag_query.answers.mapped import UNREAD, with_points
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -59,7 +67,7 @@ from crmrag_query.answers.subject import (
     theme_words,
 )
 from crmrag_query.answers.support import check_support, cited_numbers
-from crmrag_query.answers.themes import tell_themes, themes_of
+from crmrag_query.answers.themes import UNREAD, tell_themes, themes_of, with_points
 from crmrag_query.answers.understand import (
     BY_WORDS,
     FIRST,
@@ -73,10 +81,9 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.context import Context, Finding, KnownSet
+from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
-from crmrag_query.context.findings import community
 from crmrag_query.context.paths import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents

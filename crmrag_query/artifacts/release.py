@@ -29,7 +29,7 @@ from crmrag_query.errors import ConfigError, CrmRagError, ReleaseError, in_a_lin
 
 if TYPE_CHECKING:
     from crmrag_query.config import Method
-    from crmrag_query.ontology.tables import Ontology
+    from crmrag_query.ontology.load import Ontology
 
 TRUST = "CRMRAG_TRUST"
 SIGNERS = "CRMRAG_SIGNERS"

@@ -208,6 +208,20 @@ class QuestionWording(Record):
     thing: str
     joint: str
 
+    @model_validator(mode="after")
+    def _filled(self) -> Self:
+        places = {"inside": ("a",), "across": ("a", "b"), "related": ("kind", "relation", "a")}
+        for name, known in places.items():
+            for form in getattr(self, name):
+                try:
+                    filled = form.format(**{place: f"<{place}>" for place in known})
+                except (LookupError, ValueError, AttributeError):
+                    filled = ""
+                if not all(f"<{place}>" in filled for place in known):
+                    wanted = " and ".join(f"{{{place}}}" for place in known)
+                    raise ValueError(f"`{name}` has {form!r}, which does not have {wanted}, and these alone")
+        return self
+
 
 class AlignmentConfig(Record):
     """How the aligner is trained: `model` by `loss` for `steps` of `batch` questions at most, and no longer than `patience`

@@ -15,9 +15,9 @@ import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from crmrag_query.config.build import Rebuild, Suspects
-from crmrag_query.config.former import FORMER
 from crmrag_query.config.reading import (
     ENVIRONMENT,
+    FORMER,
     Count,
     NotNegative,
     Pattern,
@@ -133,7 +133,7 @@ class DatasetConfig(Record):
     graph_partitions: bool = False
     aligner: bool = False
     model_calls: ModelCalls = ModelCalls()
-    write_markdown: bool = True
+    write_markdown: bool | None = None
     write_triples_pickle: bool = False
     suspects: Suspects | None = None
     rebuild: Rebuild = Rebuild()

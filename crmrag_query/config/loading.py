@@ -33,7 +33,6 @@ from crmrag_query.config.build import (
     Suspects,
 )
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
-from crmrag_query.config.former import FORMER, FORMER_FILES
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -57,6 +56,8 @@ from crmrag_query.config.query import (
     Wikidata,
 )
 from crmrag_query.config.reading import (
+    FORMER,
+    FORMER_FILES,
     Record,
     config_folder,
     default_folder,

@@ -66,7 +66,7 @@ VARIABLES: Mapping[str, str] = {
 class Walk(Record):
     """How the channel `walker` goes through the entity graph.
 
-    `by`: `fusion` (what is nearest, what personalised PageRank from the landings reaches, and what late interaction finds near,
+    `by`: `fusion` (what is nearest, what personalised PageRank from the landings reaches, what late interaction finds near,
     fused) or `steps` (from the landings to the neighbours that late interaction finds nearest, the published walk); `parts`:
     graph partitions that are stitched together; `landings`: documents of them that it begins at; `documents`: most that are
     stitched where there are no partitions. Of `steps` alone: `beam`: documents that it goes on from, `steps` at most, until

@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.context import Finding
-from crmrag_query.context.findings import path
+from crmrag_query.context.context import Finding, path
 from crmrag_query.context.lines import Facts
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph

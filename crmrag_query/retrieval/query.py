@@ -17,6 +17,7 @@ from crmrag_query.text import tokenize, with_singulars
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
+WALK = Walk()
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Query:
     cues: frozenset[str] = frozenset()
     within: Mask | None = None
     levels: int | None = None
-    walk: Walk = Walk()
+    walk: Walk = WALK
 
     @classmethod
     def of(

@@ -229,7 +229,7 @@ class Walker:
         return vectors.scores(vectors.asked(tokens), documents)
 
     def measured(self, query: Query, graph: Stitched, landings: Ints, sure: Reals) -> dict[str, Reals]:
-        """Of all that is stitched, float64 [n] each: its cosine with the question, where this has a vector, and its share of a
+        """Of all that is stitched, float64 [n] each: its cosine with the question, where this has a vector; its share of a
         PageRank that begins anew at the landings (rows), at each as often as it is ``sure``."""
         found, config = {}, self.release.method.pagerank
         if query.vector.any():

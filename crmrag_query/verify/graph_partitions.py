@@ -17,8 +17,7 @@ from crmrag_query.graph_partitions import (
     PartitionEdges,
 )
 from crmrag_query.retrieval.encoder import EncoderSettings
-from crmrag_query.verify.arrays import counted, equal, pointers, shaped, within, wrong
-from crmrag_query.verify.check import Check, Faults
+from crmrag_query.verify.check import Check, Faults, counted, equal, pointers, shaped, within, wrong
 
 
 def parts_are_whole(release: Release) -> Faults:
@@ -87,9 +86,8 @@ def aligner_fits(release: Release) -> Faults:
     found, settings = release[Aligner], EncoderSettings.read(release.folder / "encoder")
     if found.vectors.shape[1] != settings.dimension or found.meta.get("encoder") != settings.key:
         yield f"{ALIGNER}: trained with the questions' vectors of another encoder"
-    yield from wrong(
-        f"{ALIGNER}/vectors.npy", len(found.vectors), lambda b: ~np.isfinite(found.vectors[b]).all(axis=1)
-    )
+    finite = np.asarray(np.isfinite(found.vectors).all(axis=1))
+    yield from wrong(f"{ALIGNER}/vectors.npy", len(found.vectors), lambda block: ~finite[block])
     return len(found.vectors)
 
 

@@ -147,7 +147,7 @@ def test_a_release_without_token_vectors_says_how_they_are_made(sample: Release,
         engine.ask(AskRequest(QUESTIONS[0], mode="walker"))
     assert engine.ask(AskRequest(QUESTIONS[0])).sources
     release = open_release("churches", data)
-    with pytest.raises(ReleaseError, match="token_vectors: true.*crmrag build churches"):
+    with pytest.raises(ReleaseError, match=r"token_vectors: true.*crmrag build churches"):
         _ = release[TokenVectors]
 
 
