@@ -127,6 +127,7 @@ class DatasetConfig(Record):
     questions: str = ""
     shapes: tuple[str, ...] = ()
     relationships: str = ""
+    token_vectors: bool = False
     communities: bool = True
     community_model: str = ""
     graph_partitions: bool = False

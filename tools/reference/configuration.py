@@ -133,6 +133,7 @@ OF_A_DATASET = {
     "rebuild.timezone": "of the schedule",
     "rebuild.fresh_hours": "tell when what is published is older",
     "keep_releases": "how many releases stay, the current and the previous one among them",
+    "token_vectors": "vectors of single tokens are made, for the mode `walker`",
     "communities": "what belongs together is found, and told as themes",
     "community_model": "a language model, by its litellm name, that writes the themes; composed without one",
     "graph_partitions": "cut the entity graph into parts of bounded size, for questions to be sent to",
