@@ -24,7 +24,16 @@ from crmrag_assets.build.step import (
     version_of,
 )
 from crmrag_assets.build.workers import Processes, processes, side_by_side, workers_of
-from crmrag_assets.steps import communities, documents, graph, indexes, pages, release, source
+from crmrag_assets.steps import (
+    communities,
+    documents,
+    graph,
+    graph_partitions,
+    indexes,
+    pages,
+    release,
+    source,
+)
 
 STEPS: Mapping[str, Step] = {
     step.artifact: step
@@ -36,6 +45,7 @@ STEPS: Mapping[str, Step] = {
         documents.STEPS,
         indexes.STEPS,
         communities.STEPS,
+        graph_partitions.STEPS,
         release.STEPS,
     )
     for step in steps

@@ -68,7 +68,9 @@ def test_a_document_is_sent_built_and_asked(project: Project, http: httpx.Client
                 if states == ["waiting"]:
                     build_all(project.context())
     assert states == ["waiting", "there"]
-    answer = http.post("/api/v1/ask", json={"question": "Where does the heron nest?", "mode": "fulltext"}, headers=OTHER).json()
+    answer = http.post(
+        "/api/v1/ask", json={"question": "Where does the heron nest?", "mode": "fulltext"}, headers=OTHER
+    ).json()
     assert "lantern" in answer["text"]
     (page,) = answer["sources"][0]["pages"]
     assert page["label"] == "The bulletin of spring, p. 1"

@@ -73,6 +73,7 @@ export default {
   "source.kind.community": "θέμα",
   "source.kind.row": "γραμμή ερωτήματος",
   "source.kind.path": "διαδρομή",
+  "source.path": "Η διαδρομή, βήμα προς βήμα",
   "source.kind.tool": "αποτέλεσμα εργαλείου",
   "source.rests": "Βασίζεται σε",
   "source.read": "διαβάστηκε από μηχανή",

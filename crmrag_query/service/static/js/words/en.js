@@ -73,6 +73,7 @@ export default {
   "source.kind.community": "theme",
   "source.kind.row": "row of a query",
   "source.kind.path": "path",
+  "source.path": "The path, step by step",
   "source.kind.tool": "result of a tool",
   "source.rests": "Rests on",
   "source.read": "read by a machine",

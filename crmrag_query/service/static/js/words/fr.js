@@ -73,6 +73,7 @@ export default {
   "source.kind.community": "thème",
   "source.kind.row": "ligne d’une requête",
   "source.kind.path": "chemin",
+  "source.path": "Le chemin, pas à pas",
   "source.kind.tool": "résultat d’un outil",
   "source.rests": "Repose sur",
   "source.read": "lu par une machine",
