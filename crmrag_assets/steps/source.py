@@ -48,7 +48,8 @@ from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
 from crmrag_query.artifacts.files import bucket_of, canonical_json, sha256_file
-from crmrag_query.config import DatasetConfig, Method, config_hash
+from crmrag_query.config.datasets import DatasetConfig
+from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.errors import BuildError, SourceError
 from crmrag_query.syntax import RDF_TYPE
 

@@ -48,6 +48,7 @@ from crmrag_query.questions.state import Kind
 from crmrag_query.questions.words import Phrases
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.items import RANKING
+from crmrag_query.reading.lexicon import Kind as NounKind
 from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans
 from crmrag_query.reading.types import ANY, categories_of
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -433,16 +434,27 @@ class _Asking:
         """The words of nouns that may mean the thing: "*Probe* LIG-4404" of a sample."""
         if not self.of_one:
             return frozenset()
-        known = self.release[Lexicon].kinds(self.own.code)
-        stems = [self.own.stem(word) if word else "" for word in self.words]
         return frozenset(
             word
             for at in range(len(self.words))
             if self.words[at] not in ("", BESIDE)
-            for length, kinds in known.at(stems, self.words, at)
+            for length, kinds in self._kinds_at(at)
             if any(one.nodes.size and np.isin(self.nodes, one.nodes).any() for one in kinds)
             for word in self.words[at : at + length]
         )
+
+    def _kinds_at(self, at: int) -> list[tuple[int, list[NounKind]]]:
+        """The kinds that a noun at a position means, with its length in words."""
+        return self.release[Lexicon].kinds(self.own.code).at(self._stems, self.words, at)
+
+    @cached_property
+    def _stems(self) -> list[str]:
+        return [self.own.stem(word) if word else "" for word in self.words]
+
+    def _length(self, at: int, roles: frozenset[str]) -> int:
+        """Words of the longest phrase at a position that has one of the roles."""
+        found = self.own.phrases.at(self.words, at) if self.words[at] else ()
+        return max((length for length, said in found if said & roles), default=0)
 
     def names_kind(self, span: PhraseSpan) -> bool:
         """Whether a word only says what the thing is, right before its name: "the *painting* The Studio"."""
@@ -472,9 +484,7 @@ class _Asking:
             at -= 1
         if at < 2 or self.words[at - 1] not in self.own.roles["prepositions.of"]:
             return False
-        known = self.release[Lexicon].kinds(self.own.code)
-        stems = [self.own.stem(word) if word else "" for word in self.words]
-        kinds = [one for _, some in known.at(stems, self.words, at - 2) for one in some if not one.generic]
+        kinds = [one for _, some in self._kinds_at(at - 2) for one in some if not one.generic]
         said = any(span.first <= at - 2 < span.last for span in self.spans if span.role == "ends")
         near = {one.end for heard in self.heard.values() for one in heard.statements if len(one.steps) == 1}
         own = np.array([*self.nodes, *near], np.int32)
@@ -487,13 +497,7 @@ class _Asking:
             *(found for role, found in self.own.roles.items() if role.startswith("prepositions."))
         )
         while at < len(self.words):
-            lengths = (
-                length
-                for length, roles in (self.own.phrases.at(self.words, at) if self.words[at] else ())
-                if roles & ASKERS
-            )
-            length = max(lengths, default=0)
-            if length:
+            if length := self._length(at, ASKERS):
                 first = at
                 while first and self.words[first - 1] in joining:
                     first -= 1
@@ -568,13 +572,8 @@ class _Asking:
     def _asker(self, first: int, asking: frozenset[str] = ASKERS) -> tuple[int, int]:
         """Where the first words that ask stand from a position on; twice the position where none does."""
         for at in range(first, len(self.words)):
-            lengths = [
-                length
-                for length, roles in (self.own.phrases.at(self.words, at) if self.words[at] else ())
-                if roles & asking
-            ]
-            if lengths:
-                return at, at + max(lengths)
+            if length := self._length(at, asking):
+                return at, at + length
         return first, first
 
     def _asks_for_unknown(
@@ -594,9 +593,7 @@ class _Asking:
         at = self._asker(first, KINDS_ASKED)[1]
         if not self.of_one or at == first or at >= last or not self._says(at):
             return 0
-        known = self.release[Lexicon].kinds(self.own.code)
-        stems = [self.own.stem(word) if word else "" for word in self.words]
-        kinds = [one for _, some in known.at(stems, self.words, at)[:1] for one in some]
+        kinds = [one for _, some in self._kinds_at(at)[:1] for one in some]
         masks = {
             int(Category[one.target.categories[0]])
             if one.target.categories

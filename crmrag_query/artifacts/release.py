@@ -28,7 +28,7 @@ from crmrag_query.artifacts.verify import (
 from crmrag_query.errors import ConfigError, CrmRagError, ReleaseError, in_a_line
 
 if TYPE_CHECKING:
-    from crmrag_query.config import Method
+    from crmrag_query.config.loading import Method
     from crmrag_query.ontology.load import Ontology
 
 TRUST = "CRMRAG_TRUST"

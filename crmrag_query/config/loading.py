@@ -30,7 +30,6 @@ from crmrag_query.config.build import (
     Sparse,
     Suspects,
 )
-from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -73,8 +72,6 @@ __all__ = [
     "CategoriesPart",
     "Constants",
     "ContextConfig",
-    "DatasetConfig",
-    "EmbeddingConfig",
     "ExtractiveConfig",
     "LanguageLexicon",
     "Method",

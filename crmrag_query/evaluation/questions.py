@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from crmrag_query.config import load_datasets
+from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import QuestionError
 from crmrag_query.questions.form import Form
 

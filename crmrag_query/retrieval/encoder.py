@@ -25,7 +25,7 @@ import numpy.typing as npt
 from crmrag_query.artifacts.files import sha256_files
 from crmrag_query.artifacts.manifest import other_version, rebuild
 from crmrag_query.artifacts.release import TRUSTING_NOBODY, Opener, Release, host_of
-from crmrag_query.config import load_datasets
+from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import (
     CrmRagError,
     MissingExtraError,
