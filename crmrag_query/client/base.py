@@ -25,7 +25,7 @@ from typing import (
 
 from crmrag_query.answers.records import Answer, Event, Lineage
 from crmrag_query.client import records, wire
-from crmrag_query.client.http import Limits, Service, Timeout
+from crmrag_query.client.exchange import Limits, Service, Timeout
 from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError
