@@ -130,7 +130,7 @@ class DatasetConfig(Record):
     communities: bool = True
     community_model: str = ""
     model_calls: ModelCalls = ModelCalls()
-    write_markdown: bool = True
+    write_markdown: bool | None = None
     write_triples_pickle: bool = False
     suspects: Suspects | None = None
     rebuild: Rebuild = Rebuild()

@@ -140,7 +140,7 @@ OF_A_DATASET = {
     "model_calls.tries": "of a request that may succeed later: a time-out, an error of the server, too many requests",
     "model_calls.tokens": "of one build at most; what is left is composed",
     "model_calls.usd": "US dollars of one build at most, by litellm's prices",
-    "write_markdown": "a Markdown file for each document",
+    "write_markdown": "a Markdown file for each document; by default up to 50,000 documents",
     "write_triples_pickle": "an extra triples_index.pkl for other programs; never read by us",
     "suspects": "in place of the method's [suspects](#suspects), by the same keys: when an IRI seems to be several things",
 }
