@@ -78,7 +78,7 @@ FLOORS = {
     ),
     "crmrag_assets": (
         "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened",
-        "release", "quality metadata", "steps checks", "operations", "assets", "layer_jobs", "launch",
+        "release", "quality metadata", "steps checks", "operations", "assets", "launch",
         "embedding", "cli", "automation", "definitions",
     ),
 }  # fmt: skip

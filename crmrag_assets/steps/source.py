@@ -373,9 +373,8 @@ def write_harvest_report(context: BuildContext, folder: Path, chunk: str | None)
         for key in chunks_of(context)
     ]
     after = None
-    with suppress(
-        SourceError
-    ):  # that it does not answer any more is no reason to lose a harvest: it is reported
+    # that it does not answer any more is no reason to lose a harvest: it is reported
+    with suppress(SourceError):
         after = source_of(context).recount(context.folder("entities"))
     countable = context.config.asks and context.sample is None
     account = Account(Discovery.load(context.folder("entities")), chunks, after=after, countable=countable)

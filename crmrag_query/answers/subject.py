@@ -79,16 +79,16 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     inside = {at for mention in named for at in range(mention.first, mention.last)}
     rest = [word for at, word in enumerate(reading.words) if at not in inside]
     whole = [last - first for first, last in language.forms.whole.spans(rest)]
-    says_whole = (
-        not named and whole and (alone or max(whole) > 1)
-    )  # "this collection" is two words, "here" is one
+    # "this collection" is two words, "here" is one
+    says_whole = not named and whole and (alone or max(whole) > 1)
     if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
     beside = ("beside_themes", "whole", "placed")
+    # "which letters speak of such *topics*" asks for letters
     if alone and any(
         not _not_said(reading.words[:first], language, beside, language.stop)
         for first, _ in language.forms.themes.spans(reading.words)
-    ):  # "which letters speak of such *topics*" asks for letters
+    ):
         return "themes"
     if not alone or len(named) != 1 or reading.counts:
         return ""
@@ -104,9 +104,8 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     asking = language.forms.describing.at(before, 0)
     opens = asking or any(getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs"))
     # what stands between a request and a name is a preposition: "parlez-moi *de* X"
-    placed = (
-        () if language.forms.who.at(before, 0) else ("placed",)
-    )  # "where is it found", but "who found it"
+    # "where is it found", but "who found it"
+    placed = () if language.forms.who.at(before, 0) else ("placed",)
     bare = _is_said(before[asking:], language, placed, language.stop if asking else ())
     return "itself" if opens and bare and _is_said(after, language, placed) else ""
 
@@ -298,9 +297,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         return None
     own = spoken_language(reading.language)
     spans = relation_spans(reading.language, words)
-    phrases = {
-        at for one in spans if len(one) > 1 for at in range(one.first, one.last)
-    }  # "est né" denies nothing
+    # "est né" denies nothing
+    phrases = {at for one in spans if len(one) > 1 for at in range(one.first, one.last)}
     if any(
         "operators.not" in roles
         for at in range(len(words))
@@ -777,9 +775,8 @@ def _chosen(spans: Sequence[PhraseSpan], words: Sequence[str], language: Languag
         for first, last in phrases.spans(words)
         for at in range(first, last)
     }
-    small = {
-        one.first for one in chosen if len(one) == 1 and words[one.first] in language.stop
-    }  # but "est né"
+    # but "est né"
+    small = {one.first for one in chosen if len(one) == 1 and words[one.first] in language.stop}
     saying = (
         one for one in chosen if one.first not in small and not asking.issuperset(range(one.first, one.last))
     )

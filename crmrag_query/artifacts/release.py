@@ -100,11 +100,8 @@ STRANGE = (LookupError, ValueError, OverflowError, struct.error)
 """What values without sense come to while questions are answered; any other error there is a fault of this program."""
 ANY = (BaseException,)
 """Of what only reads: also a panic in Rust, which is no Exception, ends no service."""
-UNREAD = (
-    "entity_documents/",
-    "embeddings/",
-    "edges/",
-)  # not read when answering: their sizes wait for `verify`
+# not read when answering: their sizes wait for `verify`
+UNREAD = ("entity_documents/", "embeddings/", "edges/")
 
 
 def open_release(

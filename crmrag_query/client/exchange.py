@@ -46,10 +46,8 @@ class Limits:
 
 Q = TypeVar("Q")
 T = TypeVar("T")
-KEEPING = (
-    307,
-    308,
-)  # redirects that keep method and body; the others are followed for GET only (RFC 9110, 15.4)
+# redirects that keep method and body; the others are followed for GET only (RFC 9110, 15.4)
+KEEPING = (307, 308)
 REDIRECTS = (301, 302, 303, *KEEPING)
 PORTS = {"http": 80, "https": 443}
 

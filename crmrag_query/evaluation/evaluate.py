@@ -18,14 +18,18 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
-from crmrag_query.evaluation.runs import BASELINES, Names, judged, measure, require_measures
 from crmrag_query.evaluation.scores import (
+    BASELINES,
     AnswerScore,
     ContextScore,
     Evaluation,
+    Names,
     Outcome,
     Scores,
     judge,
+    judged,
+    measure,
+    require_measures,
     score_answer,
     score_context,
 )

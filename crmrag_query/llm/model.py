@@ -605,9 +605,8 @@ def ask(model: Model, request: Request) -> Reply:
     def pieces() -> Iterator[str]:
         nonlocal found
         texts = request.texts_only
-        if (
-            texts is not None and request.schema is None
-        ):  # a stream tells at once when the model says too much
+        # a stream tells at once when the model says too much
+        if texts is not None and request.schema is None:
             found = replace(found, usage=(yield from streamed(model, texts)))
         else:
             found = whole_of(model, request)

@@ -319,9 +319,8 @@ PROVIDERS = {
 ADDRESSED = ("openai", "ollama")
 """Providers that a release may name an address for: the key that goes there is OpenAI's, or none."""
 HUB = "https://huggingface.co"
-_MODEL = re.compile(
-    r"[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*){0,3}", re.IGNORECASE
-)  # no path, no address
+# no path, no address
+_MODEL = re.compile(r"[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*){0,3}", re.IGNORECASE)
 _HUB_MODEL = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)?", re.IGNORECASE)
 
 
