@@ -181,9 +181,15 @@ artifacts = [
     _asset("communities", "communities", {"numpy"}),
     _asset("community_summaries", "communities", {"arrow"}),
     _asset("community_index", "communities", {"numpy", "bm25s"}),
+    _asset("graph_partitions", "partitions", {"numpy"}),
+    _asset("partition_edges", "partitions", {"numpy"}),
+    _asset("training_questions", "partitions", {"parquet"}, ENCODING),
+    _asset("alignment_model", "partitions", {"numpy", "pytorch"}),
+    _asset("alignment_evaluation", "partitions", {"json"}),
     _asset("encoder", "indexes", {"onnx"}),
     _asset("embeddings", "indexes", {"numpy"}, ENCODING),
     _asset("faiss_index", "indexes", {"faiss"}),
+    _asset("token_vectors", "indexes", {"numpy"}),
     _asset("bm25_index", "indexes", {"bm25s"}),
     _asset("aggregation_index", "indexes", {"json"}),
     _asset("date_index", "indexes", {"numpy"}),
@@ -192,6 +198,7 @@ artifacts = [
     _asset("profile", "indexes", {"json", "markdown"}),
     _asset("validation_report", "release", {"markdown"}),
     _asset("release", "release", {"json"}),
+    _asset("postgres_graph", "release", {"postgres"}),
 ]
 
 NO_QUESTIONS = (

@@ -6,8 +6,22 @@ import click
 
 from crmrag_assets.cli.build import build, demo, embed, estimate
 from crmrag_assets.cli.notify import notify
+from crmrag_assets.cli.partitions import partitions
+from crmrag_assets.cli.postgres import postgres
 from crmrag_assets.cli.releases import releases, rollback
 from crmrag_assets.cli.shacl import shacl
 from crmrag_assets.cli.ui import ui
 
-commands: list[click.Command] = [build, demo, embed, estimate, notify, releases, rollback, shacl, ui]
+commands: list[click.Command] = [
+    build,
+    demo,
+    embed,
+    estimate,
+    notify,
+    postgres,
+    partitions,
+    releases,
+    rollback,
+    shacl,
+    ui,
+]

@@ -30,6 +30,7 @@ from crmrag_query.graph.arrays import FLAG_LABELLED, Ints
 from crmrag_query.retrieval.dense import CHUNK_VECTORS as VECTORS
 from crmrag_query.retrieval.dense import CHUNK_WINDOWS as WINDOWS
 from crmrag_query.retrieval.dense import STORED
+from crmrag_query.retrieval.encoder import TextEncoder
 
 Floats = npt.NDArray[np.float32]
 Records = npt.NDArray[np.void]
@@ -261,7 +262,7 @@ def embed_chunk(
     return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA), len(new), tuple(new.values()))
 
 
-def encode_new(new: Mapping[bytes, str], encoder: Encoder, known: VectorCache) -> Iterator[int]:
+def encode_new(new: Mapping[bytes, str], encoder: TextEncoder, known: VectorCache) -> Iterator[int]:
     """Encode texts by their keys, batch by batch, each kept in ``known`` before the next one starts; how many are done."""
     keys = list(new)
     for start in range(0, len(keys), BATCH):

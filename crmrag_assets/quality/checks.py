@@ -9,7 +9,7 @@ from typing import Any
 
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published
-from crmrag_assets.quality import graph, indexes
+from crmrag_assets.quality import graph, indexes, partitions
 from crmrag_assets.quality.finding import SHOWN, BuildCheck
 from crmrag_assets.quality.shapes.validate import shapes_hold
 from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder, find_release
@@ -133,6 +133,7 @@ CHECKS = (
     _check("faiss_index", "warns", indexes.vectors_have_not_drifted),
     _check("faiss_index", "blocks", indexes.dense_covers_documents),
     _check("faiss_index", "blocks", indexes.dense_finds_the_nearest),
+    _check("graph_partitions", "blocks", partitions.parts_within_limit),
     _check("release", "fails", manifest_verifies),
     _check("evaluation", "warns", retrieval_is_as_good),
 )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from crmrag_query.config.build import (
     Aggregation,
+    AlignmentConfig,
     Chaining,
     Checks,
     Chunks,
@@ -21,6 +22,7 @@ from crmrag_query.config.build import (
     Dense,
     Discovery,
     DocumentText,
+    GraphPartitionsConfig,
     Images,
     Links,
     Names,
@@ -124,6 +126,8 @@ class Constants(Record):
     pagerank: PageRank
     aggregation: Aggregation
     communities: CommunitiesConfig = _shipped("communities", CommunitiesConfig)
+    graph_partitions: GraphPartitionsConfig = _shipped("graph_partitions", GraphPartitionsConfig)
+    alignment: AlignmentConfig = _shipped("alignment", AlignmentConfig)
     profile: ProfileConfig
     retrieval: RetrievalConfig
     context: ContextConfig

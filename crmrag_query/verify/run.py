@@ -19,7 +19,7 @@ from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.verify import dense, documents, graph, indexes
+from crmrag_query.verify import dense, documents, graph, graph_partitions, indexes
 from crmrag_query.verify.check import SHOWN, Check, Faults, Finding, Report, counted, pointers, within, wrong
 
 REPORT = "validation_report.json"
@@ -123,6 +123,7 @@ REFERENCES: Sequence[ReleaseCheck] = (
     *dense.CHECKS,
     *indexes.CHECKS,
     Check("communities", "communities", communities_nest, reads=("graph", "documents", FOLDER)),
+    *graph_partitions.CHECKS,
 )
 """Cross-references between artifacts: what no checksum sees. To check more, add to the list of its module."""
 ALL: Sequence[ReleaseCheck] = (*REFERENCES, *dense.PROBES)
