@@ -189,6 +189,7 @@ artifacts = [
     _asset("encoder", "indexes", {"onnx"}),
     _asset("embeddings", "indexes", {"numpy"}, ENCODING),
     _asset("faiss_index", "indexes", {"faiss"}),
+    _asset("token_vectors", "indexes", {"numpy"}),
     _asset("bm25_index", "indexes", {"bm25s"}),
     _asset("aggregation_index", "indexes", {"json"}),
     _asset("date_index", "indexes", {"numpy"}),
@@ -197,6 +198,7 @@ artifacts = [
     _asset("profile", "indexes", {"json", "markdown"}),
     _asset("validation_report", "release", {"markdown"}),
     _asset("release", "release", {"json"}),
+    _asset("postgres_graph", "release", {"postgres"}),
 ]
 
 NO_QUESTIONS = (

@@ -519,6 +519,7 @@ ROW_COUNTS = {
     "entity_graph": "edges", "communities": "communities", "community_summaries": "communities",
     "community_index": "communities", "graph_partitions": "parts", "partition_edges": "bridges",
     "training_questions": "questions", "embeddings": "windows", "faiss_index": "rows",
+    "token_vectors": "tokens",
     "bm25_index": "documents", "aggregation_index": "pairs", "date_index": "dates", "name_index": "names",
     "lexicon": "kinds", "profile": "properties",
 }  # fmt: skip

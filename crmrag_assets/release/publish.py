@@ -69,6 +69,7 @@ PLACES = {
     "encoder": "encoder",
     "embeddings": "embeddings",
     "faiss_index": "dense",
+    "token_vectors": "token_vectors",
     "bm25_index": "sparse",
     "aggregation_index": "aggregation",
     "date_index": "dates",

@@ -84,6 +84,7 @@ from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
+from crmrag_query.context.paths import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -114,7 +115,7 @@ from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import UNWRITTEN, query_with_model
-from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.opened import open_store
 from crmrag_query.timing import Clock
 
 
@@ -219,7 +220,7 @@ def compose(
     ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
     the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
-    clock, method = Clock(), release.method
+    clock, method, mode = Clock(), release.method, mode or default_mode(release)
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
     chosen = chosen[: most_documents(method.context, model)]
@@ -235,6 +236,11 @@ def compose(
         lines += [line for line in left_out if line.line.entity in about]
         lines, exhausted = understood.excluded.of_lines(lines, reading)
         ranked = tuple(rank_evidence(lines, reading, release[QueryEncoder].encode, extractive))
+    if mode.has(WALKER) and found.chosen:
+        with clock("paths"):
+            query = replace(understood.queries[0], walk=mode.walk)
+            documents = [one.document for one in chosen]
+            findings = [*findings, *paths_of(release, query, documents, reading.language)]
     with clock("context"):
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
@@ -339,6 +345,8 @@ def _with_anchors(
     return [*first, *brought, *least, *(one for one in kept[k:] if one.document not in wanted)]
 
 
+WALKER = "walker"
+"""The channel whose paths are told."""
 EXTRACTIVE = "extractive"
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 WITHOUT_MODEL = "The answer was made without it."
@@ -480,7 +488,7 @@ def gather_with_model(
             except MissingExtraError as error:
                 return Gathered(notes=(str(error),))
             return rows_of(release, written, language)
-        tools = AgentTools(ReleaseStore(release, language), how.dataset, run, desk.config)
+        tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
         return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))

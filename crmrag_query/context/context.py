@@ -324,12 +324,13 @@ def row(
     )
 
 
-def path(release: Release, triples: Sequence[int], language: str = "") -> Finding:
+def path(release: Release, triples: Sequence[int], language: str = "", start: int | None = None) -> Finding:
     """A path through the graph: triples by number, each of which shares a node with the one before. It rests on its nodes, in
-    their order, and states its triples."""
+    their order, and states its triples. ``start``: the node that it begins at; by default that of the first triple which the
+    second does not share."""
     graph, index = release[Graph], release[TriplesIndex]
     steps = [index.triple(number) for number in triples]
-    nodes: list[int] = []
+    nodes = [] if start is None else [start]
     for at, step in enumerate(steps):
         ends = (step.s, step.o)
         if not nodes:

@@ -132,7 +132,7 @@ def retrieve(
     takes too long the others make up. Raises what the first of them failed with where all did, and ReleaseError.
     """
     started, clock = time.perf_counter(), Clock()
-    query = replace(query, levels=mode.limits.community_levels)
+    query = replace(query, levels=mode.limits.community_levels, walk=mode.walk)
     k = places_of(query.form, config, mode) if k is None else k
     size = max(k, round(mode.limits.documents * mode.limits.pool)) if mode.limited else k * config.pool_factor
     found, reserved, ties, failed = _searched(channels, query, mode, size, clock)

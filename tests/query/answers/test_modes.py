@@ -121,15 +121,6 @@ def test_a_release_is_asked_in_modes_that_are_younger_than_it(with_plans_only: R
     )
 
 
-def test_a_reserved_name_is_no_mode(sample: Release, tmp_path: Path) -> None:
-    text = "modes:\n  walker: {title: {en: On foot}, channels: [], plans: only}\n"
-    (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"modes\.walker: this name is reserved"):
-        modes_of(replace(sample, opener=Opener(tmp_path)))
-    with pytest.raises(QuestionError, match="There is no mode 'walker'"):
-        find_mode(sample, "walker")
-
-
 def test_by_plans_only_what_is_no_plan_is_refused(with_plans_only: Release) -> None:
     told = answer(with_plans_only, "The donor with a model of his church", "exactly")
     assert told.refused and told.sources == () and told.written_by == "extractive"
