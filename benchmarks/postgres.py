@@ -6,8 +6,8 @@ The database should be empty; without the variable a server of the package pixel
 Prints JSON: rows and vectors; seconds of the publication and of a second one, which finds all there; of the three tools on
 each store the median, the 95th percentile and the longest in milliseconds of the clock; how many of the first ten entities
 both stores find; the share of the ten vectors that the index finds which are as near as the ten nearest, of all and of the
-rarest category (which a search compares one by one: here the index is forced). Queries are names of the data, two words of different names, and nothing that it has. ``load``: of the
-machine, when it began.
+rarest category, which a search would compare one by one: here the index is made to. Queries are names of the data, two words
+of different names, and nothing that it has. ``load``: of the machine, when it began.
 """
 
 from __future__ import annotations
