@@ -71,15 +71,15 @@ FLOORS = {
     "crmrag_query": (
         "errors version syntax text dates traces", "codec bounds timing llm config", "ontology shown language kept",
         "artifacts",
-        "graph linking", "documents relationships questions", "communities",
+        "graph linking", "documents relationships questions", "communities graph_partitions",
         "plans retrieval",
         "entities context compare verify", "reading sets stores", "sparql",
         "answers validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (
-        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities", "opened",
-        "release", "quality metadata", "steps checks", "materialise operations", "assets", "layer_jobs", "launch",
-        "embedding", "cli", "automation", "definitions",
+        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities",
+        "opened graph_partitions", "release", "quality metadata", "steps checks", "operations", "assets",
+        "layer_jobs", "launch", "embedding", "cli", "automation", "definitions",
     ),
 }  # fmt: skip
 """Packages and modules by floor, the lowest first: each imports only from floors below its own."""

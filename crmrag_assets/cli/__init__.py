@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from crmrag_assets.cli.build import build
-from crmrag_assets.cli.demo import demo
-from crmrag_assets.cli.embed import embed
-from crmrag_assets.cli.estimate import estimate
+from crmrag_assets.cli.build import build, demo, embed, estimate
 from crmrag_assets.cli.notify import notify
+from crmrag_assets.cli.partitions import partitions
 from crmrag_assets.cli.postgres import postgres
 from crmrag_assets.cli.releases import releases, rollback
 from crmrag_assets.cli.shacl import shacl
@@ -21,6 +19,7 @@ commands: list[click.Command] = [
     estimate,
     notify,
     postgres,
+    partitions,
     releases,
     rollback,
     shacl,

@@ -21,7 +21,7 @@ from crmrag_query.dates import Interval, describe
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, Ints
 from crmrag_query.graph.graph import Graph, Timespan
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships.catalogue import (
     Catalogue,
     Path,

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.graph.arrays import Adjacency, Ints, Longs, places_in, ranges, run_starts
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships.catalogue import (
     Catalogue,
     Path,

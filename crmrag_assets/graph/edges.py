@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from crmrag_assets.build.step import Progress, SilentProgress
 from crmrag_assets.graph.core import pointers
 from crmrag_query.artifacts.files import replacing
-from crmrag_query.graph.arrays import EDGE_SCHEMA, EDGES, RDF_TYPE, Longs, places_in
+from crmrag_query.graph.arrays import EDGE_SCHEMA, EDGES, Longs, places_in
 from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.syntax import RDF_TYPE
 
 PICKLE = "triples_index.pkl"
 PICKLE_PROTOCOL = 4

@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pyoxigraph as ox
 
-from crmrag_assets.build.chunks import buckets_of_all
+from crmrag_assets.build.step import buckets_of_all
 from crmrag_assets.harvest.report import HarvestReport, Tally
 from crmrag_assets.harvest.skolem import Skolemiser
 from crmrag_assets.harvest.triples import NO_COLUMNS, columns_of

@@ -63,9 +63,13 @@ PLACES = {
     "communities": "communities",
     "community_summaries": "community_summaries",
     "community_index": "community_index",
+    "graph_partitions": "graph_partitions",
+    "partition_edges": "partition_edges",
+    "alignment_model": "alignment_model",
     "encoder": "encoder",
     "embeddings": "embeddings",
     "faiss_index": "dense",
+    "token_vectors": "token_vectors",
     "bm25_index": "sparse",
     "aggregation_index": "aggregation",
     "date_index": "dates",
@@ -201,7 +205,10 @@ def publish(
     return final
 
 
-OF_VECTORS = ("embeddings/", "dense/", "community_index/", "validation_report.json")
+OF_VECTORS = (
+    "embeddings/", "dense/", "community_index/", "graph_partitions/", "partition_edges/", "alignment_model/",
+    "validation_report.json",
+)  # fmt: skip
 """What differs between releases that differ only in how many documents have vectors."""
 
 

@@ -39,6 +39,7 @@ from crmrag_assets.sources.several import Several
 from crmrag_assets.steps.communities import STEPS as COMMUNITY_STEPS
 from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
+from crmrag_assets.steps.graph_partitions import STEPS as PARTITION_STEPS
 from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
 from crmrag_query.artifacts.files import canonical_json
@@ -245,6 +246,6 @@ POSTGRES_GRAPH = Step(
 )  # fmt: skip
 STEPS = (VALIDATION_REPORT, RELEASE, POSTGRES_GRAPH)
 PINNED_STEPS = (
-    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS, VALIDATION_REPORT,
-    METHOD,
+    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS, *PARTITION_STEPS,
+    VALIDATION_REPORT, METHOD,
 )  # fmt: skip

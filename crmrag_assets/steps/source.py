@@ -16,21 +16,41 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from crmrag_assets.build.chunks import buckets_of, chunk_bits, chunk_keys
 from crmrag_assets.build.context import base_of
 from crmrag_assets.build.locks import asking_servers, dataset_lock, server_turns
-from crmrag_assets.build.step import BuildContext, Inputs, Progress, Stats, Step, bits_of, chunks_of, run_step
+from crmrag_assets.build.step import (
+    BuildContext,
+    Inputs,
+    Progress,
+    Stats,
+    Step,
+    bits_of,
+    buckets_of,
+    chunk_bits,
+    chunk_keys,
+    chunks_of,
+    run_step,
+)
 from crmrag_assets.build.store import data_version
-from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.prefetch import Account, ChunkReport, as_dict, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import HARVEST_JSON, HARVEST_MARKDOWN, Gathered, traffic_stats
-from crmrag_assets.harvest.source import DISCOVERY, FAN_IN, Connected, Counted, Discovery, Fetched, Source
-from crmrag_assets.harvest.triples import IRI, RDF_TYPE, distinct_sorted
+from crmrag_assets.harvest.source import (
+    DISCOVERY,
+    FAN_IN,
+    Connected,
+    Counted,
+    Discovery,
+    Fetched,
+    Source,
+    without_schema,
+)
+from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
 from crmrag_query.artifacts.files import bucket_of, canonical_json, sha256_file
 from crmrag_query.config import DatasetConfig, Method, config_hash
 from crmrag_query.errors import BuildError, SourceError
+from crmrag_query.syntax import RDF_TYPE
 
 FILE = "sample.parquet"
 Ints = npt.NDArray[np.int64]

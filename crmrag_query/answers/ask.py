@@ -8,7 +8,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from crmrag_query.answers.agent import UNCALLED, AgentTools, require_tools, results_of, work
+from crmrag_query.answers.agent import (
+    NOTHING,
+    UNCALLED,
+    AgentTools,
+    Gathered,
+    context_of,
+    require_tools,
+    results_of,
+    rows_of,
+    work,
+)
 from crmrag_query.answers.exact import (
     Exact,
     add_members,
@@ -30,9 +40,7 @@ from crmrag_query.answers.extractive import (
     refusal,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
-from crmrag_query.answers.gathered import NOTHING, Gathered, context_of, rows_of
 from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
-from crmrag_query.answers.mapped import UNREAD, with_points
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -59,7 +67,7 @@ from crmrag_query.answers.subject import (
     theme_words,
 )
 from crmrag_query.answers.support import check_support, cited_numbers
-from crmrag_query.answers.themes import tell_themes, themes_of
+from crmrag_query.answers.themes import UNREAD, tell_themes, themes_of, with_points
 from crmrag_query.answers.understand import (
     BY_WORDS,
     FIRST,
@@ -73,10 +81,10 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.context import Context, Finding, KnownSet
+from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
-from crmrag_query.context.findings import community
+from crmrag_query.context.paths import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -212,7 +220,7 @@ def compose(
     ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
     the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
-    clock, method = Clock(), release.method
+    clock, method, mode = Clock(), release.method, mode or default_mode(release)
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
     chosen = chosen[: most_documents(method.context, model)]
@@ -228,6 +236,11 @@ def compose(
         lines += [line for line in left_out if line.line.entity in about]
         lines, exhausted = understood.excluded.of_lines(lines, reading)
         ranked = tuple(rank_evidence(lines, reading, release[QueryEncoder].encode, extractive))
+    if mode.has(WALKER) and found.chosen:
+        with clock("paths"):
+            query = replace(understood.queries[0], walk=mode.walk)
+            documents = [one.document for one in chosen]
+            findings = [*findings, *paths_of(release, query, documents, reading.language)]
     with clock("context"):
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
@@ -332,6 +345,8 @@ def _with_anchors(
     return [*first, *brought, *least, *(one for one in kept[k:] if one.document not in wanted)]
 
 
+WALKER = "walker"
+"""The channel whose paths are told."""
 EXTRACTIVE = "extractive"
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 WITHOUT_MODEL = "The answer was made without it."

@@ -29,9 +29,9 @@ from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph, Literal, TriplesIndex
 from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship
 from crmrag_query.relationships.engine import Hop, explain, legs_of, way_by
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import ELLIPSIS, plain, shorten
 
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 SNIPPET_CHARACTERS = 300
 WAYS = 1000  # of relationships looked at for one triple, so that no triple takes for ever
 SHOWN_TARGETS = 50  # targets of one line whose triples are given as evidence; the text never names more

@@ -16,9 +16,20 @@ from typing import Literal
 
 import numpy as np
 
-from crmrag_query.answers.facts import Asked, Facts, any_known, order_of
+from crmrag_query.answers.facts import (
+    BESIDE,
+    TURNS,
+    Asked,
+    Clause,
+    Facts,
+    Heard,
+    Statement,
+    any_known,
+    order_of,
+    own_words,
+    statements_of,
+)
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.statements import BESIDE, TURNS, Clause, Heard, Statement, own_words, statements_of
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation

@@ -14,7 +14,7 @@ from crmrag_query.answers.records import (
     Used,
 )
 from crmrag_query.client.asynchronous import AsyncClient
-from crmrag_query.client.exchange import Limits, Timeout
+from crmrag_query.client.http import Limits, Timeout
 from crmrag_query.client.records import (
     Dataset,
     DatasetDetail,

@@ -15,9 +15,9 @@ import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from crmrag_query.config.build import Rebuild, Suspects
-from crmrag_query.config.former import FORMER
 from crmrag_query.config.reading import (
     ENVIRONMENT,
+    FORMER,
     Count,
     NotNegative,
     Pattern,
@@ -127,10 +127,13 @@ class DatasetConfig(Record):
     questions: str = ""
     shapes: tuple[str, ...] = ()
     relationships: str = ""
+    token_vectors: bool = False
     communities: bool = True
     community_model: str = ""
+    graph_partitions: bool = False
+    aligner: bool = False
     model_calls: ModelCalls = ModelCalls()
-    write_markdown: bool = True
+    write_markdown: bool | None = None
     write_triples_pickle: bool = False
     postgres: bool = False
     suspects: Suspects | None = None

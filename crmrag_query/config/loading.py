@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from crmrag_query.config.build import (
     Aggregation,
+    AlignmentConfig,
     Chaining,
     Checks,
     Chunks,
@@ -21,6 +22,7 @@ from crmrag_query.config.build import (
     Dense,
     Discovery,
     DocumentText,
+    GraphPartitionsConfig,
     Images,
     Links,
     Names,
@@ -31,7 +33,6 @@ from crmrag_query.config.build import (
     Suspects,
 )
 from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
-from crmrag_query.config.former import FORMER, FORMER_FILES
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -55,6 +56,8 @@ from crmrag_query.config.query import (
     Wikidata,
 )
 from crmrag_query.config.reading import (
+    FORMER,
+    FORMER_FILES,
     Record,
     config_folder,
     default_folder,
@@ -126,6 +129,8 @@ class Constants(Record):
     pagerank: PageRank
     aggregation: Aggregation
     communities: CommunitiesConfig = _shipped("communities", CommunitiesConfig)
+    graph_partitions: GraphPartitionsConfig = _shipped("graph_partitions", GraphPartitionsConfig)
+    alignment: AlignmentConfig = _shipped("alignment", AlignmentConfig)
     profile: ProfileConfig
     retrieval: RetrievalConfig
     context: ContextConfig

@@ -16,7 +16,6 @@ from crmrag_query.artifacts.places import PIPELINE
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
-from crmrag_query.evaluation.judge import judge
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
 from crmrag_query.evaluation.runs import BASELINES, Names, judged, measure, require_measures
 from crmrag_query.evaluation.scores import (
@@ -25,6 +24,7 @@ from crmrag_query.evaluation.scores import (
     Evaluation,
     Outcome,
     Scores,
+    judge,
     score_answer,
     score_context,
 )

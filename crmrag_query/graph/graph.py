@@ -309,6 +309,11 @@ class Graph:
         return [tuple(names) for names in open_table(self.folder, "graphs").column("graphs").to_pylist()]
 
     @cached_property
+    def named_graphs(self) -> frozenset[str]:
+        """The IRIs of all named graphs."""
+        return frozenset(name for names in self.graph_sets for name in names if name)
+
+    @cached_property
     def triple_graph(self) -> Ints:
         """Number of the set of named graphs of each triple, int32 [T], in forward order."""
         return view(self.folder, "triple_graph")

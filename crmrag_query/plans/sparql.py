@@ -61,6 +61,7 @@ from crmrag_query.plans.ways import (
 from crmrag_query.plans.world import World, once, sameness, target_classes
 from crmrag_query.relationships.catalogue import Relationship
 from crmrag_query.relationships.engine import Leg, walk_set
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.timing import check, within
 
 _UNSAFE = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]")
@@ -387,9 +388,6 @@ def _leg(terms: Terms, leg: Leg) -> str:
     )
 
 
-TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
-
-
 def member_lines(terms: Terms, plan: Plan, member: str, inner: bool = False) -> list[str]:
     """Lines that hold of the variable for the plan's members alone; ``inner``: the plan stands in another."""
     if inner and plan.compute.kind in ("rank", "pairs"):
@@ -507,7 +505,7 @@ def _stated_in(terms: Terms, one: StatedIn, member: str) -> list[str]:
     graph, prop, value = terms.fresh("graph"), terms.fresh("anyProperty"), terms.fresh("anyValue")
     return [
         f"VALUES {graph} {{ {' '.join(graphs)} }}",
-        f"GRAPH {graph} {{ {member} {prop} {value} . FILTER({prop} != {TYPE}) }}",
+        f"GRAPH {graph} {{ {member} {prop} {value} . FILTER({prop} != <{RDF_TYPE}>) }}",
     ]
 
 

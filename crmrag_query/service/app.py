@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,23 @@ from starlette.responses import FileResponse, StreamingResponse
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
+from crmrag_query.answers.ask import prepare
 from crmrag_query.answers.records import Event
+from crmrag_query.artifacts.files import read_ahead, room
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
+from crmrag_query.client.local import FIRST, Library
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem
 from crmrag_query.errors import CrmRagError, QuestionError
+from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.service import openapi
 from crmrag_query.service.answering import Answering, Workers
 from crmrag_query.service.desk import Desk
-from crmrag_query.service.docspage import docs_page
 from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders
 from crmrag_query.service.observe import Observer, Watch
 from crmrag_query.service.openai import OpenAI, unknown_path
-from crmrag_query.service.opening import make_ready
+from crmrag_query.service.openapi import docs_page
 from crmrag_query.service.responses import (
     FILES,
     LEFT,
@@ -54,6 +57,33 @@ from crmrag_query.service.responses import (
 )
 from crmrag_query.service.tools import MCP, mcp_server
 from crmrag_query.version import __version__
+
+
+def make_ready(releases: Library, model: Model | None = None) -> None:
+    """Open every release, read it and search it once, and load what reaches the language model, so that nobody waits for
+    that. Asks no language model."""
+    left = room()
+    for release in open_all(releases):
+        with suppress(CrmRagError, OSError):  # whoever asks is told what is the matter
+            left = read_ahead(release.folder, left)
+            prepare(release, FIRST, wikidata=False)
+    if isinstance(model, LiteLLM):
+        try:
+            model.load()
+        except CrmRagError as error:
+            LOG.warning("%s", error)
+
+
+def open_all(releases: Library) -> list[Release]:
+    """Every release that can be opened; those that cannot be are told in the log."""
+    opened = []
+    for name in releases.names():
+        try:
+            opened.append(releases.release(name)[1])
+        except CrmRagError as error:
+            LOG.warning("Data set %r: %s", name, error)
+    return opened
+
 
 STATIC = Path(__file__).parent / "static"
 LOG = logging.getLogger("crmrag.service")

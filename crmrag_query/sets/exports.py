@@ -15,8 +15,7 @@ from crmrag_query.entities.details import NOWHERE, Whereabouts
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.codes import normalise_class
-from crmrag_query.ontology.rows import take_apart
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology, take_apart
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Plan

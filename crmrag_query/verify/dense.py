@@ -17,8 +17,7 @@ from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import Longs
 from crmrag_query.retrieval.dense import INDEX, VECTORS, WINDOWS, DenseIndex, Floats, code, open_chunk
 from crmrag_query.retrieval.encoder import EncoderSettings, QueryEncoder
-from crmrag_query.verify.arrays import Mask, ascending, counted, numbers, shaped, within, wrong
-from crmrag_query.verify.check import Check, Faults
+from crmrag_query.verify.check import Check, Faults, Mask, ascending, counted, numbers, shaped, within, wrong
 
 ROWS = 1 << 15  # vectors looked at together
 UNIT = 1e-3  # by which the length of a vector may differ from 1

@@ -12,8 +12,7 @@ import pytest
 
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
-from crmrag_query.client.sse import Parser
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import Parser, Route
 from crmrag_query.codec import Problem, from_plain, to_json, to_plain
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.responses import OWN_ROUTES

@@ -21,7 +21,6 @@ import pyoxigraph as ox
 from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Missing
 from crmrag_assets.harvest.skolem import blank_ends, components
-from crmrag_assets.harvest.triples import RDF_TYPE
 from crmrag_assets.sources.endpoint import queries
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.queries import (
@@ -38,6 +37,7 @@ from crmrag_assets.sources.endpoint.queries import (
 from crmrag_assets.sources.endpoint.results import Row, Term
 from crmrag_assets.sources.rdf.lines import valid_iri
 from crmrag_query.config.build import Requests
+from crmrag_query.syntax import RDF_TYPE
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from crmrag_assets.harvest.report import ROUNDED, Traffic
 from crmrag_assets.harvest.source import FAN_IN, Discovery
-from crmrag_assets.harvest.triples import IRI, RDF_TYPE
+from crmrag_assets.harvest.triples import IRI
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.queries import (
     PRECISE,
@@ -31,6 +31,7 @@ from crmrag_query.config.loading import Method
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError
 from crmrag_query.ontology.codes import normalise_class, normalise_property
+from crmrag_query.syntax import RDF_TYPE
 
 EXPECTED: Row = (
     ox.Literal(PROBED[0]),

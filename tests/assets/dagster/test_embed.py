@@ -18,10 +18,10 @@ from crmrag_assets.automation import vectors_wanted
 from crmrag_assets.build.context import choose_share
 from crmrag_assets.build.locks import embedding_lock
 from crmrag_assets.build.store import Published
-from crmrag_assets.cli.embed import embed as embed_command
+from crmrag_assets.cli.build import embed as embed_command
 from crmrag_assets.embedding import EmbedRequest, EmbedResult, run_embed
+from crmrag_assets.indexes.embed import SHARES
 from crmrag_assets.indexes.encoder import HashEncoder
-from crmrag_assets.indexes.importance import SHARES
 from crmrag_assets.instance import open_instance
 from crmrag_assets.release.publish import roll_back
 from crmrag_assets.runs import EMBEDS_TAG

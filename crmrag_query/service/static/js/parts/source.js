@@ -44,13 +44,27 @@ export function SourceCard({ source, dataset, id, numbered = true, active = fals
       </div>
       ${images.length > 0 && html`<${Image} src=${images[0]} width=${160} class="source-image" />`}
     </div>
-    ${own ? text.split("\n").map((line, at) => html`<p class="snippet" dir="auto" key=${at}>${line}</p>`) : snippet && html`<p class="snippet" dir="auto">${snippet}</p>`}
-    ${own && source.entities?.length > 0 && html`<p class="small"><span class="muted">${t("source.rests")}</span> ${source.entities.slice(0, FIRST_ENTITIES).map((one) => html`<span class="bit" key=${one.iri}><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} /></span>`)}</p>`}
+    ${kind === "path" && triples.length > 0 ? html`<${Path} source=${source} dataset=${dataset} />` : own ? text.split("\n").map((line, at) => html`<p class="snippet" dir="auto" key=${at}>${line}</p>`) : snippet && html`<p class="snippet" dir="auto">${snippet}</p>`}
+    ${own && kind !== "path" && source.entities?.length > 0 && html`<p class="small"><span class="muted">${t("source.rests")}</span> ${source.entities.slice(0, FIRST_ENTITIES).map((one) => html`<span class="bit" key=${one.iri}><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} /></span>`)}</p>`}
     <p class="source-links">
       ${triples.length > 0 && html`<button type="button" class="more" aria-expanded=${open} onClick=${onToggle}>${t("source.triples", { n: triples.length })}</button>`}
       ${links.map((link) => html`<${OutLink} key=${link.iri} href=${link.iri} class="out">${linkName(link)}<//>`)}</p>
     ${open && html`<${Triples} source=${source} dataset=${dataset} /><${Rights} source=${source} />`}
   </article>`;
+}
+
+/** A path as a line with a stop for each thing on it, in the order in which it was walked, and between two stops what joins them. A list for those who
+ * do not see it; an arrow back is of a statement that leads the other way. */
+function Path({ source: { triples, entities }, dataset }) {
+  const stops = [];
+  for (const { iri, label } of entities) {
+    const last = stops.at(-1);
+    const joint = last && triples.find(({ s, o }) => (s === last.iri && o === iri) || (o === last.iri && s === iri));
+    stops.push({ iri, label, joint, back: joint?.s === iri });
+  }
+  return html`<ol class="path" aria-label=${t("source.path")}>${stops.map(({ iri, label, joint, back }) => html`<li key=${iri}>
+    ${joint && html`<span class="path-joint"><span aria-hidden="true">${back ? "↑" : "↓"}</span> <span class="property" title=${joint.p}>${joint.p_label}</span></span>`}
+    <span class="path-stop"><${EntityLink} iri=${iri} label=${label} dataset=${dataset} /></span></li>`)}</ol>`;
 }
 
 /** What a source that is no entity is, in the language of the page; of a kind that a newer service has, its own name. */

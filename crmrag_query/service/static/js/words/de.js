@@ -72,6 +72,7 @@ export default {
   "source.kind.community": "Thema",
   "source.kind.row": "Zeile einer Abfrage",
   "source.kind.path": "Weg",
+  "source.path": "Der Weg, Schritt für Schritt",
   "source.kind.tool": "Ergebnis eines Werkzeugs",
   "source.rests": "Beruht auf",
   "cite": "Quelle {n}: {label}",

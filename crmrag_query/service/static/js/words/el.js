@@ -72,6 +72,7 @@ export default {
   "source.kind.community": "θέμα",
   "source.kind.row": "γραμμή ερωτήματος",
   "source.kind.path": "διαδρομή",
+  "source.path": "Η διαδρομή, βήμα προς βήμα",
   "source.kind.tool": "αποτέλεσμα εργαλείου",
   "source.rests": "Βασίζεται σε",
   "cite": "Πηγή {n}: {label}",

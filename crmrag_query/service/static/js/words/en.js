@@ -72,6 +72,7 @@ export default {
   "source.kind.community": "theme",
   "source.kind.row": "row of a query",
   "source.kind.path": "path",
+  "source.path": "The path, step by step",
   "source.kind.tool": "result of a tool",
   "source.rests": "Rests on",
   "cite": "Source {n}: {label}",

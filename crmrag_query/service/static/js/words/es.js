@@ -72,6 +72,7 @@ export default {
   "source.kind.community": "tema",
   "source.kind.row": "fila de una consulta",
   "source.kind.path": "camino",
+  "source.path": "El camino, paso a paso",
   "source.kind.tool": "resultado de una herramienta",
   "source.rests": "Se apoya en",
   "cite": "Fuente {n}: {label}",

@@ -72,6 +72,7 @@ export default {
   "source.kind.community": "thème",
   "source.kind.row": "ligne d’une requête",
   "source.kind.path": "chemin",
+  "source.path": "Le chemin, pas à pas",
   "source.kind.tool": "résultat d’un outil",
   "source.rests": "Repose sur",
   "cite": "Source {n} : {label}",

@@ -72,6 +72,7 @@ export default {
   "source.kind.community": "tema",
   "source.kind.row": "riga di un’interrogazione",
   "source.kind.path": "percorso",
+  "source.path": "Il percorso, passo per passo",
   "source.kind.tool": "risultato di uno strumento",
   "source.rests": "Si basa su",
   "cite": "Fonte {n}: {label}",
