@@ -198,6 +198,7 @@ artifacts = [
     _asset("profile", "indexes", {"json", "markdown"}),
     _asset("validation_report", "release", {"markdown"}),
     _asset("release", "release", {"json"}),
+    _asset("postgres_graph", "release", {"postgres"}),
 ]
 
 NO_QUESTIONS = (

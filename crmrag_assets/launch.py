@@ -329,6 +329,7 @@ def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator
 
 OTHERS = "Other checks found:"
 HOLDING_UP = {
+    BuildHeldUp.__name__: BuildHeldUp,
     SourceUnreachable.__name__: BuildHeldUp,
     ModelUnreachable.__name__: BuildHeldUp,
     DatabaseUnreachable.__name__: DatabaseUnreachable,

@@ -7,6 +7,7 @@ import click
 from crmrag_assets.cli.build import build, demo, embed, estimate
 from crmrag_assets.cli.notify import notify
 from crmrag_assets.cli.partitions import partitions
+from crmrag_assets.cli.postgres import postgres
 from crmrag_assets.cli.releases import releases, rollback
 from crmrag_assets.cli.shacl import shacl
 from crmrag_assets.cli.ui import ui
@@ -17,6 +18,7 @@ commands: list[click.Command] = [
     embed,
     estimate,
     notify,
+    postgres,
     partitions,
     releases,
     rollback,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from crmrag_assets.graph_partitions.questions import UNSEEN
 from crmrag_query.evaluation.report import interval
+from crmrag_query.graph.arrays import Ints, Longs, ranges
 from crmrag_query.graph_partitions import Aligner, GraphPartitions
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.scores import Hits
@@ -56,26 +58,45 @@ def softmax(scores: Reals) -> Reals:
     return found / max(float(found.sum()), 1e-12)
 
 
-def votes(partitions: GraphPartitions, hits: Hits, sharp: float) -> Reals:
-    """What each part gets of the votes of documents, which weigh as the softmax of their scores."""
-    found = np.zeros(len(partitions))
-    if len(hits):
-        np.add.at(found, partitions.part[hits.documents], softmax(hits.scores / sharp))
-    return found
+@dataclass(frozen=True)
+class Searched:
+    """What is searched: texts, those of documents and then passages; ``home`` int32 [texts]: the document of each."""
+
+    partitions: GraphPartitions
+    dense: DenseIndex
+    sparse: SparseIndex
+    home: Ints
+
+    @cached_property
+    def _texts(self) -> tuple[Longs, Ints]:
+        """The texts of document d are ``ptr[d]:ptr[d + 1]``."""
+        ends = np.cumsum(np.bincount(self.home, minlength=len(self.partitions.part)))
+        return np.append(0, ends), np.argsort(self.home, kind="stable").astype(np.int32)
+
+    def texts_of(self, parts: npt.NDArray[np.integer]) -> Ints:
+        """The texts of all documents of these parts."""
+        ptr, text = self._texts
+        documents = np.concatenate([self.partitions.members(int(part)) for part in parts])
+        return text[ranges(ptr[documents], ptr[documents + 1] - ptr[documents])]
+
+    def votes(self, hits: Hits, sharp: float) -> Reals:
+        """What each part gets of the votes of texts, which weigh as the softmax of their scores."""
+        found = np.zeros(len(self.partitions))
+        if len(hits):
+            np.add.at(found, self.partitions.part[self.home[hits.documents]], softmax(hits.scores / sharp))
+        return found
 
 
-def routers(
-    partitions: GraphPartitions, aligner: Aligner, dense: DenseIndex, sparse: SparseIndex
-) -> dict[str, Router]:
+def routers(of: Searched, aligner: Aligner) -> dict[str, Router]:
     """Every way to choose parts, by its name."""
-    chance = np.random.default_rng(0)
+    partitions, chance = of.partitions, np.random.default_rng(0)
 
     def dense_votes(count: int) -> Router:
-        return lambda text, vector: votes(partitions, dense.search(vector, count), SHARP)
+        return lambda text, vector: of.votes(of.dense.search(vector, count), SHARP)
 
     def sparse_votes(text: str, vector: Floats) -> Reals:
-        hits = sparse.search(text, SPARSE_VOTERS)
-        return votes(partitions, hits, float(hits.scores.max(initial=1.0)) / 10)
+        hits = of.sparse.search(text, SPARSE_VOTERS)
+        return of.votes(hits, float(hits.scores.max(initial=1.0)) / 10)
 
     def aligned(text: str, vector: Floats) -> Reals:
         return softmax(aligner.scores(vector).astype(np.float64))
@@ -139,48 +160,51 @@ def _of_ranking(ranking: npt.NDArray[np.integer], wanted: Sequence[int]) -> dict
 
 
 def end_to_end(
-    routers: Mapping[str, Router], partitions: GraphPartitions, dense: DenseIndex,
-    questions: Sequence[Mapping[str, Any]], vectors: Floats,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Of each system and number of parts that are searched: documents scored, share of what questions name and ask for among
-    the DEPTH nearest, and milliseconds of a question; first of a search through all documents.
+    routers: Mapping[str, Router], of: Searched, questions: Sequence[Mapping[str, Any]], vectors: Floats
+) -> Iterator[dict[str, Any]]:
+    """Of each system and number of parts that are searched: texts scored, share of what questions name and ask for among the
+    DEPTH nearest, and milliseconds of a question; first of a search through all texts.
 
-    Documents that vote are found among all of them, which counts.
+    Texts that vote are found among all of them, which counts.
     """
-    yield _searched("all documents", "all", questions, vectors, dense.documents, lambda _, vector: (
-        dense.search(vector, DEPTH).documents, 0
-    ))  # fmt: skip
+    whole = len(of.home)
+
+    def through_all(text: str, vector: Floats) -> tuple[Ints, int]:
+        return of.home[of.dense.search(vector, DEPTH).documents], whole
+
+    yield _searched("all documents", "all", questions, vectors, through_all)
     for name, route in routers.items():
-        before = dense.documents if "votes" in name else 0
+        before = whole if "votes" in name else 0
         for count in CHOSEN:
 
-            def within(text: str, vector: Floats, route: Router = route, count: int = count) -> Any:
-                chosen = best(route(text, vector), count)
-                among = np.concatenate([partitions.members(int(part)) for part in chosen])
-                cosines = np.nan_to_num(dense.cosines(vector, among), nan=-1.0)
-                return among[best(cosines, DEPTH)], len(among)
+            def within(
+                text: str, vector: Floats, route: Router = route, count: int = count, before: int = before
+            ) -> tuple[Ints, int]:
+                among = of.texts_of(best(route(text, vector), count))
+                cosines = np.nan_to_num(of.dense.cosines(vector, among), nan=-1.0)
+                return of.home[among[best(cosines, DEPTH)]], before + len(among)
 
-            yield _searched(name, str(count), questions, vectors, before, within)
+            yield _searched(name, str(count), questions, vectors, within)
 
 
 def _searched(
-    system: str, parts: str, questions: Sequence[Mapping[str, Any]], vectors: Floats, before: int,
-    search: Callable[[str, Floats], Any],
+    system: str, parts: str, questions: Sequence[Mapping[str, Any]], vectors: Floats,
+    search: Callable[[str, Floats], tuple[Ints, int]],
 ) -> dict[str, Any]:  # fmt: skip
     recalls, asked, scored, took = [], [], [], []
     for one, vector in zip(questions, vectors, strict=True):
         begun = time.perf_counter()
-        found, documents = search(one["question"], vector)
+        found, texts = search(one["question"], vector)
         took.append(1000 * (time.perf_counter() - begun))
         recalls.append(np.isin(one["entities"], found).mean())
         if len(one["entities"]) > 1:
             asked.append(float(one["entities"][-1] in found))
-        scored.append(before + documents)
-    recall, documents, milliseconds = float(np.mean(recalls)), float(np.mean(scored)), float(np.median(took))
+        scored.append(texts)
+    recall, texts, milliseconds = float(np.mean(recalls)), float(np.mean(scored)), float(np.median(took))
     return {
-        "system": system, "parts": parts, "documents scored": round(documents), "gold recall": round(recall, 4),
+        "system": system, "parts": parts, "texts scored": round(texts), "gold recall": round(recall, 4),
         "of the last entity": round(float(np.mean(asked)), 4) if asked else None,
-        "recall per 1,000 documents": round(1000 * recall / max(documents, 1.0), 4),
+        "recall per 1,000 texts": round(1000 * recall / max(texts, 1.0), 4),
         "ms": round(milliseconds, 3), "recall per ms": round(recall / max(milliseconds, 1e-6), 3),
     }  # fmt: skip
 
@@ -205,7 +229,7 @@ def verdict(found: Sequence[Measured], searched: Sequence[Mapping[str, Any]]) ->
     )
     return (
         f"The aligner on entities that it was not trained with: {'; '.join(says)}. A search within its 3 best parts scores "
-        f"{routed['documents scored']:,} documents and finds {100 * routed['gold recall']:.1f} % of the gold in "
-        f"{routed['ms']:.2f} ms; one through all {whole['documents scored']:,} finds {100 * whole['gold recall']:.1f} % in "
+        f"{routed['texts scored']:,} texts and finds {100 * routed['gold recall']:.1f} % of the gold in "
+        f"{routed['ms']:.2f} ms; one through all {whole['texts scored']:,} finds {100 * whole['gold recall']:.1f} % in "
         f"{whole['ms']:.2f} ms."
     )

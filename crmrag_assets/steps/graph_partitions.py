@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.sparse import SparseIndex
 
 if TYPE_CHECKING:
-    from crmrag_assets.graph_partitions.evaluate import Router
+    from crmrag_assets.graph_partitions.evaluate import Searched
 
 QUESTIONS, VECTORS, RESULTS = "questions.parquet", "vectors.npy", "evaluation.json"
 HUBS = 10  # that are shown
@@ -230,14 +230,14 @@ def write_alignment_evaluation(context: BuildContext, folder: Path, chunk: str |
 
 def evaluated(context: BuildContext, aligner: Aligner) -> tuple[dict[str, Any], Stats]:
     """What an aligner is worth: results without times, and counts and tables for people."""
-    from crmrag_assets.graph_partitions.evaluate import end_to_end, measured, verdict
+    from crmrag_assets.graph_partitions.evaluate import end_to_end, measured, routers, verdict
 
-    partitions, dense = partitions_of(context), dense_of(context)
-    ways = ways_of(context, aligner)
+    of = searched_of(context)
+    ways = routers(of, aligner)
     asked, vectors = tested(context)
     found = list(measured(ways, asked, vectors))
     timed = _spread([number for number, one in enumerate(asked) if one["split"] == "unseen"], TIMED)
-    searched = list(end_to_end(ways, partitions, dense, [asked[number] for number in timed], vectors[timed]))
+    searched = list(end_to_end(ways, of, [asked[number] for number in timed], vectors[timed]))
     shown = [one.row() for one in found if one.kind == "all"]
     timeless = [{name: value for name, value in one.items() if "ms" not in name} for one in searched]
     results = {
@@ -250,11 +250,11 @@ def evaluated(context: BuildContext, aligner: Aligner) -> tuple[dict[str, Any], 
     return results, {**figures, "verdict": verdict(found, searched), "samples": samples}
 
 
-def ways_of(context: BuildContext, aligner: Aligner) -> Mapping[str, Router]:
-    from crmrag_assets.graph_partitions.evaluate import routers
+def searched_of(context: BuildContext) -> Searched:
+    from crmrag_assets.graph_partitions.evaluate import Searched
 
     sparse = SparseIndex.open(context.folder("bm25_index"))
-    return routers(partitions_of(context), aligner, dense_of(context), sparse)
+    return Searched(partitions_of(context), dense_of(context), sparse, documents_of(context).home)
 
 
 def tested(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:
@@ -274,9 +274,9 @@ def tested(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:
 def experiments(context: BuildContext, only: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Every model by every loss, or ``only`` those, as in ``gcn-bce``: how training went and what it gives, a row each."""
     from crmrag_assets.graph_partitions.align import LOSSES, MODELS
-    from crmrag_assets.graph_partitions.evaluate import measured
+    from crmrag_assets.graph_partitions.evaluate import measured, routers
 
-    asked, vectors = tested(context)
+    of, (asked, vectors) = searched_of(context), tested(context)
     for model in MODELS:
         for loss in LOSSES:
             if only and f"{model}-{loss}" not in only:
@@ -285,7 +285,7 @@ def experiments(context: BuildContext, only: Sequence[str] = ()) -> Iterator[dic
             method = context.method.model_copy(update={"alignment": settings})
             aligner, stats = trained(replace(context, method=method))
             row = {name: value for name, value in stats.items() if name not in ("samples", "parts")}
-            for one in measured({"aligner": ways_of(context, aligner)["aligner"]}, asked, vectors):
+            for one in measured({"aligner": routers(of, aligner)["aligner"]}, asked, vectors):
                 if one.kind == "all":
                     row |= {
                         f"{one.split} {name}": round(values[0], 4) for name, values in one.measures.items()
@@ -320,7 +320,7 @@ ALIGNMENT_MODEL = Step(
 )  # fmt: skip
 ALIGNMENT_EVALUATION = Step(
     "alignment_evaluation", 1, write_alignment_evaluation,
-    needs=("graph_partitions", "training_questions", "alignment_model", "faiss_index", "bm25_index"),
+    needs=("documents", "graph_partitions", "training_questions", "alignment_model", "faiss_index", "bm25_index"),
     wanted=aligner_wanted,
 )  # fmt: skip
 STEPS = (GRAPH_PARTITIONS, PARTITION_EDGES, TRAINING_QUESTIONS, ALIGNMENT_MODEL, ALIGNMENT_EVALUATION)

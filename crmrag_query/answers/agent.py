@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Final
 
@@ -42,7 +42,6 @@ from crmrag_query.retrieval.modes import lacking, modes_of
 from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import Run, Vocabulary, WrittenQuery
-from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.tools import TOOLS, Query, StoreTools, Tool, ToolReply, run_tool
 from crmrag_query.text import as_data, plain, shorten
 
@@ -139,14 +138,14 @@ class RunSparql:
 
 @dataclass(frozen=True)
 class AgentTools(StoreTools):
-    """The tools over a release: those over its store, its exact sets, and SPARQL that ``run`` runs."""
+    """The tools over a release: those over a store of it, its exact sets, and SPARQL that ``run`` runs."""
 
-    store: ReleaseStore
+    release: Release = field(kw_only=True)
     run: Run | None = None
     config: SparqlConfig | None = None
 
     def find_set(self, question: str) -> Exact:
-        release = self.store.opened
+        release = self.release
         found = find_exact(release, understand(release, question), FIRST, None, self.dataset)
         # A set of everything, of which nothing else was understood, is no answer.
         if not isinstance(found, Exact) or not (found.certain or found.plan.where or found.plan.target.types):
@@ -159,7 +158,7 @@ class AgentTools(StoreTools):
     def sparql(self, query: str, limit: int) -> SparqlResult:
         if self.run is None or self.config is None:
             raise QuestionError("SPARQL cannot be run here.", "Use the other tools.")
-        if faults := self.store.opened[Vocabulary].faults(query, self.config):
+        if faults := self.release[Vocabulary].faults(query, self.config):
             raise QuestionError(f"The query was not run: {'; '.join(faults)}.", "Correct it.")
         return self.run(query, limit)
 

@@ -115,7 +115,7 @@ from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import UNWRITTEN, query_with_model
-from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.opened import open_store
 from crmrag_query.timing import Clock
 
 
@@ -488,7 +488,7 @@ def gather_with_model(
             except MissingExtraError as error:
                 return Gathered(notes=(str(error),))
             return rows_of(release, written, language)
-        tools = AgentTools(ReleaseStore(release, language), how.dataset, run, desk.config)
+        tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
         return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))

@@ -115,8 +115,8 @@ from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks
 from crmrag_query.sets.wording import changed
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.stores.opened import open_store
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
-from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.tools import StoreTools
 from crmrag_query.text import shorten, tokenize
 
@@ -594,7 +594,7 @@ class Engine:
     ) -> Iterator[StoreTools]:
         name, release = self.releases.release(request.dataset)
         with release.reading():
-            yield StoreTools(ReleaseStore(release, request.language), name)
+            yield StoreTools(open_store(release, request.language), name)
 
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))

@@ -39,7 +39,7 @@ def _some(languages: tuple[str, ...]) -> tuple[str, ...]:
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 SAMPLE_MARK = "-sample"  # at the end of a sample's name, after that of its data set
-OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes", "model_calls"})
+OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes", "model_calls", "postgres"})
 """Keys that say how a data set is run and nothing of what is made of it: no release depends on them."""
 _NEITHER = (
     "a data set has `rdf`, files, `endpoint`, a SPARQL endpoint, or a list `sources`, and this has neither"
@@ -135,6 +135,7 @@ class DatasetConfig(Record):
     model_calls: ModelCalls = ModelCalls()
     write_markdown: bool | None = None
     write_triples_pickle: bool = False
+    postgres: bool = False
     suspects: Suspects | None = None
     rebuild: Rebuild = Rebuild()
     keep_releases: int = Field(default=2, ge=2)

@@ -82,6 +82,8 @@ ENVIRONMENT = """\
 | `CRMRAG_MODEL_TIMEOUT` | seconds that `crmrag ask` and `chat` wait for each silence of it; default 60 |
 | `CRMRAG_API_KEYS` | keys, separated by commas, of which `crmrag serve` wants one |
 | `CRMRAG_API_KEY` | the key that `crmrag mcp` sends to such a service |
+| `CRMRAG_STORE` | what the graph tools search: `release` (the default), `postgres`, or a store of another package |
+| `CRMRAG_POSTGRES` | the PostgreSQL database, as postgresql://user@host/database; without it libpq's own variables count |
 
 Language models and embedding APIs have variables of their own for their keys, such as `OPENAI_API_KEY`."""
 DATASETS = """\
@@ -145,6 +147,7 @@ OF_A_DATASET = {
     "model_calls.usd": "US dollars of one build at most, by litellm's prices",
     "write_markdown": "a Markdown file for each document; by default up to 50,000 documents",
     "write_triples_pickle": "an extra triples_index.pkl for other programs; never read by us",
+    "postgres": "what is searched of each release is published in PostgreSQL too: [PostgreSQL](../postgres.md)",
     "suspects": "in place of the method's [suspects](#suspects), by the same keys: when an IRI seems to be several things",
 }
 TOLD_ELSEWHERE = ("endpoint.requests", "suspects", "sources[]")
