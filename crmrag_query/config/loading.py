@@ -32,7 +32,6 @@ from crmrag_query.config.build import (
     Sparse,
     Suspects,
 )
-from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
 from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.parts import (
     CategoriesPart,
@@ -76,8 +75,6 @@ __all__ = [
     "CategoriesPart",
     "Constants",
     "ContextConfig",
-    "DatasetConfig",
-    "EmbeddingConfig",
     "ExtractiveConfig",
     "LanguageLexicon",
     "Method",
