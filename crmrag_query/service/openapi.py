@@ -6,13 +6,14 @@ sample answers.
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from shlex import quote
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_type_hints
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Body, Depends
@@ -208,7 +209,7 @@ def document() -> dict[str, Any]:
 def _add_route(router: APIRouter, route: Route[Any, Any]) -> None:
     """A route of the wire format; what it takes is read by ``wire``, as strictly as the document says."""
     example = EXAMPLES.get((route.method, route.path), {})
-    given = Depends(route.request) if route.method == "GET" else _body(example)
+    given = Depends(_resolved(route.request)) if route.method == "GET" else _body(example)
     operation = _operation(
         route.name,
         TAGS.get(route.path.split("/")[1], KEPT),
@@ -323,6 +324,19 @@ def _operation(name: str, tag: str, summary: str, result: type[Any] | None) -> d
 
 def _body(example: Mapping[str, Any]) -> Any:
     return Body(openapi_examples={"example": {"value": example}} if example else None)
+
+
+def _resolved(kind: type[Any]) -> Callable[..., Any]:
+    """What makes a record, its parameters with their types: those that a record of another module has stand there as names,
+    which FastAPI does not look up."""
+
+    def make(**given: Any) -> Any:
+        return kind(**given)
+
+    hints, found = get_type_hints(kind, include_extras=True), inspect.signature(kind)
+    parameters = [one.replace(annotation=hints[name]) for name, one in found.parameters.items()]
+    cast(Any, make).__signature__ = found.replace(parameters=parameters)
+    return make
 
 
 def _taking(kind: Any) -> Callable[..., None]:
