@@ -254,7 +254,7 @@ def _add_interfaces(router: APIRouter) -> None:
     router.add_api_route(wire.PREFIX + PAGE, taking, response_class=Response, methods=["GET"], **page)
     listed = _operation(
         "documents",
-        "Documents",
+        "Data sets",
         "Tell what became of documents that were sent; of one also as events",
         AllSent,
     )
@@ -266,7 +266,7 @@ def _add_interfaces(router: APIRouter) -> None:
     form = {"schema": {"type": "object", "properties": {"file": file["schema"]}}}
     body = {"required": True, "content": {"application/octet-stream": file, "multipart/form-data": form}}
     for name, path in zip(("send_document", "upload_document"), UPLOADS, strict=True):
-        sending = _operation(name, "Documents", "Send a document of pages to a data set", Sent)
+        sending = _operation(name, "Data sets", "Send a document of pages to a data set", Sent)
         sending["description"] = "Needs a key with the role upload, and a data set that takes documents."
         sending |= {"status_code": 202, "openapi_extra": {"requestBody": body}}
         taking = _taking(Annotated[PutDocument, Depends(PutDocument)])
