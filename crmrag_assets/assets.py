@@ -103,7 +103,7 @@ CHUNKS_NOTE = (
 def _asset(artifact: str, group: str, kinds: set[str], pool: str | None = None) -> dg.AssetsDefinition:
     """The asset of an artifact, which runs its step: for a whole data set, or for a range of its chunks.
 
-    Its description is what the step's ``write`` says. Chunks are recorded as they end (see ``materialise.build_chunks``), so
+    Its description is what the step's ``write`` says. Chunks are recorded as they end (see ``build_chunks``), so
     their asset itself has no output.
     """
     step = STEPS[artifact]
@@ -227,10 +227,8 @@ def _evaluate(
     """
     hold_run_lock(Path(build.data), context.run)
     with explained("evaluation"):
-        from crmrag_query.evaluation.evaluate import (
-            Plan,
-            evaluate_file,
-        )  # all of answering, which no build needs
+        # all of answering, which no build needs
+        from crmrag_query.evaluation.evaluate import Plan, evaluate_file
         from crmrag_query.llm.model import LiteLLM
 
         opened = build.opened(context.partition_key)

@@ -49,7 +49,7 @@ from crmrag_assets.runs import (
     is_ours,
     lost_runs_sensor,
 )
-from crmrag_query.config import DatasetConfig
+from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.operations import Watching
 from crmrag_query.errors import BuildError, ConfigError
 

@@ -42,8 +42,7 @@ from crmrag_query.documents.documents import SCHEMAS, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError
 from crmrag_query.evaluation.report import REPORT_MARKDOWN, form_accuracy, mean, percentiles, stage_table
-from crmrag_query.evaluation.runs import MEASURES
-from crmrag_query.evaluation.scores import Evaluation
+from crmrag_query.evaluation.scores import MEASURES, Evaluation
 from crmrag_query.graph.arrays import EDGE_SCHEMA, EDGES
 from crmrag_query.graph.graph import Graph
 from crmrag_query.graph_partitions import GraphPartitions, PartitionEdges

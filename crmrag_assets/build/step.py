@@ -21,7 +21,8 @@ from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.store import Record, Store, data_version, working_folder
 from crmrag_query.artifacts.files import BUCKETS, digests_of, sha256_file
-from crmrag_query.config import DatasetConfig, Method, config_hash
+from crmrag_query.config.datasets import DatasetConfig
+from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.config.operations import Operations
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Bytes

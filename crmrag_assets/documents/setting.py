@@ -567,8 +567,7 @@ def describe_span(span: Timespan, lang: str) -> str:
 
 
 def _extent(begin: int | None, end: int | None, lang: str) -> str:
-    if (
-        begin is not None and end is not None and begin > end
-    ):  # as some sources have it: both are told as they stand
+    # as some sources have it: both are told as they stand
+    if begin is not None and end is not None and begin > end:
         return f"{describe(Interval(begin, None), lang)}, {describe(Interval(None, end), lang)}"
     return describe(Interval(begin, end), lang)

@@ -387,9 +387,8 @@ def informative(lines: Lines, rules: Rules, stated: Bools) -> Bools:
     turn = np.empty(len(order), np.int64)
     turn[order] = np.arange(len(order)) - first
     kept = np.ones(len(lines.doc), bool)
-    open_ = np.bincount(
-        lines.line[~stated], minlength=len(kept)
-    )  # matches of a line that nothing above states
+    # matches of a line that nothing above states
+    open_ = np.bincount(lines.line[~stated], minlength=len(kept))
     turn_of_pair = turn[lines.line[match]]
     sequence = np.argsort(turn_of_pair, kind="stable")  # keeps the pairs of a match together
     by, match, turn_of_pair = by[sequence], match[sequence], turn_of_pair[sequence]

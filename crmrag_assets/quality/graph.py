@@ -49,9 +49,8 @@ Counts = dict[str, int | float | str]
 def no_triple_lost(context: BuildContext) -> Finding:
     """Every triple of the harvested chunks is in the graph, once."""
     fetched, graph = 0, graph_of(context)
-    for path in prefetched(
-        context
-    ):  # rows are distinct, but a triple of several named graphs stands several times
+    # rows are distinct, but a triple of several named graphs stands several times
+    for path in prefetched(context):
         with pq.ParquetFile(path) as file:
             named = file.read(["g"]).column("g").unify_dictionaries()
             several = named.num_chunks and len(named.chunk(0).dictionary) > 1

@@ -322,9 +322,8 @@ def require_consistent(context: BuildContext, folder: Path) -> None:
         shown.append(f"  and {len(report.faults) - SHOWN:,} more")
     text = "\n".join(report.faults)
     places = {artifact: f"{place}/" for artifact, place in PLACES.items() if place} | ROOT_FILES
-    named = [artifact for artifact, file in places.items() if f" {file}" in text] or [
-        "release"
-    ]  # its manifest
+    # its manifest
+    named = [artifact for artifact, file in places.items() if f" {file}" in text] or ["release"]
     remove = " ".join(shlex.quote(str(context.folder(artifact))) for artifact in named)
     faults = "\n".join(shown)
     raise BuildError(

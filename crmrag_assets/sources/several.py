@@ -39,8 +39,7 @@ from crmrag_assets.harvest.source import (
 )
 from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, distinct_sorted
 from crmrag_query.artifacts.files import bucket_of, canonical_json, write_text
-from crmrag_query.config import config_hash
-from crmrag_query.config.loading import Method
+from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.config.sources import SourceEntry
 from crmrag_query.syntax import RDF_TYPE
 

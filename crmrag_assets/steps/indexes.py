@@ -64,7 +64,7 @@ from crmrag_assets.opened import (
 )
 from crmrag_assets.profile.ties import TieCounts
 from crmrag_assets.release.publish import link_file
-from crmrag_query.config import config_hash
+from crmrag_query.config.loading import config_hash
 from crmrag_query.errors import BuildError
 from crmrag_query.linking import stop_words
 from crmrag_query.ontology.categories import Category, CategoryMap

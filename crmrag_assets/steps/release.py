@@ -46,9 +46,8 @@ from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
 from crmrag_query.artifacts.places import release_ids
 from crmrag_query.artifacts.release import CONFIG, Opener, open_release
-from crmrag_query.config import config_hash
 from crmrag_query.config.datasets import OPERATIONAL
-from crmrag_query.config.loading import UNRELEASED
+from crmrag_query.config.loading import UNRELEASED, config_hash
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
 REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"

@@ -48,7 +48,8 @@ from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
 from crmrag_query.artifacts.files import bucket_of, canonical_json, sha256_file
-from crmrag_query.config import DatasetConfig, Method, config_hash
+from crmrag_query.config.datasets import DatasetConfig
+from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.errors import BuildError, SourceError
 from crmrag_query.syntax import RDF_TYPE
 
@@ -372,9 +373,8 @@ def write_harvest_report(context: BuildContext, folder: Path, chunk: str | None)
         for key in chunks_of(context)
     ]
     after = None
-    with suppress(
-        SourceError
-    ):  # that it does not answer any more is no reason to lose a harvest: it is reported
+    # that it does not answer any more is no reason to lose a harvest: it is reported
+    with suppress(SourceError):
         after = source_of(context).recount(context.folder("entities"))
     countable = context.config.asks and context.sample is None
     account = Account(Discovery.load(context.folder("entities")), chunks, after=after, countable=countable)

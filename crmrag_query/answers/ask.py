@@ -613,9 +613,8 @@ class Turn:
             partial = release.method.questions.languages[language].partial
             rows = (f"- {one.texts[0]} [{cited.cite(one)}]" for one in self.gathered.findings)
             return self._checked("\n".join([*rows, partial]), cited, refused=False)
-        if (
-            understood.scope is not None
-        ):  # what is told of a thing, or of all of the data, is not told within a part of it
+        # what is told of a thing, or of all of the data, is not told within a part of it
+        if understood.scope is not None:
             sure = self.mode.plans != "never" and isinstance(exact, Exact) and exact.certain
             return self._of_plan(cited) if sure or self.mode.plans == "only" else self._of_lines(cited)
         if (subject := subject_of(release, understood)) == "whole":
@@ -645,9 +644,8 @@ class Turn:
                 return self._checked(text, cited, refused=False)
             found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
             one_asked = prepared.analysis.form is Form.SPECIFIC
-            if (
-                one_asked and not found_as_set and not self._leads_on
-            ):  # else a reading knows of it by another way
+            # else a reading knows of it by another way
+            if one_asked and not found_as_set and not self._leads_on:
                 text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
                 return self._checked(text, cited, refused=True)
         if subject == "itself":
@@ -673,9 +671,8 @@ class Turn:
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)
         text, lost = extracted.text, lost_words(release, parsed, prepared.analysis, prepared.ranked)
-        if (
-            lost and isinstance(exact, Exact) and not extracted.refused
-        ):  # said of the set that stands beside it as well
+        # said of the set that stands beside it as well
+        if lost and isinstance(exact, Exact) and not extracted.refused:
             quoted = ", ".join(f"“{word}”" for word in lost)
             text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
         # Where a reading has a set, though it is not sure, the data may well tell; not by a set of all that there is.
@@ -738,9 +735,8 @@ class Turn:
                 filter(None, (found.text, found.lacking, words.unknown.replace("{first}", quoted)))
             )
             return self._checked(text, cited, refused=False)
-        if (
-            asked.telling or language not in LANGUAGES
-        ):  # where no verbs are known, none is missing in the data
+        # where no verbs are known, none is missing in the data
+        if asked.telling or language not in LANGUAGES:
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', quoted)}"
             return self._checked(text, cited, refused=False)

@@ -485,10 +485,8 @@ def find_exact(
         QuestionError,
     ) as error:  # what was taught cannot be followed, and the question is read as any other
         parsed = replace(parsed, notes=(str(error),))
-    if subject_of(release, understood) not in (
-        "",
-        "themes",
-    ):  # which the data may have as things of their own
+    # which the data may have as things of their own
+    if subject_of(release, understood) not in ("", "themes"):
         return parsed
     try:
         with within(READING_SECONDS, "Reading the question as a plan", "Ask in fewer words."):

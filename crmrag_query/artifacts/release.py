@@ -28,7 +28,7 @@ from crmrag_query.artifacts.verify import (
 from crmrag_query.errors import ConfigError, CrmRagError, ReleaseError, in_a_line
 
 if TYPE_CHECKING:
-    from crmrag_query.config import Method
+    from crmrag_query.config.loading import Method
     from crmrag_query.ontology.load import Ontology
 
 TRUST = "CRMRAG_TRUST"
@@ -107,11 +107,8 @@ STRANGE = (LookupError, ValueError, OverflowError, struct.error)
 """What values without sense come to while questions are answered; any other error there is a fault of this program."""
 ANY = (BaseException,)
 """Of what only reads: also a panic in Rust, which is no Exception, ends no service."""
-UNREAD = (
-    "entity_documents/",
-    "embeddings/",
-    "edges/",
-)  # not read when answering: their sizes wait for `verify`
+# not read when answering: their sizes wait for `verify`
+UNREAD = ("entity_documents/", "embeddings/", "edges/")
 
 
 def open_release(

@@ -13,8 +13,8 @@ from crmrag_query.answers.records import (
     Token,
     Used,
 )
-from crmrag_query.client.asynchronous import AsyncClient
-from crmrag_query.client.http import Limits, Timeout
+from crmrag_query.client.base import AsyncClient, Client
+from crmrag_query.client.exchange import Limits, Timeout
 from crmrag_query.client.records import (
     Dataset,
     DatasetDetail,
@@ -30,7 +30,6 @@ from crmrag_query.client.records import (
     ReleaseWarning,
     Unavailable,
 )
-from crmrag_query.client.sync import Client
 from crmrag_query.sets.records import AnswerSet, Change, Choices, Columns, Facets, Marks, Years
 
 __all__ = [

@@ -1,4 +1,5 @@
-"""What both clients share, and the seam between them and what answers: this process, or a service over HTTP."""
+"""The two clients, one that waits for its answers and one for asyncio and trio, and the seam between them and what answers:
+this process, or a service over HTTP."""
 
 from __future__ import annotations
 
@@ -8,12 +9,23 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial, wraps
-from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from types import MethodType, TracebackType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from crmrag_query.answers.records import Answer, Event, Lineage
 from crmrag_query.client import records, wire
-from crmrag_query.client.http import Limits, Service, Timeout
+from crmrag_query.client.exchange import Limits, Service, Timeout
 from crmrag_query.client.wire import Route
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError
@@ -25,7 +37,6 @@ from crmrag_query.stores.tools import AROUND
 
 if TYPE_CHECKING:
     from crmrag_query.client.local import Engine
-
 Q = TypeVar("Q")
 T = TypeVar("T")
 
@@ -135,14 +146,6 @@ WithinLike = PlanLike | None
 """A plan; or plain values with any of ``categories``, ``classes``, ``types``, ``graphs``, ``iris``, ``plan``; None: all."""
 
 
-class Blocking:
-    """What gives results."""
-
-
-class Waiting:
-    """What gives results to be awaited."""
-
-
 P = ParamSpec("P")
 Sent = tuple[Route[Any, T], Any]
 """What a method sends: a route and its request."""
@@ -157,9 +160,9 @@ class method(Generic[P, T]):
     @overload
     def __get__(self, client: None, kind: type) -> Callable[Concatenate[Any, P], Any]: ...
     @overload
-    def __get__(self, client: Blocking, kind: type) -> Callable[P, T]: ...
+    def __get__(self, client: Client, kind: type) -> Callable[P, T]: ...
     @overload
-    def __get__(self, client: Waiting, kind: type) -> Callable[P, Awaitable[T]]: ...
+    def __get__(self, client: AsyncClient, kind: type) -> Callable[P, Awaitable[T]]: ...
     def __get__(self, client: Any, kind: type) -> Any:
         if client is None:
             return self._sent
@@ -582,3 +585,106 @@ def plan_of(one: object) -> dict[str, Any]:
     raise QuestionError(
         f"{type(one).__name__} has no plan.", "Give a plan, or the set of an answer that has one."
     )
+
+
+class Client(BaseClient):
+    """Asks the data sets of a folder, or of a service, with the same typed results; safe for threads.
+
+    ``target``: a data folder (with releases/ in it), the folder of a release, or the http(s) address of a service.
+    ``dataset``: the one to ask where none is named; needed only where there are several. ``model``, ``api_base``: for a
+    folder, the language model by its litellm name; None for extractive answers (a service has its own). ``trust``: for a
+    folder, hosts that its releases may have questions sent to, to encode them. ``timeout``, ``limits``, ``api_key``: for a
+    service.
+
+    A client of a folder serves a new release from the next call on, without being opened again. Errors are those of
+    ``crmrag_query.errors``, whichever the target.
+    """
+
+    _transport: Transport
+
+    def _connect(self) -> None:
+        if self._engine is not None:
+            self._transport = LocalTransport(self._engine)
+            return
+        from crmrag_query.client.http import HttpTransport
+
+        assert self._service is not None
+        self._transport = HttpTransport(self._service)
+
+    def _send(self, sent: Callable[[], Sent[T]]) -> T:
+        route, request = sent()
+        return self._transport.send(route, self._checked(request))
+
+    def stream(
+        self,
+        question: str,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
+        within: WithinLike = None,
+    ) -> Iterator[Event]:
+        """The answer as it comes: ``Evidence``, ``Token`` …, at last ``Done`` with the answer that ``ask`` would give."""
+        return self._transport.stream(self._checked(asked_of(question, history, dataset, mode, within)))
+
+    def close(self) -> None:
+        """Give back connections; the client cannot be used any more."""
+        self._closed = True
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(BaseClient):
+    """``Client`` without blocking: a folder is read in threads, a service by asynchronous requests. Its methods are those of
+    ``Client``, which says what they do."""
+
+    _transport: AsyncTransport
+
+    def _connect(self) -> None:
+        if self._engine is not None:
+            self._transport = AsyncLocalTransport(self._engine)
+            return
+        from crmrag_query.client.http import AsyncHttpTransport
+
+        assert self._service is not None
+        self._transport = AsyncHttpTransport(self._service)
+
+    @classmethod
+    def over(cls, transport: AsyncTransport, target: str) -> Self:
+        """A client whose requests ``transport`` answers; ``target``: what it is, in words."""
+        client = cls.__new__(cls)
+        client._transport, client._target = transport, target
+        return client
+
+    async def _send(self, sent: Callable[[], Sent[T]]) -> T:
+        route, request = sent()
+        return await self._transport.send(route, self._checked(request))
+
+    def stream(
+        self,
+        question: str,
+        history: History = (),
+        dataset: str | None = None,
+        mode: str = "",
+        within: WithinLike = None,
+    ) -> AsyncIterator[Event]:
+        return self._transport.stream(self._checked(asked_of(question, history, dataset, mode, within)))
+
+    async def close(self) -> None:
+        """Give back connections; the client cannot be used any more."""
+        self._closed = True
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -369,9 +369,8 @@ def rename_dataset(file: Path, name: str, to: str) -> DatasetConfig:
         )
     lines[first] = lines[first].replace(name, to, 1)
     wanted = {to if key == name else key: one for key, one in present.items()}
-    called = (
-        {} if "title" in read_yaml(file)["datasets"][name] else {"title": to}
-    )  # a title that is the name alone
+    # a title that is the name alone
+    called = {} if "title" in read_yaml(file)["datasets"][name] else {"title": to}
     wanted[to] = wanted[to].model_copy(update={"name": to, **called})
     return _replaced(file, "".join(lines), wanted)[to]
 

@@ -32,7 +32,6 @@ from crmrag_query.config.build import (
     Sparse,
     Suspects,
 )
-from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -75,8 +74,6 @@ __all__ = [
     "CategoriesPart",
     "Constants",
     "ContextConfig",
-    "DatasetConfig",
-    "EmbeddingConfig",
     "ExtractiveConfig",
     "LanguageLexicon",
     "Method",

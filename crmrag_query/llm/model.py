@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Literal, Protocol, TypedDict, cast, runtime_checkable
 
 from crmrag_query.errors import MissingExtraError, ModelError, ModelUnreachable
-from crmrag_query.llm.loading import whole_reply
+from crmrag_query.llm.limits import whole_reply
 from crmrag_query.text import tokens
 
 LONGEST = 200  # characters of a provider's own message
@@ -605,9 +605,8 @@ def ask(model: Model, request: Request) -> Reply:
     def pieces() -> Iterator[str]:
         nonlocal found
         texts = request.texts_only
-        if (
-            texts is not None and request.schema is None
-        ):  # a stream tells at once when the model says too much
+        # a stream tells at once when the model says too much
+        if texts is not None and request.schema is None:
             found = replace(found, usage=(yield from streamed(model, texts)))
         else:
             found = whole_of(model, request)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from crmrag_query.artifacts.files import sha256_files
 from crmrag_query.artifacts.manifest import other_version, rebuild
 from crmrag_query.artifacts.release import TRUSTING_NOBODY, Opener, Release, host_of
-from crmrag_query.config import load_datasets
+from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import (
     CrmRagError,
     MissingExtraError,
@@ -35,7 +35,7 @@ from crmrag_query.errors import (
     in_a_line,
 )
 from crmrag_query.kept import Kept
-from crmrag_query.llm.loading import whole_reply
+from crmrag_query.llm.limits import whole_reply
 from crmrag_query.llm.model import too_long, without_keys
 from crmrag_query.text import tokenize
 
@@ -319,9 +319,8 @@ PROVIDERS = {
 ADDRESSED = ("openai", "ollama")
 """Providers that a release may name an address for: the key that goes there is OpenAI's, or none."""
 HUB = "https://huggingface.co"
-_MODEL = re.compile(
-    r"[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*){0,3}", re.IGNORECASE
-)  # no path, no address
+# no path, no address
+_MODEL = re.compile(r"[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*){0,3}", re.IGNORECASE)
 _HUB_MODEL = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)?", re.IGNORECASE)
 
 

@@ -242,9 +242,8 @@ def _parts(node: Any, inner: Callable[[list[Part]], None]) -> list[Part]:
         case "Filter" | "Extend":
             own = {str(node.var)} if node.name == "Extend" else set()
             of = _parts(node.p, inner)
-            return (
-                _joined([*of, _variables(node.expr) | own]) if of else []
-            )  # what has one row joins with nothing
+            # what has one row joins with nothing
+            return _joined([*of, _variables(node.expr) | own]) if of else []
         case "AggregateJoin":
             inner(_parts(node.p, inner))
             return []

@@ -136,9 +136,8 @@ def forecast(
     mean = spent.seconds / max(spent.requests, 1)
     # by name subjects are asked for as the endpoint counts them: schema terms too, but no blank nodes
     subjects = discovery.counted.subjects if discovery.counted else None
-    if (
-        subjects is None
-    ):  # about as many as were found: discovery brought the blank nodes, of which some are not subjects
+    # about as many as were found: discovery brought the blank nodes, of which some are not subjects
+    if subjects is None:
         subjects = max(0, discovery.entities + report.excluded_subjects - report.blank_nodes)
     batches, each = expected_batches(subjects, chunks, requests.batch_entities), requests_of_batch(discovery)
     waves = expected_batches(subjects, chunks, requests.batch_entities * requests.parallel)

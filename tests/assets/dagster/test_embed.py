@@ -124,9 +124,8 @@ def test_embed_publishes_whole_releases_at_each_share_and_ends_with_that_of_a_bu
         shares.append((goal.share, release.manifest.encoded))
         assert verify_folder(release.folder).holds
         assert len(release[DenseIndex].window_document)
-        Client(project.data, dataset="churches").ask(
-            "Who painted Mural 1?", mode="vector"
-        )  # is not refused any more
+        # is not refused any more
+        Client(project.data, dataset="churches").ask("Who painted Mural 1?", mode="vector")
         return more
 
     with pytest.MonkeyPatch.context() as patch:

@@ -14,8 +14,7 @@ import pytest
 from crmrag_assets.build.step import LAYERS
 from crmrag_assets.build.store import RECORD
 from crmrag_assets.definitions import defs
-from crmrag_assets.launch import QUIET
-from crmrag_assets.layer_jobs import layer_job_name
+from crmrag_assets.launch import QUIET, layer_job_name
 from crmrag_assets.partitions import DATASET, BuildResource
 from crmrag_assets.quality.checks import manifest_verifies
 from crmrag_query.artifacts.files import entries

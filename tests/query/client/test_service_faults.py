@@ -15,7 +15,7 @@ import pytest
 
 from crmrag_query import AsyncClient, Client, Evidence, Limits, Planned, Timeout, Token, errors
 from crmrag_query.client import wire
-from crmrag_query.client.http import Service
+from crmrag_query.client.exchange import Service
 from crmrag_query.client.local import open_engine
 from tests.query.client.conftest import calling
 from tests.support.api_server import Answering, answering, api_server, send

@@ -191,9 +191,8 @@ def test_a_passage_is_told_for_its_words_or_its_meaning(
     assert kept == {number for number, value in zip(plain, moved, strict=True) if value >= least} < {*plain}
     monkeypatch.setenv("CHAT_EMBEDDING_FILTER_SCORE_THRESHOLD", "1")  # which none reaches
     context = prepare(release, asked).context
-    assert any(
-        sentence(7) in line.text for one in context.sources for line in one.lines
-    )  # which has its words
+    # which has its words
+    assert any(sentence(7) in line.text for one in context.sources for line in one.lines)
     for one in context.sources:
         starts = [
             line.line.start for line in one.lines if line.line is not None and line.line.kind == Line.PASSAGE

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.build.step import SilentProgress
-from crmrag_assets.harvest.skolem import Skolemiser, canonical, components
+from crmrag_assets.harvest.spool import Skolemiser, canonical, components
 from crmrag_assets.sources.endpoint.blanks import Blanks, harvest_blanks
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.results import Row, Table
