@@ -21,7 +21,7 @@ def flat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of several chunks, with everything that may be in one."""
     root = tmp_path_factory.mktemp("flat")
     project = make_project(root, turtle(4) + NOTE, write_markdown=True, write_triples_pickle=True)
-    build_all(with_small_parts(project.context(chunk_size=10)))
+    build_all(with_small_parts(project.context(chunk_size=10), 3))
     return open_release("churches", project.data).folder
 
 
