@@ -59,7 +59,7 @@ from crmrag_query.sparql.evaluate import SparqlResult
 QUESTIONS = Path(__file__).parent / "questions" / "twohop.json"
 PUBLISHED = Walk(by="steps", landings=3)
 FIRST = 20  # documents that are told at most
-ASKED = 200  # questions of a made graph
+ASKED = 60  # questions of a made graph
 
 
 @dataclass(frozen=True)
