@@ -216,7 +216,7 @@ def verdict(found: Sequence[Measured], searched: Sequence[Mapping[str, Any]]) ->
     own, says = by["aligner", "all"].measures, []
     for name in ("P@1", "R@10"):
         others = [one for (system, kind), one in by.items() if kind == "all" and "aligner" not in system]
-        rival = max(others, key=lambda one: one.measures[name][0])  # noqa: B023
+        rival = max(others, key=lambda one: one.measures[name][0])
         a, b = own[name], rival.measures[name]
         word = "more than" if a[1] > b[2] else "less than" if a[2] < b[1] else "no more and no less than"
         says.append(f"{name} {100 * a[0]:.1f}, {word} {100 * b[0]:.1f} of {rival.system}")
