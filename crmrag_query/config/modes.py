@@ -69,8 +69,8 @@ Measure = Literal["cosine", "pagerank", "interaction"]
 class Walk(Record):
     """How the channel `walker` goes through the entity graph.
 
-    `by`: `steps` (from the landings to the neighbours that late interaction finds nearest: the published walk) or `fusion` (all
-    that is stitched, by several `rankings`, fused); `parts`: graph partitions that are stitched together; `landings`:
+    `by`: `steps` (from the landings to the neighbours that late interaction finds nearest: the published walk) or `fusion`
+    (all that is stitched, by several `rankings`, fused); `parts`: graph partitions that are stitched together; `landings`:
     documents of them that it begins at; `documents`: most that are stitched where there are no partitions. Of `steps` alone:
     `beam`: documents that it goes on from, `steps` at most, until one is as near as `stop`. Of `fusion` alone: `rankings`, by
     the `cosine` of windows, by personalised `pagerank` from the landings, by late `interaction`.
