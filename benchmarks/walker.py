@@ -59,7 +59,7 @@ from crmrag_query.sparql.evaluate import SparqlResult
 QUESTIONS = Path(__file__).parent / "questions" / "twohop.json"
 PUBLISHED = Walk(by="steps", landings=3)
 FIRST = 20  # documents that are told at most
-ASKED = 200  # questions of a made graph
+ASKED = 60  # questions of a made graph
 
 
 @dataclass(frozen=True)
@@ -120,15 +120,6 @@ def walks(release: Release, how: Walk) -> Callable[[Query], tuple[list[int], int
     return walk
 
 
-class Without(Walker):
-    """A walker that leaves rankings out."""
-
-    out: str = ""
-
-    def measured(self, *given: Any) -> dict[str, Any]:
-        return {name: one for name, one in super().measured(*given).items() if name != self.out}
-
-
 def systems(release: Release) -> Iterator[tuple[str, Callable[[Query], tuple[list[int], int]]]]:
     channels, count = release[ReleaseChannels], release[Documents].count
 
@@ -153,12 +144,11 @@ def systems(release: Release) -> Iterator[tuple[str, Callable[[Query], tuple[lis
     bare = without_parts(release)
     yield "walker", walks(bare, Walk())
     yield "published walk", walks(bare, PUBLISHED)
-    for out in ("cosine", "pagerank"):
-        walker = type("Out", (Without,), {"out": out})(bare)
-        yield f"walker without {out}", lambda query, walker=walker: _ranked(walker, query)
-    yield "walker without late interaction", lambda query: _without_interaction(bare, query)
+    for rankings in (("pagerank",), ("cosine", "pagerank"), ("pagerank", "interaction"), ("interaction",)):
+        yield f"walker by {' and '.join(rankings)}", walks(bare, Walk(rankings=rankings))
     if release.manifest.has(PARTITIONS):
         yield "walker, graph partitions", walks(release, Walk())
+        yield "walker by pagerank, graph partitions", walks(release, Walk(rankings=("pagerank",)))
         yield "published walk, graph partitions", walks(release, PUBLISHED)
     for name in ("graph_vector", "crm"):
         mode, config = find_mode(release, name), release.method.retrieval
@@ -169,19 +159,6 @@ def systems(release: Release) -> Iterator[tuple[str, Callable[[Query], tuple[lis
                 FIRST,
             ),
         )
-
-
-def _ranked(walker: Walker, query: Query) -> tuple[list[int], int]:
-    found = walker.walk(query)
-    return found.found.ranking, found.scored
-
-
-def _without_interaction(release: Release, query: Query) -> tuple[list[int], int]:
-    class Silent(Walker):
-        def _nearness(self, query: Query, documents: Any) -> Any:
-            return np.zeros(len(documents))
-
-    return _ranked(Silent(release), query)
 
 
 def without_parts(release: Release) -> Release:

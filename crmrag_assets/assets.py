@@ -168,6 +168,8 @@ def _catalogued(artifact: str, body: Callable[..., Any]) -> dict[str, Any]:
 
 
 artifacts = [
+    _asset("page_images", "source", {"image"}),
+    _asset("page_extractions", "source", {"arrow"}),
     _asset("entities", "source", {"rdf"}, HARVEST),
     _asset("prefetch", "source", {"parquet"}, HARVEST),
     _asset("harvest_report", "source", {"json", "markdown"}),
@@ -181,6 +183,7 @@ artifacts = [
     _asset("communities", "communities", {"numpy"}),
     _asset("community_summaries", "communities", {"arrow"}),
     _asset("community_index", "communities", {"numpy", "bm25s"}),
+    _asset("page_candidates", "documents", {"arrow"}),
     _asset("graph_partitions", "partitions", {"numpy"}),
     _asset("partition_edges", "partitions", {"numpy"}),
     _asset("training_questions", "partitions", {"parquet"}, ENCODING),

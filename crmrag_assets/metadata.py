@@ -513,6 +513,7 @@ SAMPLES, HISTOGRAMS = "samples", "histograms"
 DATA_VERSION = "dagster/data_version"
 # Which of an artifact's counts says how many rows it has.
 ROW_COUNTS = {
+    "page_images": "pages", "page_extractions": "read", "page_candidates": "candidates",
     "entities": "entities", "prefetch": "triples", "harvest_report": "triples", "graph": "nodes", "edges": "rows",
     "triples_index": "triples", "fr_documents": "documents", "documents": "documents", "entity_documents": "documents",
     "entity_graph": "edges", "communities": "communities", "community_summaries": "communities",

@@ -157,14 +157,14 @@ class Layer:
 
 # Each layer's assets have the same partitions: Dagster refuses mixed ones in a run.
 LAYERS = (
-    Layer("discovery", ("entities",)),
+    Layer("discovery", ("page_images", "page_extractions", "entities")),
     Layer("harvest", ("prefetch",), chunked=True),
     Layer("graph", ("harvest_report", "graph", "edges", "triples_index")),
     Layer("relationships", ("fr_documents",), chunked=True),
     Layer("documents", (
         "documents", "date_index", "profile", "aggregation_index", "name_index", "lexicon", "bm25_index",
         "entity_graph", "entity_documents", "encoder",
-        "communities", "community_summaries",
+        "communities", "community_summaries", "page_candidates",
     )),
     Layer("embeddings", ("embeddings",), chunked=True),
     Layer("release", (

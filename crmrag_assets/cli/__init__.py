@@ -6,6 +6,7 @@ import click
 
 from crmrag_assets.cli.build import build, demo, embed, estimate
 from crmrag_assets.cli.notify import notify
+from crmrag_assets.cli.pages import pages
 from crmrag_assets.cli.partitions import partitions
 from crmrag_assets.cli.postgres import postgres
 from crmrag_assets.cli.releases import releases, rollback
@@ -18,8 +19,9 @@ commands: list[click.Command] = [
     embed,
     estimate,
     notify,
-    postgres,
+    pages,
     partitions,
+    postgres,
     releases,
     rollback,
     shacl,

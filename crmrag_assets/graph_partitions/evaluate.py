@@ -200,11 +200,11 @@ def _searched(
         if len(one["entities"]) > 1:
             asked.append(float(one["entities"][-1] in found))
         scored.append(texts)
-    recall, looked_at, milliseconds = float(np.mean(recalls)), float(np.mean(scored)), float(np.median(took))
+    recall, each, milliseconds = float(np.mean(recalls)), float(np.mean(scored)), float(np.median(took))
     return {
-        "system": system, "parts": parts, "texts scored": round(looked_at), "gold recall": round(recall, 4),
+        "system": system, "parts": parts, "texts scored": round(each), "gold recall": round(recall, 4),
         "of the last entity": round(float(np.mean(asked)), 4) if asked else None,
-        "recall per 1,000 texts": round(1000 * recall / max(looked_at, 1.0), 4),
+        "recall per 1,000 texts": round(1000 * recall / max(each, 1.0), 4),
         "ms": round(milliseconds, 3), "recall per ms": round(recall / max(milliseconds, 1e-6), 3),
     }  # fmt: skip
 

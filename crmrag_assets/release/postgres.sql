@@ -137,3 +137,7 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE TRIGGER forget_member AFTER DELETE ON graph.community_members FOR EACH ROW EXECUTE FUNCTION graph.forget_member();
+
+-- Vectors beside the rest of their rows: to compare many, PostgreSQL would fetch each from elsewhere.
+ALTER TABLE graph.entities ALTER COLUMN search_embedding SET STORAGE MAIN;
+ALTER TABLE graph.passages ALTER COLUMN search_embedding SET STORAGE MAIN;

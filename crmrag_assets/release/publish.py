@@ -54,6 +54,9 @@ from crmrag_query.verify.run import check_references
 
 # Artifact -> its folder in a release; "" for files at the release's root.
 PLACES = {
+    "page_images": "pages",
+    "page_extractions": "page_extractions",
+    "page_candidates": "page_candidates",
     "graph": "graph",
     "edges": "edges",
     "triples_index": "triples_index",

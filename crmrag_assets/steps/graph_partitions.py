@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 QUESTIONS, VECTORS, RESULTS = "questions.parquet", "vectors.npy", "evaluation.json"
 HUBS = 10  # that are shown
 EXAMPLES = 5
-TIMED = 300  # questions that are answered end to end
+TIMED = 150  # questions that are answered end to end
 Floats = npt.NDArray[np.float32]
 
 

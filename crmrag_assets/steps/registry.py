@@ -24,11 +24,22 @@ from crmrag_assets.build.step import (
     version_of,
 )
 from crmrag_assets.build.workers import Processes, processes, side_by_side, workers_of
-from crmrag_assets.steps import communities, documents, graph, graph_partitions, indexes, release, source
+from crmrag_assets.steps import (
+    communities,
+    documents,
+    graph,
+    graph_partitions,
+    indexes,
+    pages,
+    release,
+    source,
+)
 
 STEPS: Mapping[str, Step] = {
     step.artifact: step
     for steps in (
+        pages.STEPS,
+        (pages.PAGE_CANDIDATES,),
         source.STEPS,
         graph.STEPS,
         documents.STEPS,

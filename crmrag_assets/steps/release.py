@@ -41,6 +41,8 @@ from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
 from crmrag_assets.steps.graph_partitions import STEPS as PARTITION_STEPS
 from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
+from crmrag_assets.steps.pages import PAGE_CANDIDATES, page_counts
+from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
@@ -140,6 +142,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "passages": documents.passages.num_rows,
             "encoded": int(with_vectors(context).sum()),
             "chunks": len(chunks_of(context)),
+            **page_counts(context, graph),
         },
         config=config
         | {
@@ -245,6 +248,7 @@ POSTGRES_GRAPH = Step(
 )  # fmt: skip
 STEPS = (VALIDATION_REPORT, RELEASE, POSTGRES_GRAPH)
 PINNED_STEPS = (
-    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS, *PARTITION_STEPS,
+    *PAGE_STEPS, PAGE_CANDIDATES, ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS,
+    *PARTITION_STEPS,
     VALIDATION_REPORT, METHOD,
 )  # fmt: skip

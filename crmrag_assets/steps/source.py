@@ -47,9 +47,12 @@ from crmrag_assets.harvest.source import (
 from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
+from crmrag_assets.steps.pages import PAGE_IMAGES, has_pages
+from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
 from crmrag_query.artifacts.files import bucket_of, canonical_json, sha256_file
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, config_hash
+from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.errors import BuildError, SourceError
 from crmrag_query.syntax import RDF_TYPE
 
@@ -258,6 +261,11 @@ def source_of(context: BuildContext) -> Source:
         work=base.store.root,
         refreshed=context.refreshed,
         turns=server_turns(context),
+        made={
+            name: base.folder(name)
+            for name in (IMAGES, READINGS)
+            if has_pages(context) and base.store.record(name) is not None
+        },
     )
     if context.sample is None:
         return source
@@ -265,6 +273,8 @@ def source_of(context: BuildContext) -> Source:
 
 
 def entities_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    if has_pages(context) and context.sample is None:
+        run_step(PAGE_IMAGES, context)
     return _inputs(context, source_of(context).fingerprint())
 
 
@@ -294,7 +304,8 @@ def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> St
     if context.sample is not None:
         base = base_of(context)
         with dataset_lock(base.store.root, base.name):
-            run_step(ENTITIES, base)
+            for step in (*PAGE_STEPS, ENTITIES):
+                run_step(step, base)
     with asking_servers(context):
         found = source_of(context).discover(folder, context.progress)
     found.save(folder)
@@ -336,7 +347,7 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     return stats | missing | traffic_stats(report.gathered)
 
 
-ENTITIES = Step("entities", 3, write_entities, inputs=entities_inputs, lasting=True)
+ENTITIES = Step("entities", 3, write_entities, needs=(IMAGES, READINGS), inputs=entities_inputs, lasting=True)
 PREFETCH = Step(
     "prefetch", 2, write_chunk, needs=("entities",), inputs=prefetch_inputs, chunked=True, lasting=True,
     apart=lambda context: not context.config.asks,  # a server is asked at the pace that is configured

@@ -836,13 +836,17 @@ class Turn:
             query = to_sparql(exact.plan, self.release[World])
             exact = replace(exact, set=replace(exact.set, sparql=query))
         self.add_context(cited, None if self.gathered else most)  # every call of a tool is a source
+        sources = tuple(
+            source if source.n <= numbers else replace(source, cited=False)
+            for source in self.with_images(cited)
+        )
+        if read := [one.label for one in sources if one.read and one.cited]:
+            words = self.release.method.sets.words(reading.language)
+            notes = (*notes, f"{', '.join(dict.fromkeys(read))}: {words.read}.")
         return Answer(
             self.prepared.understood.question,
             written.text,
-            tuple(
-                source if source.n <= numbers else replace(source, cited=False)
-                for source in self.with_images(cited)
-            ),
+            sources,
             self.mode.name,
             self.release.id,
             exact is not None and exact.certain,

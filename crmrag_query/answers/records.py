@@ -154,6 +154,7 @@ class Source:
     document were used; ``images``: addresses; ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text
     cites it (what was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its
     document fits the question, as in a ranking, None where it was not retrieved (a member of an exact set).
+    ``read``: a machine read it from a page, no curator wrote it; ``pages``: those that it is on, of documents of pages.
     """
 
     n: int
@@ -175,6 +176,8 @@ class Source:
     kind: str = ENTITY
     text: str = ""
     origin: str = ""
+    read: bool = False
+    pages: tuple[Named, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +339,7 @@ class Lineage(Shown):
 
     ``stated``: the data states it; ``graphs``: the named graphs that do; ``chunk``: key of the chunk that harvested it, its
     subject's; ``origin``: None in a release whose provenance was left out; ``complete``: every line of the documents looked
-    at was tried (else the number of ways to look at ended it).
+    at was tried (else the number of ways to look at ended it); ``pages``: those that a machine read it from.
     """
 
     s: str
@@ -348,6 +351,7 @@ class Lineage(Shown):
     lines: tuple[LineageLine, ...]
     origin: Origin | None
     complete: bool = True
+    pages: tuple[Named, ...] = ()
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "document": str, "line": str, "kind": str, "relationship": str, "path": str, "way": str,
@@ -356,6 +360,7 @@ class Lineage(Shown):
     def head(self) -> str:
         said = "stated" if self.stated else "not stated in the data"
         lines = [f"{self.s} {self.p} {self.o}: {said}", f"chunk {self.chunk}", *map(str, self.graphs)]
+        lines += [f"read by a machine from {page.label}" for page in self.pages]
         if self.origin is not None:
             lines.append(
                 f"from {', '.join(self.origin.places)}, fetched {self.origin.fetched or 'at no known time'}"
@@ -507,6 +512,9 @@ def _besides(answer: Answer, shown: str, triples: int, sources: int) -> Iterator
         yield "\nSources"
     for source in cited[:sources]:
         yield printable(f"[{source.n}] {source.label} ({source.category})  <{source.iri}>")
+        if source.read:
+            on = ", ".join(page.label for page in source.pages)
+            yield printable(f"      read by a machine from {on or 'a page'}")
         for triple in source.triples[:triples]:
             yield printable(f"      {triple}")
         if len(source.triples) > triples:

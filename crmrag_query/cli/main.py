@@ -19,6 +19,7 @@ BUILD_COMMANDS = (
     "estimate",
     "notify",
     "partitions",
+    "postgres",
     "releases",
     "rollback",
     "shacl",

@@ -516,6 +516,13 @@ class BaseClient(ABC):
         return wire.DATASET, wire.GetDataset(dataset, language)
 
     @method
+    def candidates(
+        self, limit: int = 50, offset: int = 0, dataset: str | None = None, language: str = ""
+    ) -> Sent[records.PageCandidates]:
+        """What may be the same as something that a machine read from pages."""
+        return wire.CANDIDATES, wire.ListCandidates(dataset, limit, offset, language)
+
+    @method
     def evaluations(self, dataset: str | None = None) -> Sent[records.Evaluations]:
         """The evaluations of a data set that are at hand."""
         return wire.EVALUATIONS, wire.ListEvaluations(dataset)

@@ -68,6 +68,8 @@ from crmrag_query.client.records import (
     Modes,
     ModesCompared,
     Neighbours,
+    PageCandidate,
+    PageCandidates,
     PlanEdited,
     PlanFound,
     RankedDocument,
@@ -83,6 +85,7 @@ from crmrag_query.communities.communities import NONE, Communities
 from crmrag_query.communities.themes import Summaries
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.documents.pages import Pages
 from crmrag_query.entities.named import Named, category_name
 from crmrag_query.errors import (
     CrmRagError,
@@ -249,6 +252,9 @@ RETRY_SECONDS = 5.0
 """How long a new release that could not be opened is left alone: it may still be being copied."""
 FIRST = "Which were made in 1900?"
 """Asked of no one: what it needs is what most questions need."""
+
+
+CANDIDATES_AT_ONCE = 1000
 
 
 @dataclass
@@ -510,6 +516,7 @@ class Engine:
             wire.EDIT: self.edit,
             wire.CHOICES: self.choices,
             wire.SPARQL: self.sparql,
+            wire.CANDIDATES: self.candidates,
             wire.EVALUATIONS: self.evaluations,
             wire.MODES: self.modes,
             wire.COMPARE: self.compare_modes,
@@ -547,6 +554,20 @@ class Engine:
             made = example_questions(release, language)
             told = replace(told, examples=tuple(question for _, question in made))
         return describe_dataset(release, told, language)
+
+    def candidates(self, request: wire.ListCandidates) -> PageCandidates:
+        bounds.check_range("limit", request.limit, 1, CANDIDATES_AT_ONCE)
+        bounds.check_range("offset", request.offset, 0, sys.maxsize)
+        name, release = self.releases.release(request.dataset)
+        graph, pairs = release[Graph], release[Pages].candidates
+
+        def named(iri: str) -> Named:
+            node = graph.node(iri)
+            return Named(iri, iri if node is None else graph.label(node, (request.language,)))
+
+        chosen = pairs[request.offset : request.offset + request.limit]
+        found = tuple(PageCandidate(named(a), named(b), score) for a, b, score in chosen)
+        return PageCandidates(found, len(pairs), name, release.id)
 
     def evaluations(self, request: wire.ListEvaluations) -> Evaluations:
         name, _ = self.releases.release(request.dataset)

@@ -369,6 +369,17 @@ class FindCommunities:
 
 
 @dataclass(frozen=True, slots=True)
+class ListCandidates:
+    """What may be the same as something that a machine read from pages, the likeliest first: at most ``limit`` (0 < limit <=
+    1000) from number ``offset`` on."""
+
+    dataset: str | None = None
+    limit: int = 50
+    offset: int = 0
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ListEvaluations:
     dataset: str | None = None
 
@@ -403,6 +414,7 @@ PLAN = Route("plan", "POST", "/plan", MakePlan, records.PlanFound)
 EDIT = Route("edit_plan", "POST", "/plan/edit", EditPlan, records.PlanEdited)
 CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
+CANDIDATES = Route("candidates", "GET", "/candidates", ListCandidates, records.PageCandidates)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
 COMPARE = Route("compare_modes", "POST", "/modes/compare", CompareModes, records.ModesCompared)
@@ -412,7 +424,7 @@ GRAPH_CONTEXT = Route("graph_context", "GET", "/graph/context", GetContext, Grap
 GRAPH_COMMUNITIES = Route("graph_communities", "GET", "/graph/communities", FindCommunities, GraphCommunities)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS, MODES, COMPARE, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
+    EXPORT, SPARQL, CANDIDATES, EVALUATIONS, MODES, COMPARE, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
 )  # fmt: skip
 
 

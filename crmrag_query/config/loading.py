@@ -32,6 +32,7 @@ from crmrag_query.config.build import (
     Sparse,
     Suspects,
 )
+from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -90,9 +91,9 @@ __all__ = [
 
 
 Section = TypeVar("Section", bound=Record)
-UNRELEASED = frozenset({"requests", "dense", "checks", "evaluation"})
+UNRELEASED = frozenset({"requests", "dense", "checks", "evaluation", "extraction"})
 """Sections that a release does not hold: how its source was asked, by what sizes its
-vectors are searched, what is said of it and how it is measured are no part of the method."""
+vectors are searched, what is said of it, how it is measured and how its pages were read are no part of the method."""
 
 
 def _shipped(section: str, kind: type[Section]) -> Section:
@@ -139,6 +140,10 @@ class Constants(Record):
     evaluation: EvaluationConfig = _shipped("evaluation", EvaluationConfig)
 
 
+def _extraction(folder: Path | str | None = None) -> ExtractionPart:
+    return read_part(ExtractionPart, part_file("extraction.yaml", folder))
+
+
 class Method(Constants):
     """All of `config/` but data sets and ontology tables; `relationships` names the default set."""
 
@@ -151,6 +156,7 @@ class Method(Constants):
     translations: TranslationsPart
     relations: dict[str, Relation]
     sets: SetsPart
+    extraction: ExtractionPart = Field(default_factory=_extraction)
     relationship_sets: dict[str, RelationshipSet]
 
 
@@ -186,6 +192,7 @@ def load_method(folder: Path | str | None = None) -> Method:
         translations=read_part(TranslationsPart, part_file("translations.yaml", folder)),
         relations=read_part(RelationsPart, part_file("relations.yaml", folder)).relations,
         sets=read_part(SetsPart, part_file("sets.yaml", folder)),
+        extraction=_extraction(folder),
         relationship_sets=sets,
     )
 
@@ -252,6 +259,7 @@ def released_method(stored: bytes, folder: Path | None = None) -> Method:
     own["prompts"] = read_part(PromptsPart, part_file("prompts.yaml", folder))
     own["sets"] = read_part(SetsPart, part_file("sets.yaml", folder))
     own["questions"] = _over_shipped(QuestionLexicon, "questions.yaml", folder)
+    own["extraction"] = _extraction(folder)
     taken = {
         section: getattr(method, section).model_copy(update={key: getattr(own[section], key) for key in keys})
         if keys

@@ -63,17 +63,21 @@ VARIABLES: Mapping[str, str] = {
 """Environment variables that take the place of limits, by the names that they were published under."""
 
 
+Measure = Literal["cosine", "pagerank", "interaction"]
+
+
 class Walk(Record):
     """How the channel `walker` goes through the entity graph.
 
-    `by`: `fusion` (what is nearest, what personalised PageRank from the landings reaches, what late interaction finds near,
-    fused) or `steps` (from the landings to the neighbours that late interaction finds nearest, the published walk); `parts`:
-    graph partitions that are stitched together; `landings`: documents of them that it begins at; `documents`: most that are
-    stitched where there are no partitions. Of `steps` alone: `beam`: documents that it goes on from, `steps` at most, until
-    one is as near as `stop`.
+    `by`: `fusion` (all that is stitched, by several `rankings`, fused) or `steps` (from the landings to the neighbours that
+    late interaction finds nearest: the published walk); `rankings`: by the `cosine` of windows, by personalised `pagerank`
+    from the landings, by late `interaction`; `parts`: graph partitions that are stitched together; `landings`: documents of
+    them that it begins at; `documents`: most that are stitched where there are no partitions. Of `steps` alone: `beam`:
+    documents that it goes on from, `steps` at most, until one is as near as `stop`.
     """
 
     by: Literal["fusion", "steps"] = "fusion"
+    rankings: tuple[Measure, ...] = get_args(Measure)
     parts: Annotated[int, Field(ge=1, le=50)] = 3
     landings: Annotated[int, Field(ge=1, le=100)] = 10
     documents: Annotated[int, Field(ge=10, le=20_000)] = 600

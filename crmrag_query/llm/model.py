@@ -563,7 +563,8 @@ class CannedModel:
         yield from self.reply.splitlines(keepends=True)
 
 
-LONGEST_REPLY = 20_000  # characters; no analysis and no question comes near this length
+LONGEST_REPLY = 20_000  # characters; no analysis and no question comes near this length …
+TOKEN_CHARACTERS = 6  # … but what is asked for with more tokens, each of so many characters at most, may
 
 
 def bare(model: Model | None) -> Model | None:
@@ -613,10 +614,11 @@ def ask(model: Model, request: Request) -> Reply:
             yield found.text
 
     said, length = list[str](), 0
+    longest = max(LONGEST_REPLY, TOKEN_CHARACTERS * (request.most or 0))
     for piece in within(pieces(), model.name, request.seconds, request.seconds):
         said.append(piece)
         length += len(piece)
-        if length > LONGEST_REPLY:
+        if length > longest:
             raise ModelError(f"The model {model.name} said more than was asked for.", "Choose another model.")
     reply = replace(found, text="".join(said).strip())
     if not reply.text and not reply.calls:

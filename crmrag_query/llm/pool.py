@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from crmrag_query.errors import ModelError, ModelUnreachable
 from crmrag_query.llm.model import Model, Request, Usage, ask
-from crmrag_query.llm.talk import repair
+from crmrag_query.llm.talk import REFUSED_SCHEMA, repair
 
 T = TypeVar("T")
 WAIT, LONGEST_WAIT = 1.0, 60.0
@@ -52,10 +52,13 @@ class ModelPool:
     usage: Usage = field(default_factory=Usage)
     why: str = ""
     """The last reason for which a request failed or was left."""
+    ended: bool = False
+    """Whether no more is sent: a ceiling is reached, or the model is away."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _reserved: Usage = field(default_factory=Usage)
     _next: float = 0.0
     _without: int = 0
+    _plain: bool = False  # its server takes no schema, but may still write JSON
 
     def __post_init__(self) -> None:
         if self.usd is not None and self._price(Usage(1000, 1000)) is None:
@@ -71,7 +74,7 @@ class ModelPool:
         """
         pool = ThreadPoolExecutor(self.workers)
         try:
-            yield from pool.map(lambda request: self._one(request, read), requests)
+            yield from pool.map(lambda request: self.one(request, read), requests)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -84,7 +87,8 @@ class ModelPool:
             found["why"] = self.why
         return found
 
-    def _one(self, request: Request, read: Callable[[str], T]) -> T | None:
+    def one(self, request: Request, read: Callable[[str], T]) -> T | None:
+        """What ``read`` makes of the reply to one request, as ``map`` has it."""
         request = replace(request, seconds=self.seconds)
         place = self.cache / f"{_key(self.model.name, request)}.json" if self.cache is not None else None
         if (found := _kept(place, read)) is not None:
@@ -115,9 +119,9 @@ class ModelPool:
                 self._count("left")
                 return None
             self._await_turn()
-            used = Usage()
+            used, plain = Usage(), self._plain
             try:
-                reply = ask(self.model, request)
+                reply = ask(self.model, replace(request, schema=None) if plain else request)
                 used = (
                     reply.usage
                     if reply.usage.tokens
@@ -132,7 +136,10 @@ class ModelPool:
                     time.sleep(_pause(attempt, error.wait))
             except ModelError as error:
                 self.why = str(error)
-                break
+                refused = type(error.__cause__).__name__ in REFUSED_SCHEMA
+                if request.schema is None or plain or not refused:
+                    break
+                self._plain = True
             finally:
                 self._settle(estimate, used)
         self._count("failed")
@@ -151,6 +158,7 @@ class ModelPool:
                 self._reserved += estimate
                 self.counts["asked"] += 1
                 return True
+            self.ended = True
             return False
 
     def _settle(self, estimate: Usage, used: Usage) -> None:

@@ -11,7 +11,7 @@ from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import AnyMessage, Message, Model, Reply, Request, Schema, Tool, ask
 from crmrag_query.text import tokens
 
-_REFUSED_SCHEMA = frozenset({"BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError"})
+REFUSED_SCHEMA = frozenset({"BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError"})
 REPAIR_CHARACTERS: Final = 6000  # of a faulty reply that is told back to the model
 
 
@@ -36,7 +36,7 @@ class Talk:
         try:
             return self.reply(Request(messages, self.schema, most=self.most, seconds=self.left)).text
         except ModelError as error:  # a server that takes no schema may still write JSON
-            if type(error.__cause__).__name__ not in _REFUSED_SCHEMA:
+            if type(error.__cause__).__name__ not in REFUSED_SCHEMA:
                 raise
             self.plain = True
             return self.reply(Request(messages, seconds=self.left)).text

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from crmrag_query.documents.pages import READ
 from crmrag_query.graph.arrays import FLAG_SKOLEM, Ints, distinct
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.ontology.categories import Category
@@ -38,6 +39,7 @@ from crmrag_query.plans.records import (
     Either,
     Member,
     Plan,
+    ReadFromPage,
     Related,
     StatedIn,
     Target,
@@ -458,6 +460,9 @@ def _constraint(terms: Terms, plan: Plan, one: Constraint, member: str) -> list[
             lines = member_lines(terms, one.plan, member, inner=True)
         case StatedIn():
             lines = _stated_in(terms, one, member)
+        case ReadFromPage():
+            prop, value = terms.fresh("anyProperty"), terms.fresh("anyValue")
+            lines = [f'{member} {prop} {value} . FILTER(STRSTARTS(STR({member}), "{READ}"))']
         case Either():
             return _either(terms, plan, one, member)
         case Dated() if one.way is not None:

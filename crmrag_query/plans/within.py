@@ -23,6 +23,7 @@ from crmrag_query.plans.records import (
     Member,
     Part,
     Plan,
+    ReadFromPage,
     StatedIn,
     Target,
     check_size,
@@ -36,7 +37,8 @@ Mask = npt.NDArray[np.bool_]
 
 class Within(Part):
     """What a question is asked of: entities of any of ``categories``, of any of ``classes``, of any of ``types``, that any of
-    the named ``graphs`` states something of, that are any of ``iris``, that are members of ``plan``: all that is given holds.
+    the named ``graphs`` states something of, that are any of ``iris``, that are members of ``plan``, that a machine did
+    (True) or did not (False) ``read`` from pages: all that is given holds.
     """
 
     categories: tuple[CategoryName, ...] = ()
@@ -45,11 +47,12 @@ class Within(Part):
     graphs: Iris = ()
     iris: Iris = ()
     plan: Plan | None = None
+    read: bool | None = None
 
     @model_validator(mode="after")
     def _some(self) -> Self:
         if self == Within.model_construct():
-            raise ValueError("it says nothing: give categories, classes, types, graphs, iris or a plan")
+            raise ValueError("it says nothing: give categories, classes, types, graphs, iris, a plan or read")
         return self
 
     def as_plan(self) -> Plan:
@@ -59,6 +62,8 @@ class Within(Part):
             where.append(StatedIn(graphs=self.graphs))
         if self.iris:
             where.append(Among(iris=self.iris))
+        if self.read is not None:
+            where.append(ReadFromPage(negated=not self.read))
         target = Target(categories=self.categories, classes=self.classes, types=self.types)
         if self.plan is not None:
             if target == Target() and not where:
@@ -83,7 +88,7 @@ def read_within(given: Mapping[str, Any]) -> Plan | None:
         where = ".".join(str(part) for part in first["loc"])
         raise QuestionError(
             f"The question's within{f'.{where}' if where else ''}: {first['msg'].removeprefix('Value error, ')}.",
-            "Give any of categories, classes, types, graphs, iris and plan: docs/modes.md.",
+            "Give any of categories, classes, types, graphs, iris, plan and read: docs/modes.md.",
         ) from None
     return plan
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.modes import Walk
+from crmrag_query.config.modes import Measure, Walk
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Ints, spread
 from crmrag_query.graph_partitions import ALIGNER, PARTITIONS, Aligner, GraphPartitions
@@ -158,9 +158,10 @@ def ways_to_all(graph: Stitched, landings: Ints) -> dict[int, int]:
     return {row: int(one) for row, one in enumerate(before.tolist()) if one >= 0}
 
 
-def fused(measured: Mapping[str, Reals]) -> Hits:
-    """All rows by their ranks in several measures, float64 [n] each, fused."""
-    rankings = [[row for row, _ in best(np.arange(len(one)), one, len(one))] for one in measured.values()]
+def fused(measured: Sequence[Reals]) -> Hits:
+    """All rows by their ranks in several measures, float64 [n] each, fused; one that tells none apart does not count."""
+    telling = [one for one in measured if len(one) and one.max() > one.min()] or measured[:1]
+    rankings = [[row for row, _ in best(np.arange(len(one)), one, len(one))] for one in telling]
     return Hits.of(reciprocal_rank_fusion(rankings))
 
 
@@ -204,13 +205,13 @@ class Walker:
             chosen = around(graph, landed, how.documents)
         stitched = stitch(graph, chosen)
         landings = stitched.rows(landed)
-        nearness = self._nearness(query, stitched.documents)
         if how.by == "steps":
+            nearness = self._nearness(query, stitched.documents)
             found, before = by_steps(stitched, landings, nearness, how)
         else:
             sure = np.array([dict(hits)[one] for one in stitched.documents[landings].tolist()])
-            measured = {"interaction": nearness} | self.measured(query, stitched, landings, sure)
-            found, before = fused(measured), ways_to_all(stitched, landings)
+            found = fused([self.measured(one, query, stitched, landings, sure) for one in how.rankings])
+            before = ways_to_all(stitched, landings)
         names = stitched.documents
         return Walked(
             Hits(names[found.documents], found.scores).among(query.within),
@@ -228,17 +229,19 @@ class Walker:
         tokens = encoder.of_tokens.tokens(query.text, encoder.settings.query_prefix)
         return vectors.scores(vectors.asked(tokens), documents)
 
-    def measured(self, query: Query, graph: Stitched, landings: Ints, sure: Reals) -> dict[str, Reals]:
-        """Of all that is stitched, float64 [n] each: its cosine with the question, where this has a vector; its share of a
-        PageRank that begins anew at the landings (rows), at each as often as it is ``sure``."""
-        found, config = {}, self.release.method.pagerank
-        if query.vector.any():
+    def measured(self, measure: Measure, query: Query, graph: Stitched, landings: Ints, sure: Reals) -> Reals:
+        """Of all that is stitched, float64 [n], by one of the measures; PageRank begins anew at the landings (rows), at each
+        as often as it is ``sure``. All alike where it cannot be measured: without a vector, or without a landing."""
+        if measure == "interaction":
+            return self._nearness(query, graph.documents)
+        found = np.zeros(len(graph.documents))
+        if measure == "cosine" and query.vector.any():
             cosines = self.release[DenseIndex].cosines(query.vector, graph.documents)
-            found["cosine"] = np.nan_to_num(cosines.astype(np.float64), nan=-1.0)
-        if len(landings):
-            restart = np.zeros(len(graph.documents))
-            restart[landings] = sure / sure.sum()
-            found["pagerank"] = personalised_pagerank(
-                graph.edges, restart, config.damping, config.tolerance, config.iterations
+            return np.nan_to_num(cosines.astype(np.float64), nan=-1.0)
+        if measure == "pagerank" and len(landings):
+            config = self.release.method.pagerank
+            found[landings] = sure / sure.sum()
+            return personalised_pagerank(
+                graph.edges, found, config.damping, config.tolerance, config.iterations
             )
         return found

@@ -41,20 +41,18 @@ from crmrag_query.text import plain, shorten
 
 _ENTITY = "SELECT entity_id, iri, name, category, description, document_id, degree, minor, metadata FROM graph.entities"
 _BESIDE = """
-SELECT f.at, e.degree, t.relationship_id, t.other
+SELECT f.at, e.degree, t.other, t.relationship_id,
+  t.source_entity_id, t.target_entity_id, t.iri, t.relationship_type, t.metadata
 FROM unnest(%(nodes)s::bigint[]) WITH ORDINALITY AS f(entity_id, at) JOIN graph.entities e USING (entity_id)
 LEFT JOIN LATERAL (
-  (SELECT relationship_id, target_entity_id AS other, source_place AS place, iri, 0 AS way FROM graph.relationships
+  (SELECT *, target_entity_id AS other, source_place AS place, 0 AS way FROM graph.relationships
    WHERE source_entity_id = f.entity_id ORDER BY source_place, iri LIMIT %(most)s)
   UNION ALL
-  (SELECT relationship_id, source_entity_id, target_place, iri, 1 FROM graph.relationships
+  (SELECT *, source_entity_id, target_place, 1 FROM graph.relationships
    WHERE target_entity_id = f.entity_id ORDER BY target_place, iri LIMIT %(most)s)
   ORDER BY place, iri, way LIMIT %(most)s
 ) AS t ON true
 ORDER BY f.at, t.place, t.iri, t.way"""
-_TRIPLES = """
-SELECT relationship_id, source_entity_id, target_entity_id, iri, relationship_type, metadata FROM graph.relationships
-WHERE relationship_id = ANY(%(ids)s)"""
 _COMMUNITY = """
 SELECT community_id, stable_id, level, title, summary, cardinality(entity_ids), summary_model, parent, metadata
 FROM graph.communities"""
@@ -181,19 +179,22 @@ class PostgresStore:
         return self._entity(self._row(iri), None)
 
     def neighbourhood(self, iri: str, hops: int, limit: int) -> Neighbourhood:
+        triples: dict[int, tuple[int, int, str, str, Any]] = {}
+
         def beside(nodes: Sequence[int], most: int) -> Iterator[Beside[int]]:
             found: list[tuple[int, list[tuple[int, int]]]] = []
-            for at, degree, triple, other in self._database.rows(_BESIDE, nodes=nodes, most=most):
+            for at, degree, other, number, *triple in self._database.rows(_BESIDE, nodes=nodes, most=most):
                 if at > len(found):
                     found.append((degree, []))
-                if triple is not None:
-                    found[-1][1].append((triple, other))
+                if number is not None:
+                    found[-1][1].append((number, other))
+                    triples[number] = (triple[0], triple[1], triple[2], triple[3], triple[4])
             yield from found
 
         far, told, whole = explore(self._row(iri).id, hops, limit, beside)
-        triples = {row[0]: row[1:] for row in self._database.rows(_TRIPLES, ids=told)}
-        rows = self._entities([*far, *(end for s, o, *_ in triples.values() for end in (s, o))])
-        shown = Counter(node for s, o, *_ in triples.values() for node in {s, o})
+        chosen = [triples[one] for one in told]
+        rows = self._entities([*far, *(end for s, o, *_ in chosen for end in (s, o))])
+        shown = Counter(node for s, o, *_ in chosen for node in {s, o})
         neighbours = (
             GraphNeighbour(
                 rows[node].iri,
@@ -206,10 +207,7 @@ class PostgresStore:
             for node, hop in far.items()
             if hop
         )
-        relations = (
-            self._triple(rows[s], rows[o], p, label, more)
-            for s, o, p, label, more in map(triples.__getitem__, told)
-        )
+        relations = (self._triple(rows[s], rows[o], p, label, more) for s, o, p, label, more in chosen)
         return Neighbourhood(tuple(neighbours), tuple(relations), whole)
 
     def _entities(self, ids: Sequence[int]) -> dict[int, _Entity]:

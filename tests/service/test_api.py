@@ -56,6 +56,7 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
     wire.FACETS: (wire.GetFacets(THINGS), wire.GetFacets(THINGS, language="el", keys=("class",))),
     wire.EXPORT: tuple(wire.GetExport(THINGS, kind, question="What is there?") for kind in ("csv", "json", "jsonld")),
     wire.SPARQL: (wire.RunSparql("SELECT * WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o LIMIT 5"), wire.RunSparql("ASK {}")),
+    wire.CANDIDATES: (wire.ListCandidates(), wire.ListCandidates("sample", 5, 2, "el")),
     wire.EVALUATIONS: (wire.ListEvaluations(),),
     wire.MODES: (wire.ListModes(), wire.ListModes("sample")),
     wire.COMPARE: (

@@ -159,7 +159,7 @@ def test_parts_that_aligner_and_votes_agree_on_come_first() -> None:
 
 
 def test_measures_are_fused_by_rank() -> None:
-    found = fused({"a": np.array([0.1, 0.9, 0.5]), "b": np.array([0.0, 0.2, 0.9])})
+    found = fused([np.array([0.1, 0.9, 0.5]), np.zeros(3), np.array([0.0, 0.2, 0.9])])
     expected = {1: 1 / 61 + 1 / 62, 2: 1 / 62 + 1 / 61, 0: 2 / 63}
     assert dict(found) == pytest.approx(expected) and found.ranking == [1, 2, 0]
 

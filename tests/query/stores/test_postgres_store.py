@@ -24,7 +24,7 @@ from crmrag_query.stores import opened, walk
 from crmrag_query.stores.opened import open_store
 from crmrag_query.stores.postgres import PostgresStore
 from crmrag_query.stores.release import ReleaseStore
-from tests.support.postgres import connect, own_database
+from tests.support.postgres import SERVER, connect, own_database
 
 ASINOU = "https://example.org/troodos/church/asinou"
 QUESTIONS = (
@@ -269,3 +269,20 @@ class _With:
     def __getitem__(self, part: object) -> Database:
         assert part is Database
         return self.database
+
+
+def test_misspelt_names_are_found_where_the_server_compares_letters(postgres_server: str) -> None:
+    with own_database(postgres_server) as address, connect(address) as connection:
+        if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'").fetchone():
+            pytest.skip(f"the server has no pg_trgm: name one that has in {SERVER}")
+        connection.execute(
+            """CREATE EXTENSION pg_trgm; CREATE SCHEMA graph;
+            CREATE TABLE graph.words (release TEXT, of_names BOOLEAN, word TEXT, rows INT, weight REAL);
+            CREATE TABLE graph.entities (entity_id INT, importance REAL, category TEXT);
+            CREATE TABLE graph.names (entity_id INT, name TEXT, words TEXT[], weight REAL, release TEXT);
+            INSERT INTO graph.entities VALUES (1, 1, 'Thing'), (2, 2, 'Thing');
+            INSERT INTO graph.names VALUES
+              (1, 'panagia phorbiotissa', '{}', 1, '00000000'), (2, 'naos', '{}', 1, '00000000')"""
+        )
+        database = Database(Named(), address, {}, True, True)  # type: ignore[arg-type]
+        assert database.named("phorbiotisa", 5) == [1] and database.named("zzzz", 5) == []

@@ -47,6 +47,7 @@ export default {
   "ask.stopped": "Angehalten, bevor die Antwort fertig war.",
   "ask.again": "Noch einmal fragen",
   "ask.mode": "Wie gesucht wird",
+  "ask.read": "Auch, was eine Maschine von Seiten las",
   "ask.names": "Namen in den Daten",
   "ask.names.n": { one: "{n} Name vorgeschlagen", other: "{n} Namen vorgeschlagen" },
 
@@ -75,6 +76,9 @@ export default {
   "source.path": "Der Weg, Schritt für Schritt",
   "source.kind.tool": "Ergebnis eines Werkzeugs",
   "source.rests": "Beruht auf",
+  "source.read": "von einer Maschine gelesen",
+  "page.show": "Zeigen:",
+  "page.image": "Bild von {label}",
   "cite": "Quelle {n}: {label}",
   "triple.graphs": "ausgesagt von",
   "lineage.why": "Warum steht das hier?",

@@ -47,6 +47,7 @@ export default {
   "ask.stopped": "Διακόπηκε πριν ολοκληρωθεί η απάντηση.",
   "ask.again": "Ρωτήστε ξανά",
   "ask.mode": "Τρόπος αναζήτησης",
+  "ask.read": "Και όσα διάβασε μηχανή από σελίδες",
   "ask.names": "Ονόματα στα δεδομένα",
   "ask.names.n": { one: "προτείνεται {n} όνομα", other: "προτείνονται {n} ονόματα" },
 
@@ -75,6 +76,9 @@ export default {
   "source.path": "Η διαδρομή, βήμα προς βήμα",
   "source.kind.tool": "αποτέλεσμα εργαλείου",
   "source.rests": "Βασίζεται σε",
+  "source.read": "διαβάστηκε από μηχανή",
+  "page.show": "Εμφάνιση",
+  "page.image": "Εικόνα: {label}",
   "cite": "Πηγή {n}: {label}",
   "triple.graphs": "δηλώνεται από",
   "lineage.why": "Γιατί είναι εδώ;",

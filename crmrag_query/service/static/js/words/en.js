@@ -47,6 +47,7 @@ export default {
   "ask.stopped": "Stopped before the answer was whole.",
   "ask.again": "Ask again",
   "ask.mode": "How to search",
+  "ask.read": "Also what a machine read from pages",
   "ask.names": "Names in the data",
   "ask.names.n": { one: "{n} name proposed", other: "{n} names proposed" },
 
@@ -75,6 +76,9 @@ export default {
   "source.path": "The path, step by step",
   "source.kind.tool": "result of a tool",
   "source.rests": "Rests on",
+  "source.read": "read by a machine",
+  "page.show": "Show",
+  "page.image": "Image of {label}",
   "cite": "Source {n}: {label}",
   "triple.graphs": "stated by",
   "lineage.why": "Why is this here?",

@@ -47,6 +47,7 @@ export default {
   "ask.stopped": "Detenida antes de que la respuesta estuviera completa.",
   "ask.again": "Preguntar de nuevo",
   "ask.mode": "Cómo buscar",
+  "ask.read": "También lo que una máquina leyó en páginas",
   "ask.names": "Nombres en los datos",
   "ask.names.n": { one: "{n} nombre propuesto", other: "{n} nombres propuestos" },
 
@@ -75,6 +76,9 @@ export default {
   "source.path": "El camino, paso a paso",
   "source.kind.tool": "resultado de una herramienta",
   "source.rests": "Se apoya en",
+  "source.read": "leído por una máquina",
+  "page.show": "Mostrar",
+  "page.image": "Imagen de {label}",
   "cite": "Fuente {n}: {label}",
   "triple.graphs": "afirmado por",
   "lineage.why": "¿Por qué está aquí?",

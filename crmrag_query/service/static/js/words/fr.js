@@ -47,6 +47,7 @@ export default {
   "ask.stopped": "Arrêté avant la fin de la réponse.",
   "ask.again": "Redemander",
   "ask.mode": "Comment chercher",
+  "ask.read": "Aussi ce qu’une machine a lu sur des pages",
   "ask.names": "Noms dans les données",
   "ask.names.n": { one: "{n} nom proposé", other: "{n} noms proposés" },
 
@@ -75,6 +76,9 @@ export default {
   "source.path": "Le chemin, pas à pas",
   "source.kind.tool": "résultat d’un outil",
   "source.rests": "Repose sur",
+  "source.read": "lu par une machine",
+  "page.show": "Montrer",
+  "page.image": "Image de {label}",
   "cite": "Source {n} : {label}",
   "triple.graphs": "énoncé par",
   "lineage.why": "Pourquoi est-ce ici ?",

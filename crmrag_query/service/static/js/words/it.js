@@ -47,6 +47,7 @@ export default {
   "ask.stopped": "Fermata prima che la risposta fosse completa.",
   "ask.again": "Chiedi di nuovo",
   "ask.mode": "Come cercare",
+  "ask.read": "Anche ciò che una macchina ha letto dalle pagine",
   "ask.names": "Nomi nei dati",
   "ask.names.n": { one: "{n} nome proposto", other: "{n} nomi proposti" },
 
@@ -75,6 +76,9 @@ export default {
   "source.path": "Il percorso, passo per passo",
   "source.kind.tool": "risultato di uno strumento",
   "source.rests": "Si basa su",
+  "source.read": "letto da una macchina",
+  "page.show": "Mostra",
+  "page.image": "Immagine di {label}",
   "cite": "Fonte {n}: {label}",
   "triple.graphs": "affermato da",
   "lineage.why": "Perché è qui?",
