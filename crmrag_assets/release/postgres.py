@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -386,8 +386,9 @@ class Rows:
         little, rank = self.release[ReleaseChannels].little, self.release[Aggregation].pagerank
         types = _Types(self)
         own = dict(zip(self.documents.entities.tolist(), range(self.documents.count), strict=True))
-        vector = self._vectors(0, self.documents.count)
-        for node in np.flatnonzero(~self.out).tolist():
+        # The most important ones first: where a search looks at some rows only, it meets these.
+        order = np.argsort(-np.asarray(rank), kind="stable")
+        for node in order[~self.out[order]].tolist():
             told, document = self.store.told(node, None), own.get(node)
             languages = {
                 language: {"name": store.label(node), "types": types.of(node, language)}
@@ -406,7 +407,7 @@ class Rows:
                 metadata["document"] = told.document
             words, embedding = "", None
             if document is not None:
-                words, embedding = self._searchable(self.documents.text(document)), vector(document)
+                words, embedding = self._searchable(self.documents.text(document)), self._vector(document)
                 vectors[told.category] += embedding is not None
             yield (
                 self.first + node, told.label, kind, told.description, page, home, embedding, metadata, told.iri,
@@ -431,21 +432,12 @@ class Rows:
         self.texts.update(set(words.split()))
         return words
 
-    def _vectors(self, start: int, stop: int) -> Callable[[int], Any]:
-        """Gives the vector of a text, documents first and passages then: the mean of its windows; None without."""
+    def _vector(self, text: int) -> Any:
+        """The vector of a text, documents first and passages then: the mean of its windows; None without."""
         if not self.release.manifest.has("faiss_index"):
-            return lambda number: None
-        dense, held = self.release[DenseIndex], dict[int, Any]()
-
-        def vector(number: int) -> Any:
-            if number not in held:
-                held.clear()
-                numbers = np.arange(number, min(number + BATCH, stop), dtype=np.int32)
-                held.update(zip(numbers.tolist(), dense.vectors(numbers), strict=True))
-            found = held[number]
-            return found if found.any() else None
-
-        return vector
+            return None
+        (found,) = self.release[DenseIndex].vectors(np.array([text], np.int32))
+        return found if found.any() else None
 
     def _relationships(self) -> Iterator[tuple[Any, ...]]:
         index, graph = self.release[TriplesIndex], self.graph
@@ -469,7 +461,6 @@ class Rows:
 
     def _passages(self) -> Iterator[tuple[Any, ...]]:
         documents, count = self.documents, self.documents.count
-        vector = self._vectors(count, len(documents.texts))
         for number in range(documents.passages.num_rows):
             one = documents.passage(number)
             home = documents.entity(one.document)
@@ -478,7 +469,7 @@ class Rows:
             told = self.store.told_passage(number, None)
             yield (
                 self.first + one.entity, self.first + home, told.label, told.text, one.start, one.end,
-                self._searchable(one.text), vector(count + number), self.release.id,
+                self._searchable(one.text), self._vector(count + number), self.release.id,
             )  # fmt: skip
 
     def _communities(self) -> Iterator[tuple[Any, ...]]:
