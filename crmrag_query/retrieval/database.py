@@ -37,7 +37,7 @@ CONNECTIONS, SECONDS, WAIT = (
 SESSION: Final = f"-c default_transaction_read_only=on -c statement_timeout={SECONDS}s -c enable_sort=off"
 """The last, as the planner overrates the costs of an index of vectors: where one can order, nothing else does."""
 EXACT = 10_000  # vectors up to which all are compared
-EF = 400  # vectors that the index looks at (hnsw.ef_search); more than any search asks for
+EF = 1000  # vectors that the index looks at (hnsw.ef_search): the most that pgvector allows, for its recall
 POSTINGS = (
     2000  # rows that are looked at for a query's words, the rarest words and the most important rows first
 )
