@@ -170,9 +170,20 @@ def test_a_reply_that_does_not_fit_is_sent_back_once_over_http(tmp_path: Path) -
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("status", "tries"), [(429, 2), (500, 2), (400, 1)])
+@pytest.mark.parametrize(("status", "tries"), [(429, 2), (500, 2), (401, 1)])
 def test_which_faults_of_a_server_are_tried_again(status: int, tries: int) -> None:
     with model_server("", status=status) as script:
         pool = ModelPool(LiteLLM("openai/scripted", script.address), tries=2)
         assert list(pool.map(asking("1"), read)) == [None]
     assert len(script.requests) == tries
+
+
+@pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+@pytest.mark.filterwarnings("ignore")
+def test_a_server_that_takes_no_schema_is_asked_without_one_and_from_then_on_at_once() -> None:
+    with model_server('{"n": 7}', fault="no schema") as script:
+        pool = ModelPool(LiteLLM("openai/scripted", script.address), workers=1)
+        assert list(pool.map(asking("1", "2"), read)) == [7, 7]
+    assert ["response_format" in request for request in script.requests] == [True, False, False]
+    assert [request["max_tokens"] for request in script.requests] == [10, 10, 10]
+    assert pool.counts == {"asked": 2, "kept": 0, "failed": 0, "left": 0}
