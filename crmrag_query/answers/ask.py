@@ -99,6 +99,7 @@ from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
+from crmrag_query.reading.with_model import UNPLANNED
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
@@ -340,6 +341,7 @@ PASSING = (
     WITHOUT_MODEL,
     BY_WORDS,
     UNANALYSED,
+    UNPLANNED,
     UNWRITTEN,
     UNCALLED,
     UNREAD,

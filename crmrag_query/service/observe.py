@@ -112,7 +112,8 @@ def _lookups() -> dict[tuple[str, str], int]:
 
 
 def _attributes(answer: Answer) -> dict[str, str | int | bool]:
-    """What a trace says of an answer; its question, which may be personal, stands in the log alone, by the same id."""
+    """What a trace says of an answer; its question, which may be personal, stands in the log by the same id, and here where
+    the environment says so."""
     told = _told(answer, None)
     names = (
         "answer",
@@ -124,6 +125,7 @@ def _attributes(answer: Answer) -> dict[str, str | int | bool]:
         "exhaustive",
         "refused",
         "set_size",
+        *(("question",) if traces.tells_questions() else ()),
     )
     return {f"crmrag.{name}": told[name] for name in names if told[name] is not None}
 
