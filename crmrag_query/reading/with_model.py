@@ -47,7 +47,7 @@ CONSTRAINTS_TOLD = 6  # looked at one by one when a plan gives nothing
 REASON = 200  # characters of a model's own words that are passed on
 MOST_UNMAPPED = 20  # words; ours
 FAULTS = 5  # told at once
-UNPLANNED = "gave no"  # … plan: in the note of a model that failed at it
+UNPLANNED = "The model gave no"  # … plan: in the note of a model that did not answer
 _AGAIN = (
     "Reply with the corrected JSON object alone. A plan that is right as it is may be given again; "
     'what the data cannot express goes to "unmapped" or "cannot".'
@@ -118,7 +118,7 @@ def _rounds(talk: Talk, messages: Sequence[Message], known: _Known, question: st
         try:
             reply = talk.ask(messages)
         except CrmRagError as error:
-            note = f"{error} The model {UNPLANNED} {'better ' if first else ''}plan."
+            note = f"{error} {UNPLANNED} {'better ' if first else ''}plan."
             return replace(first or ModelPlan(), notes=(note,), failed=True)
         found, wrong = _read(reply, known, question)
         if not wrong:
@@ -128,7 +128,7 @@ def _rounds(talk: Talk, messages: Sequence[Message], known: _Known, question: st
     if first is not None:
         note = f"The plan of the model {talk.model.name} gives nothing, also after it was told so."
         return replace(first, notes=(note,))
-    note = f"The model {talk.model.name} {UNPLANNED} valid plan, twice: {shorten(wrong, REASON)}"
+    note = f"The model {talk.model.name} gave no valid plan, twice: {shorten(wrong, REASON)}"
     return ModelPlan(notes=(note,), failed=True)
 
 
