@@ -10,6 +10,7 @@ import click
 
 from crmrag_assets.cli.bars import size_text
 from crmrag_assets.cli.options import config_option, data_option, threads_option, use_threads
+from crmrag_query.text import amount
 
 if TYPE_CHECKING:
     from crmrag_assets.steps.estimate import Estimate
@@ -48,8 +49,8 @@ def estimate(
 def estimate_text(found: Estimate) -> str:
     """The estimate in a few lines."""
     lines = [
-        f"{found.dataset}: {found.entities:,} entities, {found.triples:,} triples",
-        f"  documents  about {found.documents:,} in {found.windows:,} windows",
+        f"{found.dataset}: {amount(found.entities, 'entity', 'entities')}, {amount(found.triples, 'triple')}",
+        f"  documents  about {found.documents:,} in {amount(found.windows, 'window')}",
         f"  tokens     about {found.tokens:,} for {found.model}",
         f"  time       about {_duration(found.seconds)} on this machine",
         f"  answers    after about {_duration(found.first_seconds)}, before all vectors are made",
@@ -75,8 +76,8 @@ def _again_lines(found: Estimate) -> list[str]:
     price = f", ${again.price:,.2f}" if again.price is not None else ""
     return [
         "That is a first build. Since the last one "
-        f"{again.changed:,} entities changed, {again.added:,} came and {again.removed:,} went:",
-        f"  encoded    about {again.documents:,} documents again, {again.tokens:,} tokens{price}; all else is kept",
+        f"{amount(again.changed, 'entity', 'entities')} changed, {again.added:,} came and {again.removed:,} went:",
+        f"  encoded    about {amount(again.documents, 'document')} again, {again.tokens:,} tokens{price}; all else is kept",
         f"  time       about {_duration(again.seconds)}, all artifacts made from the new triples",
     ]
 

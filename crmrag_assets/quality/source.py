@@ -11,6 +11,7 @@ from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.harvest.triples import TRIPLES
 from crmrag_assets.opened import harvest_of
 from crmrag_assets.quality.finding import SHOWN
+from crmrag_query.text import amount
 from crmrag_query.verify.check import Finding, Row
 
 
@@ -45,7 +46,9 @@ def few_lines_are_broken(context: BuildContext) -> Finding:
     ]
     says = f"No line is broken; {triples:,} triples were read."
     if broken:
-        says = f"{broken:,} broken lines were skipped and {triples:,} triples read ({share:.2%} broken)."
+        says = (
+            f"{broken:,} broken lines were skipped and {amount(triples, 'triple')} read ({share:.2%} broken)."
+        )
     remedy = (
         "Have the files exported again, or mended where the table says. A file in another encoding than UTF-8, or one that "
         "broke off while it was copied, looks so."
@@ -75,7 +78,9 @@ def chunks_are_readable(context: BuildContext) -> Finding:
             wrong.append({"chunk": chunk, "rows": found, "harvested": expected, "fault": fault})
     counts = {"chunks": len(chunks), "unreadable": len(wrong), "triples": rows}
     if not wrong:
-        return Finding(True, f"Every chunk can be read ({len(chunks)}), {rows:,} triples in all.", counts)
+        return Finding(
+            True, f"Every chunk can be read ({len(chunks)}), {amount(rows, 'triple')} in all.", counts
+        )
     first = wrong[0]
     fault = first["fault"] or f"has {first['rows']} rows, not {first['harvested']}"
     remedy = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crmrag_query.sets.records import AnswerSet, Facets
-from crmrag_query.text import printable
+from crmrag_query.text import amount, printable
 
 
 def plan_text(made: AnswerSet) -> str:
@@ -40,20 +40,20 @@ def set_lines(made: AnswerSet, said: str) -> Iterator[str]:
 
 def size_of(made: AnswerSet) -> str:
     """How large a set is, in words."""
-    members = _counted(made.size, "member")
+    members = amount(made.size, "member")
     match made.kind:
         case "ask":
             return f"yes, {members}" if made.value else "no, none is known"
         case "count":
             return f"count {made.size}"
         case "group":
-            return f"{_counted(made.total, 'group')} of {members}"
+            return f"{amount(made.total, 'group')} of {members}"
         case "table" | "pairs":
-            return f"{_counted(made.total, 'row')} of {members}"
+            return f"{amount(made.total, 'row')} of {members}"
         case "rank":
-            return f"{made.size} of {_counted(made.identity.entities, 'member')}"
+            return f"{made.size} of {amount(made.identity.entities, 'member')}"
         case "compare":
-            return f"{_counted(made.total, 'set')}, in common {made.common or 0}"
+            return f"{amount(made.total, 'set')}, in common {made.common or 0}"
         case _:
             return members
 
@@ -61,11 +61,11 @@ def size_of(made: AnswerSet) -> str:
 def facets_text(found: Facets) -> str:
     """Facets, each value with how many members have it."""
     if not found.complete:
-        return f"{_counted(found.size, 'member')}: too many for facets."
-    blocks = [[f"{_counted(found.size, 'member')}"]]
+        return f"{amount(found.size, 'member')}: too many for facets."
+    blocks = [[f"{amount(found.size, 'member')}"]]
     for facet in found.facets:
         shown = f", the first {len(facet.values)}" if len(facet.values) < facet.total else ""
-        head = f"{facet.label} [{facet.key}]: {_counted(facet.total, 'value')}{shown}"
+        head = f"{facet.label} [{facet.key}]: {amount(facet.total, 'value')}{shown}"
         width = max(len(str(one.count)) for one in facet.values)
         lines = [
             f"  {one.count:>{width}}  {one.label}{f'  <{one.iri}>' if one.iri else ''}"
@@ -73,10 +73,6 @@ def facets_text(found: Facets) -> str:
         ]
         blocks.append([head, *lines])
     return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _head(made: AnswerSet) -> list[str]:

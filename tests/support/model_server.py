@@ -31,7 +31,8 @@ Fault = Literal[
 """How a reply goes wrong: ``silent`` says nothing, ``drip`` sends comments for ever, ``held`` is an answer that ends
 not before ``script.released`` is set, ``cut`` closes after a few words,
 ``cut chunk`` within HTTP's chunked encoding, ``not json`` is a page of HTML, ``bad event`` an event that is no JSON,
-``refusal`` and ``filter`` as OpenAI tells them, ``length`` ends at the limit of tokens, ``empty`` ends at once, ``no schema`` refuses requests with a schema alone."""
+``refusal`` and ``filter`` as OpenAI tells them, ``length`` ends at the limit of tokens, ``empty`` ends at once,
+``no schema`` refuses requests with a schema alone."""
 
 
 @dataclass

@@ -79,7 +79,7 @@ ENVIRONMENT = """\
 | `CRMRAG_CONFIG` | the folder of these files |
 | `CRMRAG_MODEL` | the language model that writes answers, by its litellm name |
 | `CRMRAG_API_BASE` | the address of a model server of your own |
-| `CRMRAG_TRACE_QUESTIONS` | has traces (`OTEL_EXPORTER_OTLP_ENDPOINT`) hold questions and query strings; otherwise they hold none |
+| `CRMRAG_TRACE_QUESTIONS` | if set, traces hold questions and query strings, which else they do not |
 | `CRMRAG_MODEL_TIMEOUT` | seconds that `crmrag ask` and `chat` wait for each silence of it; default 60 |
 | `CRMRAG_API_KEYS` | keys, separated by commas, of which `crmrag serve` wants one |
 | `CRMRAG_API_KEY` | the key that `crmrag mcp` sends to such a service |
