@@ -94,8 +94,10 @@ def added(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     peaks = [max(one["peak_mib"], one["peak_mib_of_workers"]) for one in (before, after)]
     return {
         "wall": after["wall"],
+        "processor": after["processor"],
         "peak_mib": peaks[1],
         "artifacts": {name: cost for name, cost in after["artifacts"].items() if cost["seconds"]},
+        "processor_ratio": round((before["processor"] + after["processor"]) / before["processor"], 3),
         "seconds_ratio": round((before["wall"] + after["wall"]) / before["wall"], 3),
         "peak_ratio": round(max(peaks) / peaks[0], 3),
     }

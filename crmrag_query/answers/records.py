@@ -202,7 +202,8 @@ class LineageLine:
 class Origin:
     """Where a release's triples were read: ``places`` are files as given, or the endpoint's address.
 
-    ``files``: those that were read, of several no triple tells which it stood in; ``fetched``: when, "" where the provenance
+    ``files``: those that were read, of several no triple tells which it stood in, unless the graphs are those
+    of files; ``fetched``: when, "" where the provenance
     does not tell; ``built``: when the release was.
     """
 

@@ -149,7 +149,8 @@ TOLD_ELSEWHERE = ("endpoint.requests", "suspects", "sources[]")
 OF_SOURCES = """\
 ### Sources of a data set
 
-Each entry of `sources` has one kind of source, with the keys of that kind below it, and may have `named_graph`, that of
+Each entry of `sources` has one kind of source, with the keys of that kind below it, and may have `by_file: true`, by
+which each of its files has a graph of its own, or `named_graph`, that of
 its triples that are in none. Without it each of several sources has the graph `urn:crmrag:source:KIND`, with a number
 from the second of a kind on. The value of the first key may stand alone (`rdf: exports/*.ttl`). `endpoint` has the keys
 above; those of the others follow. A kind of your own is [a package](../extending.md#a-source)."""
