@@ -100,6 +100,7 @@ from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.read import Parsed
 from crmrag_query.reading.with_model import UNPLANNED
+from crmrag_query.retrieval.channels.communities import things
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
@@ -613,7 +614,8 @@ class Turn:
             return self._checked(greeting(release, understood, cited), cited, refused=False)
         if self.themes:
             largest = not theme_words(release, understood) and subject == "themes"
-            lines = tell_themes(release, self.themes, language, cited, largest)
+            asked_about = things(release, understood.queries[0])
+            lines = tell_themes(release, self.themes, language, cited, largest, asked_about)
             return self._checked("\n".join(lines), cited, refused=False)
         if self.mode.plans == "never":
             return self._of_lines(cited)

@@ -76,7 +76,8 @@ def test_a_scripted_agent_is_told_the_same(
         how = Ask(model, mode=find_mode(release, "agent"), dataset="sample")
         (source, *_) = answer_of(stream(release, "What is there?", how)).sources
     result = next(one for one in script.requests[-1]["messages"] if one["role"] == "tool")["content"]
-    assert as_data(run_tool(StoreTools(store, "sample"), name, arguments).text) in result
+    whole = run_tool(StoreTools(store, "sample"), name, arguments).text
+    assert as_data(whole)[:1000] in result  # what is long is told in part
     assert source.kind == "tool" and name in source.label
 
 
