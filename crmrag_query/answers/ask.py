@@ -98,6 +98,7 @@ from crmrag_query.questions.model import UNANALYSED
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import Parsed
 from crmrag_query.reading.with_model import UNPLANNED
 from crmrag_query.retrieval.channels.communities import things
@@ -137,8 +138,13 @@ def focus_of(release: Release, about: Sequence[int], answer: Answer) -> tuple[Fo
         if label and label in answer.text
     ]
     known = (graph.node(iri) for iri in dict.fromkeys((*(source.iri for source in cited), *ends)))
-    found = []
-    for node in dict.fromkeys((*about, *(node for node in known if node is not None))):
+    return focused(release, (*about, *(node for node in known if node is not None)), language)
+
+
+def focused(release: Release, nodes: Sequence[int], language: str) -> tuple[Focus, ...]:
+    """Those of the nodes that a person would speak of again."""
+    graph, found = release[Graph], []
+    for node in dict.fromkeys(nodes):
         classes = [int(number) for number in graph.types(node)]
         codes = set(map(graph.class_code, classes))
         if (
@@ -152,6 +158,21 @@ def focus_of(release: Release, about: Sequence[int], answer: Answer) -> tuple[Fo
         label = graph.label(node, (language,))
         found.append(Focus(graph.iri(node), category_name(graph, node), label, tuple(filter(None, words))))
     return tuple(found)
+
+
+HISTORY = 3  # earlier questions of which nothing else is known that are looked at for what they name
+
+
+def with_focus(release: Release, state: ConversationState) -> ConversationState:
+    """The state as it is; one of questions alone, such as a caller's history, with what its last questions name in focus."""
+    if not state.turns or any(turn.plan or turn.shown or turn.focus for turn in state.turns):
+        return state
+    known = []
+    for turn in state.turns[-HISTORY:]:
+        analysis = analysed(release, turn.question)
+        nodes = [mention.entities[0].entity for mention in individuals(release, analysis)]
+        known.append(replace(turn, focus=focused(release, nodes, analysis.reading.language)))
+    return replace(state, turns=(*state.turns[:-HISTORY], *known))
 
 
 @dataclass(frozen=True)
@@ -335,6 +356,7 @@ def _with_anchors(
 
 
 EXTRACTIVE = "extractive"
+TOOK_PART = {"P11", "P11i"}
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 WITHOUT_MODEL = "The answer was made without it."
 PASSING = (
@@ -402,6 +424,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     mode = how.mode or default_mode(release)
     if mode.model == "tools":
         require_tools(release, mode, how.model, how.within)
+    state = with_focus(release, state)
     understood = understand(release, question, state, how.model, mode, how.within)
     exact: Exact | Parsed = Parsed(None)
     model = None if understood.unmet else how.model
@@ -540,7 +563,14 @@ class Turn:
         exact, asked = self.exact, self.facts
         if asked is None or not isinstance(exact, Exact) or not exact.set.size:
             return False
-        tied = [one for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated]
+        # Who merely took part in what made a thing, such as its patron, is not who made it.
+        tied = [
+            one
+            for one in exact.plan.where
+            if isinstance(one, Related | Dated)
+            and not one.negated
+            and not (one.way and one.way.paths and all(TOOK_PART & set(path) for path in one.way.paths))
+        ]
         if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
             inner = (part for part in parts_of(Plan(where=tuple(tied))) if isinstance(part, Anchor | Among))
             named = {iri for part in inner for iri in part.iris}

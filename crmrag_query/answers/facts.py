@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -522,7 +523,11 @@ def sentence_cut(text: str, longest: int, abbreviations: Collection[str] = ()) -
     return f"{text[:end].rstrip()} …" if text[:end].strip() else shorten(text, longest)
 
 
-Kind = Literal["all", "where"]
+Kind = Literal["all", "where", "short"]
+SHORT, FEW = (
+    80,
+    5,
+)  # characters of a value that is no text; facts after the first sentence that are told in short
 
 
 def order_of(release: Release, node: int) -> PortraitOrder:
@@ -535,7 +540,8 @@ def portrait(
     release: Release, nodes: Sequence[int], language: str, cited: SourceList, kind: Kind = "all"
 ) -> str:
     """What is told of the entities of one name, a short paragraph for each of the first few, which cites it; of ``where``
-    they are alone, where that is known."""
+    they are alone, where that is known; ``short``: the first of its
+    facts, without texts."""
     facts = Facts(release, language)
     texts = dict.fromkeys(_portrait(facts, node, cited, kind) for node in nodes[:PORTRAITS])
     if len(nodes) == 1:
@@ -554,6 +560,9 @@ def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
             )
     head = list(_head(facts, node, order))
     rest = list(_distinct(facts, node, order, head))
+    if kind == "short":
+        plain = (fact for fact in rest if not fact.quoted and max(map(len, fact.values), default=0) <= SHORT)
+        rest = list(islice(plain, FEW))
     number = cited.cite(
         node, [*cited.type_triples(node), *(one for fact in (*head, *rest) for one in fact.triples)]
     )
@@ -698,4 +707,4 @@ def nowhere(release: Release, nodes: Sequence[int], language: str) -> str:
 
 def recorded(release: Release, nodes: Sequence[int], language: str, cited: SourceList) -> str:
     """What is recorded of the entities of one name, after it was said what is not."""
-    return f"{Facts(release, language).forms.recorded} {portrait(release, nodes, language, cited)}"
+    return f"{Facts(release, language).forms.recorded} {portrait(release, nodes, language, cited, 'short')}"

@@ -121,7 +121,11 @@ TURNS: Mapping[str, frozenset[str]] = {
 }
 """What prepositions say of the ends of a transfer."""
 AGENTS = "P11"
-"""Who is asked for of an event is who took part in it."""
+"""Who is asked for of an event is who took part in it …"""
+MAKING = ("E11", "E65")
+"""… but not of the making of something, in which a patron takes part, too: of that it is who carried it out."""
+PARTS = frozenset({"P9", "P9i", "P10", "P10i"})
+"""Who did a part of something did it."""
 BEGINNING = 8  # letters that compounds of one first part share: "Radiokarbonmessung" and "Radiokarbonalter"
 SMALL = 0.4  # of a word that need not say anything
 FITS = 0.6  # that what is stated is of the kind that is asked for by a noun
@@ -155,7 +159,7 @@ class Heard:
         that has no words of its own asks."""
         if self.code not in LANGUAGES:
             return None
-        own, lexicon = language(self.code), self.release[Lexicon]
+        own, lexicon, graph = language(self.code), self.release[Lexicon], self.release[Graph]
         content = [
             at for at, word in enumerate(clause.words) if word and word not in own.stop and word != BESIDE
         ]
@@ -165,6 +169,10 @@ class Heard:
         compounds = own.raw.get("compounds") == "true"
         starts = {at: stem[:BEGINNING] for at, stem in stems.items() if compounds and len(stem) > BEGINNING}
         kinds = self._kinds(clause.words, content, lexicon)
+        through = {
+            mid for one in self.statements for mid in one.through if graph.category(mid) == Category.Event
+        }
+        done = {at: {mid for mid in through if stem in self.typed(mid)} for at, stem in stems.items()}
         scored: list[tuple[float, Best]] = []
         for one in self.statements:
             if not self._fits(one, clause) or (not clause.expects and self._is_done_by(one)):
@@ -184,7 +192,11 @@ class Heard:
                 continue
             if not (said - clause.optional or turned or (same and not content) or (said and clause.expects)):
                 continue
-            agent = not clause.expects & int(Category.Actor) or turned or bool(ends) or self._is_agent(one)
+            agent = not clause.expects & int(Category.Actor) or turned or bool(ends)
+            if not agent:
+                # What is called by a word is done less than what is of that type: the conservation of the paintings.
+                typed = all(not done.get(at) or done[at].intersection(one.through) for at in said)
+                agent = typed and self._is_agent(one, frozenset(stems[at] for at in said if at in stems))
             if not agent:
                 continue
             strength = len(said - clause.optional) + turned
@@ -226,8 +238,19 @@ class Heard:
         codes = (graph.class_code(int(number)) for number in graph.types(one.end))
         return any(code in ontology.classes and ontology.is_a(code, "E54") for code in codes)
 
-    def _is_agent(self, one: Statement) -> bool:
-        code = self._last_code(one)
+    def _is_agent(self, one: Statement, doing: Stems) -> bool:
+        """Whether it ends in who did what is said by the stems ``doing``: of what was but the reason for it somebody else
+        did that."""
+        graph, ontology, code = self.release[Graph], self.release[World].ontology, self._last_code(one)
+        events = [at for at, mid in enumerate(one.through) if graph.category(mid) == Category.Event]
+        if len(events) > 1 and doing.isdisjoint(self._node(one.through[events[-1]])):
+            last = graph.property_code(one.steps[events[-1]][0])
+            if last not in PARTS:
+                return False
+        if code == AGENTS and events:
+            codes = (graph.class_code(int(number)) for number in graph.types(one.through[events[-1]]))
+            known = [code for code in codes if code in ontology.classes]
+            return not any(ontology.is_a(code, made) for code in known for made in MAKING)
         return code in ("P02", "") or self._takes_part(code)
 
     def _takes_part(self, code: str) -> bool:
