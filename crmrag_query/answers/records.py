@@ -13,7 +13,7 @@ from crmrag_query.answers.settext import set_lines
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.sets.records import AnswerSet, Chip
 from crmrag_query.shown import Shown, TableRow
-from crmrag_query.text import printable
+from crmrag_query.text import printable, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class SourceLink:
 
 
 ENTITY = "entity"
+PREVIEW = 200  # characters of a source in the attribution of an answer. Source: the published record
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,37 @@ class Answer(Shown):
         "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,
         "triples": int,
     }  # fmt: skip
+
+    def attribution(self) -> dict[str, Any]:
+        """Where the answer comes from, under the names of the published CRM-RAG: all of it was before the writer.
+
+        ``chunk_details``: each source with its score (``similarity_score``, None where it was not retrieved) and the
+        beginning of its text; ``entity_network``: the things that its sources rest on; ``community_context``: its themes.
+        """
+        scores = [one.score for one in self.sources if one.score is not None]
+        network = (each.iri for one in self.sources for each in one.entities)
+        return {
+            "primary_sources": [one.iri for one in self.sources if one.cited],
+            "chunk_details": [
+                {
+                    "index": one.n,
+                    "source": one.iri,
+                    "similarity_score": one.score,
+                    "content_preview": shorten(one.text or one.snippet, PREVIEW),
+                    "metadata": {"label": one.label, "kind": one.kind, "category": one.category},
+                }
+                for one in self.sources
+            ],
+            "entity_network": list(dict.fromkeys(network)),
+            "community_context": [
+                {"id": one.iri, "title": one.label} for one in self.sources if one.kind == "community"
+            ],
+            "retrieval_metadata": {
+                "total_chunks": len(self.sources),
+                "avg_similarity": sum(scores) / len(scores) if scores else None,
+                "retrieval_mode": self.mode,
+            },
+        }
 
     def head(self) -> str:
         return "\n".join([marked_text(self), *(f"Note: {note}" for note in self.notes)])

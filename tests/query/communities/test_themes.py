@@ -193,3 +193,15 @@ def test_the_finest_community_of_a_document_is_the_first_of_its_own(sample: Rele
     communities, every = sample[Communities], np.arange(sample[Documents].count, dtype=np.int32)
     expected = [next(iter(communities.of_document(int(one))), -1) for one in every]
     assert communities.finest(every).tolist() == expected
+
+
+def test_the_attribution_tells_every_source_and_the_themes_under_published_names(client: Client) -> None:
+    answer = client.ask("What are the main topics?")
+    told = answer.attribution()
+    assert told["primary_sources"] == [one.iri for one in answer.sources if one.cited]
+    assert [one["index"] for one in told["chunk_details"]] == [one.n for one in answer.sources]
+    assert all(len(one["content_preview"]) <= 200 for one in told["chunk_details"])
+    themes = {one.iri: one.label for one in answer.sources if one.kind == "community"}
+    assert {one["id"]: one["title"] for one in told["community_context"]} == themes and themes
+    assert told["retrieval_metadata"]["total_chunks"] == len(answer.sources)
+    assert told["retrieval_metadata"]["retrieval_mode"] == "crm"
