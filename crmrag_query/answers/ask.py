@@ -170,7 +170,8 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
     known = []
     for turn in state.turns[-HISTORY:]:
         analysis = analysed(release, turn.question)
-        nodes = [mention.entities[0].entity for mention in individuals(release, analysis)]
+        named = (mention.entities[0] for mention in individuals(release, analysis))
+        nodes = [one.entity for one in named if one.how in WHOLE]
         known.append(replace(turn, focus=focused(release, nodes, analysis.reading.language)))
     return replace(state, turns=(*state.turns[:-HISTORY], *known))
 
@@ -424,8 +425,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     mode = how.mode or default_mode(release)
     if mode.model == "tools":
         require_tools(release, mode, how.model, how.within)
-    state = with_focus(release, state)
-    understood = understand(release, question, state, how.model, mode, how.within)
+    understood = understand(release, question, with_focus(release, state), how.model, mode, how.within)
     exact: Exact | Parsed = Parsed(None)
     model = None if understood.unmet else how.model
     if mode.plans != "never":

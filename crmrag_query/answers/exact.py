@@ -214,7 +214,7 @@ def _is_plain(release: Release, nodes: Collection[int], question: str) -> bool:
 
 def with_plans(release: Release, state: ConversationState) -> ConversationState:
     """The state as it is; one of questions alone, such as a caller's history, with the plans of its last questions."""
-    if not state.turns or any(turn.plan or turn.shown for turn in state.turns):
+    if not state.turns or any(turn.plan or turn.shown or turn.focus for turn in state.turns):
         return state
     turns: tuple[Turn, ...] = ()
     for turn in state.turns[-HISTORY:]:
